@@ -1,0 +1,36 @@
+"""What a reader is: a module that names its suffixes and turns one file into one Document.
+
+    SUFFIXES = (".docx",)
+    def read(path: Path, options: ReadOptions) -> Document: ...
+
+Heavy imports stand inside `read`. `read` raises an UnreadableFileError when the file yields no text; it never returns an
+empty document. It writes nothing, fetches nothing, and opens no file but `path`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ragcore.schema import Document
+
+
+def _silent(done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes."""
+
+    name: str
+    password: str | None = None
+    progress: Callable[[int, int], None] = _silent
+    max_text_chars: int = 50_000_000  # characters of text that one document may have
+
+
+class Reader(Protocol):
+    SUFFIXES: tuple[str, ...]
+
+    def read(self, path: Path, options: ReadOptions) -> Document: ...

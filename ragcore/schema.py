@@ -1,0 +1,236 @@
+"""The data that walks through ragcore: documents, passages, questions, messages, answers. Frozen, and with no behaviour
+beyond describing itself.
+
+`Document` and `TextNode` keep LlamaIndex's names. A document is a whole file; its `pages` say which stretch of the text
+each page, slide or sheet is. A node (a *passage* on the screens) is a stretch of one document:
+`document.text[node.start_char_idx : node.end_char_idx] == node.text`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ragcore.observe import Span
+
+    Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]  # (d,)
+    Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
+
+Scalar: TypeAlias = str | int | float | bool | None
+Metadata: TypeAlias = Mapping[str, Scalar]
+
+
+def new_id() -> str:
+    """A random id, for things that have no content to derive one from."""
+    return uuid.uuid4().hex
+
+
+class MetadataMode(Enum):
+    """Which metadata is written above a text: for the embedder, for the language model, all of it or none."""
+
+    ALL = "all"
+    EMBED = "embed"
+    LLM = "llm"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, slide or sheet: its printed label, and which characters of the document's text it is."""
+
+    label: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """The text of one file, in reading order.
+
+    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is what a page is called there.
+    """
+
+    text: str
+    id_: str = field(default_factory=new_id)
+    metadata: Metadata = field(default_factory=dict)
+    pages: tuple[Page, ...] = ()
+    page_word: str = "page"  # "page", "slide", "sheet", "chapter", "message"
+    excluded_embed_metadata_keys: tuple[str, ...] = ()
+    excluded_llm_metadata_keys: tuple[str, ...] = ()
+
+    @property
+    def doc_id(self) -> str:
+        return self.id_
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
+        return content_hash(self.text, self.metadata)
+
+    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+        return _with_metadata(self, metadata_mode)
+
+    def page_at(self, char: int) -> Page | None:
+        """The page that holds the character at `char`, or the nearest before it; None where there are no pages."""
+        found = None
+        for page in self.pages:
+            if page.start > char:
+                break
+            found = page
+        return found or (self.pages[0] if self.pages else None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextNode:
+    """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,))."""
+
+    text: str
+    id_: str = field(default_factory=new_id)
+    metadata: Metadata = field(default_factory=dict)
+    ref_doc_id: str | None = None  # the document it was cut from
+    start_char_idx: int | None = None
+    end_char_idx: int | None = None
+    prev_id: str | None = None
+    next_id: str | None = None
+    parent_id: str | None = None
+    child_ids: tuple[str, ...] = ()
+    embedding: Vector | None = None
+    excluded_embed_metadata_keys: tuple[str, ...] = ()
+    excluded_llm_metadata_keys: tuple[str, ...] = ()
+
+    @property
+    def node_id(self) -> str:
+        return self.id_
+
+    @property
+    def hash(self) -> str:
+        return content_hash(self.text, self.metadata)
+
+    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+        return _with_metadata(self, metadata_mode)
+
+    def with_embedding(self, embedding: Vector) -> TextNode:
+        return replace(self, embedding=embedding)
+
+
+def content_hash(text: str, metadata: Metadata) -> str:
+    canonical = json.dumps(dict(metadata), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    # The length keeps ("ab", "c") and ("a", "bc") apart.
+    return hashlib.sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def metadata_text(item: Document | TextNode, mode: MetadataMode) -> str:
+    """One `key: value` line per visible metadata entry; "" in mode NONE."""
+    if mode is MetadataMode.NONE:
+        return ""
+    hidden: tuple[str, ...] = ()
+    if mode is MetadataMode.EMBED:
+        hidden = item.excluded_embed_metadata_keys
+    elif mode is MetadataMode.LLM:
+        hidden = item.excluded_llm_metadata_keys
+    return "\n".join(f"{key}: {value}" for key, value in item.metadata.items() if key not in hidden)
+
+
+def _with_metadata(item: Document | TextNode, mode: MetadataMode) -> str:
+    head = metadata_text(item, mode)
+    return f"{head}\n\n{item.text}".strip() if head else item.text
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWithScore:
+    """A node and how well it answers, higher is better; None where the retriever does not score."""
+
+    node: TextNode
+    score: float | None = None
+
+    @property
+    def text(self) -> str:
+        return self.node.text
+
+    def get_score(self) -> float:
+        return 0.0 if self.score is None else self.score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryBundle:
+    """A question, the texts to embed for it (the question itself unless others are given), and a ready vector if there is one."""
+
+    query_str: str
+    custom_embedding_strs: tuple[str, ...] = ()
+    embedding: Vector | None = None
+
+    @property
+    def embedding_strs(self) -> tuple[str, ...]:
+        if self.custom_embedding_strs:
+            return self.custom_embedding_strs
+        return (self.query_str,) if self.query_str else ()
+
+
+def as_bundle(query: str | QueryBundle) -> QueryBundle:
+    return QueryBundle(query) if isinstance(query, str) else query
+
+
+class MessageRole(str, Enum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message to or from a language model. `additional_kwargs` carries tool calls and ids as the OpenAI wire format has them."""
+
+    role: MessageRole = MessageRole.USER
+    content: str = ""
+    name: str | None = None
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.role.value}: {self.content}"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer, the passages it was made from (citation [n] is `source_nodes[n - 1]`), and the trace of how."""
+
+    response: str
+    source_nodes: tuple[NodeWithScore, ...] = ()
+    trace: Span | None = None
+
+    def __str__(self) -> str:
+        return self.response
+
+
+class StreamingResponse:
+    """An answer that is still being written: iterate for its pieces; afterwards `response` is the finished answer.
+
+    `source_nodes` is known before the first piece. Closing early keeps what was said so far in `text`.
+    """
+
+    def __init__(self, pieces: Iterator[str], source_nodes: Sequence[NodeWithScore] = ()) -> None:
+        self._pieces = pieces
+        self.source_nodes = tuple(source_nodes)
+        self.text = ""
+
+    def __iter__(self) -> Iterator[str]:
+        for piece in self._pieces:
+            self.text += piece
+            yield piece
+
+    @property
+    def response_gen(self) -> Iterator[str]:
+        return iter(self)
+
+    def __str__(self) -> str:
+        for _ in self:
+            continue
+        return self.text

@@ -1,0 +1,67 @@
+"""What every store promises. One store owns a passage: its text, metadata, links, vector and hash; indexes are views on it.
+
+All writing is by document and in one transaction: either everything of it is visible, to this process and any other, or
+nothing is. A store may be used by several threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ragcore.schema import Document, NodeWithScore, TextNode
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document in a store, without its text. `tokens` is what the caller gave; `added` is seconds since the epoch."""
+
+    id_: str
+    name: str
+    hash: str
+    passages: int
+    characters: int
+    added: float
+
+
+class Store(Protocol):
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        """Store a document with its passages, replacing what was there under the same id; gives the number of passages.
+
+        `nodes` stand in reading order, each with an embedding. An embedding of another width than the store's is a
+        DimensionError; a node without one is a ValueError. The width of an empty store is that of its first embedding.
+        """
+
+    def delete(self, document_id: str) -> int:
+        """Remove text, passages, links and vectors of a document; gives the number of passages. UnknownDocumentError."""
+
+    def document(self, document_id: str) -> Document:
+        """The document as it was put. UnknownDocumentError."""
+
+    def documents(self) -> list[StoredDocument]:
+        """All documents, oldest first."""
+
+    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+        """The passages with these ids, in that order, with links and embedding; ids that are gone are left out."""
+
+    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
+        """All passages, or those of one document: documents oldest first, reading order inside. Without embeddings."""
+
+    def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+        """The `top_k` passages nearest to `query` by cosine, best first, ties in order of insertion; score -1 to 1.
+
+        Fewer when the store (or the given documents) holds fewer; none for top_k <= 0. The query need not be normalised; a
+        zero vector has cosine 0 with everything. DimensionError for another width.
+        """
+
+    def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+        """The `top_k` passages that share words with `query`, by BM25, best first; score > 0, higher is better."""
+
+    def __len__(self) -> int:
+        """The number of passages."""
+
+    def close(self) -> None: ...
