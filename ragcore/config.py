@@ -31,14 +31,14 @@ class LLMSettings(_Settings):
     provider: Provider = "none"
     base_url: str = ""  # "" is the provider's usual address
     model: str = ""
-    context_window: int = Field(8192, ge=512)  # tokens
-    num_output: int = Field(768, ge=16)  # tokens kept free for the answer
-    temperature: float = Field(0.1, ge=0, le=2)
-    timeout: float = Field(120.0, gt=0)  # seconds without a sign of life
+    context_window: int = Field(default=8192, ge=512)  # tokens
+    num_output: int = Field(default=768, ge=16)  # tokens kept free for the answer
+    temperature: float = Field(default=0.1, ge=0, le=2)
+    timeout: float = Field(default=120.0, gt=0)  # seconds without a sign of life
 
 
 class AnswerSettings(_Settings):
-    top_k: int = Field(6, ge=1, le=100)  # passages
+    top_k: int = Field(default=6, ge=1, le=100)  # passages
     response_mode: ResponseMode = "compact"
     chat_mode: ChatMode = "condense_plus_context"
     system_prompt: str = ""
@@ -47,12 +47,12 @@ class AnswerSettings(_Settings):
 class IngestSettings(_Settings):
     """How files become passages. 200 tokens fit the bundled embedder's window of 256."""
 
-    chunk_size: int = Field(200, ge=16)  # tokens
-    chunk_overlap: int = Field(0, ge=0)  # tokens
-    max_file_mb: int = Field(500, ge=1)
-    max_text_mb: int = Field(50, ge=1)  # text in one file, after reading
-    read_timeout: float = Field(600.0, gt=0)  # seconds for reading one file
-    read_memory_mb: int = Field(2048, ge=256)
+    chunk_size: int = Field(default=200, ge=16)  # tokens
+    chunk_overlap: int = Field(default=0, ge=0)  # tokens
+    max_file_mb: int = Field(default=500, ge=1)
+    max_text_mb: int = Field(default=50, ge=1)  # text in one file, after reading
+    read_timeout: float = Field(default=600.0, gt=0)  # seconds for reading one file
+    read_memory_mb: int = Field(default=2048, ge=256)
 
 
 class Settings(_Settings):

@@ -33,6 +33,8 @@ A bug in our own code is none of these and is let through.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 
 class RagError(Exception):
     """What happened (`str(error)`), what to do (`hint`), and whether the same call may succeed later (`retryable`)."""
@@ -54,6 +56,28 @@ def _rebuild(kind: type[RagError], what: str, hint: str, state: dict[str, object
     RagError.__init__(error, what, hint=hint)
     error.__dict__.update(state)
     return error
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error as data: what is kept of the failure of a file or an answer, and shown again after a restart."""
+
+    what: str
+    hint: str = ""
+    retryable: bool = False
+    needs_password: bool = False
+    details: str = ""  # for whoever looks into it; unfolded on demand
+
+    @classmethod
+    def of(cls, error: RagError) -> Problem:
+        cause = error.__cause__
+        return cls(
+            what=error.what,
+            hint=error.hint,
+            retryable=error.retryable,
+            needs_password=isinstance(error, EncryptedFileError),
+            details=f"{type(cause).__name__}: {cause}" if cause else type(error).__name__,
+        )
 
 
 class InputError(RagError):

@@ -161,7 +161,7 @@ class NodeWithScore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBundle:
-    """A question, the texts to embed for it (the question itself unless others are given), and a ready vector if there is one."""
+    """A question, the texts to embed for it (itself unless others are given), and a ready vector if there is one."""
 
     query_str: str
     custom_embedding_strs: tuple[str, ...] = ()
@@ -187,7 +187,7 @@ class MessageRole(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message to or from a language model. `additional_kwargs` carries tool calls and ids as the OpenAI wire format has them."""
+    """A message to or from a language model. `additional_kwargs` has tool calls and ids as in OpenAI's wire format."""
 
     role: MessageRole = MessageRole.USER
     content: str = ""

@@ -1,0 +1,257 @@
+"""Conversations, kept in the library's database: what was asked, what was answered, with which passages, at what cost.
+
+An answer is written down while it is being made. One whose writer has fallen silent was interrupted, and is read as such.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from ragcore.database import Database
+from ragcore.errors import Problem
+from ragcore.observe import Span
+from ragcore.schema import new_id
+
+SILENT_SECONDS = 10.0  # an answer whose writer has not signed it for so long was interrupted
+TITLE_CHARS = 60
+
+Kind = Literal["chat", "query"]
+State = Literal["writing", "done", "stopped", "failed", "interrupted"]
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS conversations (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    created REAL NOT NULL,           -- seconds since the epoch
+    updated REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS messages (
+    id TEXT PRIMARY KEY,
+    conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,              -- user, assistant
+    text TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created REAL NOT NULL,
+    signed REAL NOT NULL,            -- when its writer last gave a sign of life
+    ask TEXT,                        -- JSON: how the question was to be answered
+    facts TEXT,                      -- JSON of AnswerFacts
+    sources TEXT,                    -- JSON list of Source
+    problem TEXT,                    -- JSON of Problem
+    trace TEXT                       -- JSON of the Span tree
+);
+CREATE INDEX IF NOT EXISTS messages_by_conversation ON messages (conversation_id, created);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage an answer was made from; citation [number] in its text. A copy, so that it outlives its document."""
+
+    number: int
+    node_id: str
+    file_id: str
+    file_name: str
+    start: int  # characters of the document's text
+    end: int
+    text: str
+    score: float | None = None
+    page_label: str | None = None
+    page_word: str = "page"
+    page_index: int | None = None
+
+    @property
+    def place(self) -> str:
+        """ "handbook.pdf, page 4" """
+        return f"{self.file_name}, {self.page_word} {self.page_label}" if self.page_label else self.file_name
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """The thin line under an answer: which mode, how many calls, how long, and how much of the library it saw."""
+
+    mode: str
+    mode_label: str
+    calls: int
+    seconds: float
+    passages_used: int
+    passages_total: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    extractive: bool = False
+    model: str = ""
+    condensed: str | None = None  # the question as it was searched for, where it differs from what was typed
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question and how to answer it: in a conversation by `chat_mode`, or on its own by `response_mode`."""
+
+    question: str
+    chat_mode: str | None = "condense_plus_context"
+    response_mode: str = "compact"
+    top_k: int = 6
+    file_ids: tuple[str, ...] | None = None  # None asks all documents
+    extractive: bool = False  # answer without the language model, even where there is one
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    id: str
+    conversation_id: str
+    role: Literal["user", "assistant"]
+    text: str
+    state: State
+    created: float
+    ask: Ask | None = None
+    facts: AnswerFacts | None = None
+    sources: tuple[Source, ...] = ()
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    id: str
+    kind: Kind
+    title: str
+    created: float
+    updated: float
+
+
+class Conversations:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, kind: Kind = "chat", title: str = "") -> Conversation:
+        now = time.time()
+        made = Conversation(new_id()[:16], kind, title, now, now)
+        self._db.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (made.id, kind, title, now, now))
+        return made
+
+    def get(self, conversation_id: str) -> Conversation | None:
+        row = self._db.execute("SELECT * FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
+        return _conversation(row) if row else None
+
+    def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
+        """Those with at least one message, latest first; with `search`, those whose title or messages contain it."""
+        rows = self._db.execute(
+            "SELECT * FROM conversations c WHERE kind = ? AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
+            " AND (? = '' OR instr(lower(m.text), lower(?)) OR instr(lower(c.title), lower(?)))) ORDER BY updated DESC, rowid DESC",
+            (kind, search, search, search),
+        )
+        return [_conversation(row) for row in rows]
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        self._db.execute("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
+
+    def delete(self, conversation_id: str) -> None:
+        self._db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """In the order they were said."""
+        rows = self._db.execute("SELECT * FROM messages WHERE conversation_id = ? ORDER BY created, rowid", (conversation_id,))
+        return [_message(row) for row in rows]
+
+    def message(self, message_id: str) -> Message | None:
+        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
+        return _message(row) if row else None
+
+    def trace(self, message_id: str) -> Span | None:
+        row = self._db.execute("SELECT trace FROM messages WHERE id = ?", (message_id,)).fetchone()
+        return Span.from_dict(json.loads(row["trace"])) if row and row["trace"] else None
+
+    # How an answer is written.
+
+    def begin(self, conversation_id: str, ask: Ask) -> Message:
+        """Note the question, and an empty answer that is being written; gives the answer."""
+        now = time.time()
+        answer_id = new_id()[:16]
+        with self._database.transaction() as db:
+            db.execute(
+                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed) VALUES (?, ?, 'user', ?, 'done', ?, ?)",
+                (new_id()[:16], conversation_id, ask.question, now, now),
+            )
+            db.execute(
+                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask)"
+                " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?)",
+                (answer_id, conversation_id, now, now, json.dumps(asdict(ask))),
+            )
+            title = " ".join(ask.question.split())[:TITLE_CHARS]
+            db.execute(
+                "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
+                (now, title, conversation_id),
+            )
+        return Message(answer_id, conversation_id, "assistant", "", "writing", now, ask)
+
+    def begin_again(self, message_id: str, ask: Ask) -> Message:
+        """Empty an answer so that it can be written anew."""
+        now = time.time()
+        self._db.execute(
+            "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL, problem = NULL,"
+            " trace = NULL WHERE id = ?",
+            (now, json.dumps(asdict(ask)), message_id),
+        )
+        message = self.message(message_id)
+        if message is None:
+            raise KeyError(message_id)
+        return message
+
+    def write(
+        self,
+        message_id: str,
+        *,
+        text: str,
+        state: State,
+        sources: Sequence[Source] = (),
+        facts: AnswerFacts | None = None,
+        problem: Problem | None = None,
+        trace: Span | None = None,
+    ) -> None:
+        """Note an answer as far as it has come, and sign it."""
+        self._db.execute(
+            "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, trace = ? WHERE id = ?",
+            (
+                text,
+                state,
+                time.time(),
+                json.dumps([asdict(source) for source in sources]),
+                json.dumps(asdict(facts)) if facts else None,
+                json.dumps(asdict(problem)) if problem else None,
+                json.dumps(trace.to_dict()) if trace else None,
+                message_id,
+            ),
+        )
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._database.connection()
+
+
+def _conversation(row: sqlite3.Row) -> Conversation:
+    return Conversation(row["id"], row["kind"], row["title"], row["created"], row["updated"])
+
+
+def _message(row: sqlite3.Row) -> Message:
+    state: State = row["state"]
+    if state == "writing" and time.time() - row["signed"] > SILENT_SECONDS:
+        state = "interrupted"
+    ask = json.loads(row["ask"]) if row["ask"] else None
+    if ask and ask["file_ids"] is not None:
+        ask["file_ids"] = tuple(ask["file_ids"])
+    return Message(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        role=row["role"],
+        text=row["text"],
+        state=state,
+        created=row["created"],
+        ask=Ask(**ask) if ask else None,
+        facts=AnswerFacts(**json.loads(row["facts"])) if row["facts"] else None,
+        sources=tuple(Source(**source) for source in json.loads(row["sources"] or "[]")),
+        problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,
+    )

@@ -1,0 +1,338 @@
+"""A person's library in one place: the folder on disk, its files, its passages, its conversations, and how to ask it.
+
+Opening one is quick: no model is loaded until something is embedded or asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ragcore import config
+from ragcore.config import Settings
+from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
+from ragcore.conversations import Ask, Conversations, Source
+from ragcore.database import Database
+from ragcore.errors import InputError, RagError, UnknownDocumentError
+from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
+from ragcore.ingestion.files import Added, FileRow, Files
+from ragcore.schema import ChatMessage, NodeWithScore, StreamingResponse, new_id
+from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
+from ragcore.vector_stores.disk import DiskStore
+
+if TYPE_CHECKING:
+    from ragcore.chat_engine.base import StreamingAgentChatResponse
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+    from ragcore.llms.base import LLM
+    from ragcore.readers.pages import Box
+    from ragcore.retrievers.base import BaseRetriever
+
+logger = logging.getLogger(__name__)
+
+SURROUNDINGS = 1500  # characters of text shown on each side of a passage
+SAMPLE = Path(__file__).parents[1] / "sample" / "documents"
+
+EmbedderState = Literal["idle", "loading", "ready", "failed"]
+Streaming: TypeAlias = "StreamingResponse | StreamingAgentChatResponse"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the lights on the home screen say. `bytes_on_disk` counts the whole folder."""
+
+    embedder: EmbedderState
+    embedder_name: str
+    embedder_error: RagError | None
+    llm_label: str
+    files: int
+    passages: int
+    bytes_on_disk: int
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    name: str
+    passages: int
+    bytes_freed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A cited passage in its document: boxes on a page's image (percent of the page), or marked text with what surrounds it."""
+
+    kind: Literal["page", "text"]
+    file_id: str
+    file_name: str
+    page_word: str
+    page_label: str | None
+    page_index: int | None = None
+    page_count: int = 0
+    boxes: tuple[Box, ...] = ()
+    before: str = ""
+    marked: str = ""
+    after: str = ""
+
+
+class Library:
+    """Everything the screens and the command line use. One object serves all threads of a process."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
+        self.folder = folder
+        self.incoming = folder / "incoming"
+        self.incoming.mkdir(exist_ok=True)
+        self.database = Database(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA, CONVERSATIONS_SCHEMA)
+        self.files = Files(self.database, folder)
+        self.conversations = Conversations(self.database)
+        self.store = DiskStore(self.database, vectors=folder / "vectors")
+        self.settings = config.read_settings(folder)
+        self._embedder_state: EmbedderState = "idle"
+        self._embedder_error: RagError | None = None
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, folder: Path) -> Library:
+        return cls(folder)
+
+    def close(self) -> None:
+        """End the worker and close the database."""
+        with self._lock:
+            if self._worker is not None:
+                self._worker.terminate()
+                self._worker.wait()
+                if self._worker.stdin:
+                    self._worker.stdin.close()
+                self._worker = None
+        self.store.close()
+        self.database.close()
+
+    def update_settings(self, settings: Settings) -> None:
+        """Keep the settings; the next answer and the next file use them."""
+        config.write_settings(self.folder, settings)
+        self.settings = settings
+
+    # What is in it.
+
+    def start_worker(self) -> None:
+        """See to it that a worker process is running for this library."""
+        with self._lock:
+            if self._worker is not None and self._worker.poll() is None:
+                return
+            log = (self.folder / "worker.log").open("ab")
+            with log:
+                self._worker = subprocess.Popen(
+                    [sys.executable, "-m", "ragcore.ingestion.worker", str(self.folder)],
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                )
+
+    def add(self, source: Path, name: str) -> Added:
+        """Take a file in (it is moved); the worker reads it. InputError when it cannot be taken."""
+        return self.files.add(source, name, self.settings.ingest)
+
+    def add_sample(self) -> list[Added]:
+        """Take in the sample documents."""
+        added = []
+        for path in sorted(SAMPLE.iterdir()):
+            copy = self.incoming / f"{new_id()}{path.suffix}"
+            shutil.copyfile(path, copy)
+            added.append(self.add(copy, path.name))
+        return added
+
+    def delete_file(self, file_id: str) -> Deleted:
+        """Remove a file with its text, passages and vectors."""
+        file = self.files.get(file_id)
+        if file is None:
+            raise UnknownDocumentError(file_id)
+        before = _size(self.folder)
+        self.files.remove(file_id)
+        try:
+            passages = self.store.delete(file_id)
+        except UnknownDocumentError:  # it never got that far
+            passages = 0
+        return Deleted(file.name, passages, max(before - _size(self.folder), 0))
+
+    def status(self) -> Status:
+        return Status(
+            embedder=self._embedder_state,
+            embedder_name=self.embedder.name,
+            embedder_error=self._embedder_error,
+            llm_label=self._llm_label(),
+            files=sum(file.ready for file in self.files.all()),
+            passages=len(self.store),
+            bytes_on_disk=_size(self.folder),
+            folder=self.folder,
+        )
+
+    def warm(self) -> None:
+        """Load the embedder now, so that the first question does not wait for it."""
+        self._embedder_state = "loading"
+        try:
+            self.embedder.warm()
+        except RagError as error:
+            self._embedder_state, self._embedder_error = "failed", error
+        else:
+            self._embedder_state, self._embedder_error = "ready", None
+
+    # Asking it.
+
+    @cached_property
+    def embedder(self) -> HuggingFaceEmbedding:
+        from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+
+        return HuggingFaceEmbedding()
+
+    def llm(self, *, extractive: bool = False) -> LLM:
+        """The language model of the settings, or the extractive reader."""
+        from ragcore.llms.connect import open_llm
+
+        chosen = config.LLMSettings() if extractive else self.settings.llm
+        key = config.read_key(self.folder, chosen.provider)
+        with self._lock:
+            if self._opened_llm is None or self._opened_llm[0] != (chosen, key):
+                self._opened_llm = ((chosen, key), open_llm(chosen, key, embedder=self.embedder))
+            return self._opened_llm[1]
+
+    def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
+        from ragcore.retrievers.hybrid import hybrid_retriever
+
+        return hybrid_retriever(self.store, self.embedder, top_k, document_ids=file_ids)
+
+    def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> Streaming:
+        """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
+        llm = self.llm(extractive=ask.extractive)
+        retriever = self.retriever(ask.top_k, ask.file_ids)
+        if ask.chat_mode is None:
+            from ragcore.query_engine.retriever import RetrieverQueryEngine
+            from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+
+            synthesizer = get_response_synthesizer(llm, ask.response_mode)
+            return RetrieverQueryEngine(retriever, synthesizer).stream_query(ask.question)
+        from ragcore.chat_engine.registry import chat_engine
+        from ragcore.memory import ChatMemoryBuffer
+
+        memory = ChatMemoryBuffer(token_limit=llm.metadata.context_window * 3 // 4, messages=history)
+        engine = chat_engine(
+            ask.chat_mode,
+            llm=llm,
+            retriever=retriever,
+            memory=memory,
+            system_prompt=self.settings.answers.system_prompt,
+            response_mode=ask.response_mode,
+        )
+        return engine.stream_chat(ask.question)
+
+    # Looking at what an answer was made from.
+
+    def sources(self, nodes: Sequence[NodeWithScore]) -> list[Source]:
+        """The passages of an answer as it keeps them; [n] in its text is the n-th."""
+        return [
+            Source(
+                number=number,
+                node_id=found.node.id_,
+                file_id=str(found.node.ref_doc_id),
+                file_name=str(found.node.metadata["file_name"]),
+                start=found.node.start_char_idx or 0,
+                end=found.node.end_char_idx or 0,
+                text=found.node.text,
+                score=found.score,
+                page_label=_text(found.node.metadata.get("page_label")),
+                page_word=str(found.node.metadata.get("page_word", "page")),
+                page_index=_index(found.node.metadata.get("page_index")),
+            )
+            for number, found in enumerate(nodes, 1)
+        ]
+
+    def source_view(self, source: Source) -> SourceView:
+        """The passage in its document as that is now. InputError when the document is gone or no longer says it."""
+        file = self.files.get(source.file_id)
+        if file is None:
+            raise InputError(
+                f"{source.file_name} has been deleted since this answer was given.",
+                hint="The passage itself was kept with the answer and is shown below.",
+            )
+        document = self.store.document(source.file_id)
+        start, end = source.start, source.end
+        if document.text[start:end] != source.text:
+            start = document.text.find(source.text)
+            end = start + len(source.text)
+            if start < 0:
+                raise InputError(
+                    f"{source.file_name} has changed since this answer was given, and no longer holds this passage.",
+                    hint="Ask again to get an answer from the document as it is now.",
+                )
+        page = document.page_at(start)
+        label = page.label if page else None
+        if file.kind == "PDF" and page is not None:
+            from ragcore.readers import pages
+
+            index = document.pages.index(page)
+            password = self.files.password(file.id)
+            boxes = pages.highlight_boxes(self.files.location(file), index, source.text, password=password)
+            return SourceView(
+                "page", file.id, file.name, document.page_word, label, index, len(document.pages), boxes=tuple(boxes)
+            )
+        return SourceView(
+            "text",
+            file.id,
+            file.name,
+            document.page_word,
+            label,
+            before=document.text[max(start - SURROUNDINGS, 0) : start],
+            marked=document.text[start:end],
+            after=document.text[end : end + SURROUNDINGS],
+        )
+
+    def page_image(self, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
+        """A page of a PDF as an image; `scale` 1.0 is 72 dots per inch. UnknownDocumentError, InputError."""
+        from ragcore.readers import pages
+
+        file = self.files.get(file_id)
+        if file is None or file.kind != "PDF":
+            raise UnknownDocumentError(file_id)
+        return pages.render_page(self.files.location(file), page_index, scale=scale, password=self.files.password(file_id))
+
+    def original(self, file_id: str) -> FileRow | None:
+        return self.files.get(file_id)
+
+    _opened_llm: tuple[tuple[config.LLMSettings, str], LLM] | None = None
+
+    def _llm_label(self) -> str:
+        llm = self.settings.llm
+        if llm.provider == "none":
+            return "none: quoting exact passages"
+        if llm.provider == "openai":
+            return f"{llm.model} at OpenAI"
+        return f"{llm.model} at {llm.base_url or 'localhost:11434'}".replace("http://", "").replace("https://", "")
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _index(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files below, as far as they still exist when looked at."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            if path.is_file():
+                total += path.stat().st_size
+        except FileNotFoundError:  # gone between listing and looking: a worker is at work
+            continue
+    return total

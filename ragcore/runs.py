@@ -1,0 +1,218 @@
+"""Answers being given. Each has a thread of this process that writes it to the library as it grows; screens only follow it.
+
+So a reload, a closed tab or a second one loses nothing, and Stop keeps what was said.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+from ragcore.conversations import AnswerFacts, Ask, Message, Source, State
+from ragcore.errors import InputError, Problem, QuestionError, RagError
+from ragcore.library import Library, Streaming
+from ragcore.observe import Span
+from ragcore.schema import ChatMessage, MessageRole
+
+logger = logging.getLogger(__name__)
+
+QUESTION_CHARS = 8000  # a longer question is a document: it belongs in the library
+WRITE_SECONDS = 1.0  # between two writings of a growing answer
+
+
+class AlreadyAnsweringError(InputError):
+    def __init__(self) -> None:
+        super().__init__("This conversation is still being answered.", hint="Wait for the answer, or stop it.")
+
+
+class Run:
+    """One answer being given. `text` grows; `finished` once nothing more will come."""
+
+    def __init__(self, library: Library, message: Message, history: list[ChatMessage]) -> None:
+        self._library = library
+        self._history = history
+        self._ask = message.ask or Ask("")
+        self._changed = threading.Condition()
+        self._state: State = "writing"
+        self._began = time.perf_counter()
+        self._problem: Problem | None = None
+        self._facts: AnswerFacts | None = None
+        self._trace: Span | None = None
+        self._answering: Streaming | None = None
+        self.conversation_id = message.conversation_id
+        self.message_id = message.id
+        self.text = ""
+        self.sources: tuple[Source, ...] = ()
+        threading.Thread(target=self._answer, name=f"answer-{self.message_id}", daemon=True).start()
+        threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
+
+    @property
+    def finished(self) -> bool:
+        return self._state != "writing"
+
+    def stop(self) -> None:
+        """Keep what was said and end. Returns at once, even while the model is silent."""
+        self._end("stopped")
+
+    def follow(self, hz: float = 20.0) -> Iterator[str]:
+        """Pieces of the text from its beginning, at most `hz` a second; "" when nothing came for half a second."""
+        shown = 0
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: len(self.text) > shown or self.finished, timeout=0.5)
+                piece, finished = self.text[shown:], self.finished
+            shown += len(piece)
+            yield piece
+            if finished:
+                return
+            time.sleep(1.0 / hz)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether the run has finished within `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.finished, timeout=timeout)
+
+    def _answer(self) -> None:
+        try:
+            answer = self._answering = self._library.answer(self._ask, self._history)
+            with self._changed:
+                self.sources = tuple(self._library.sources(answer.source_nodes))
+            with closing(iter(answer)) as pieces:
+                for piece in pieces:
+                    with self._changed:
+                        if self.finished:
+                            break
+                        self.text += piece
+                        self._changed.notify_all()
+            self._end("done")
+        except RagError as error:
+            self._fail(Problem.of(error))
+        except Exception:
+            # The person must not be left waiting for a thread that has died; the log has the trace of our bug.
+            logger.exception("answer %s failed", self.message_id)
+            self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
+
+    def _note(self) -> None:
+        """Facts of the answer as far as it has come; the trace only once it is whole."""
+        trace = self._answering.trace if self._answering else None
+        if trace is None:
+            return
+        calls = trace.named("llm")
+        condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
+        llm = self._library.llm(extractive=self._ask.extractive).metadata
+        mode = self._ask.chat_mode or self._ask.response_mode
+        self._trace = trace if self._state == "done" else None
+        self._facts = AnswerFacts(
+            mode=mode,
+            mode_label=mode.replace("_", " "),
+            calls=len(calls),
+            seconds=time.perf_counter() - self._began,
+            passages_used=len(self.sources),
+            passages_total=len(self._library.store),
+            prompt_tokens=sum(int(call.facts.get("prompt_tokens", 0)) for call in calls),
+            completion_tokens=sum(int(call.facts.get("completion_tokens", 0)) for call in calls),
+            extractive=llm.is_extractive,
+            model=llm.model_name,
+            condensed=condensed if condensed != self._ask.question else None,
+        )
+
+    def _fail(self, problem: Problem) -> None:
+        with self._changed:
+            self._problem = problem
+        self._end("failed")
+
+    def _end(self, state: State) -> None:
+        with self._changed:
+            if self.finished:
+                return
+            self._state = state
+            self._note()
+            self._write()
+            self._changed.notify_all()
+
+    def _keep_written(self) -> None:
+        while not self.wait(WRITE_SECONDS):
+            with self._changed:
+                if not self.finished:
+                    self._write()
+
+    def _write(self) -> None:
+        self._library.conversations.write(
+            self.message_id,
+            text=self.text,
+            state=self._state,
+            sources=self.sources,
+            facts=self._facts,
+            problem=self._problem,
+            trace=self._trace,
+        )
+
+
+class AnswerRuns:
+    """The runs of this process, at most one in each conversation."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._runs: dict[str, Run] = {}
+
+    def start(self, conversation_id: str, ask: Ask) -> Run:
+        """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then."""
+        check_question(ask.question)
+        with self._lock:
+            self._must_be_free(conversation_id)
+            history = self._history(conversation_id)
+            run = Run(self._library, self._library.conversations.begin(conversation_id, ask), history)
+            self._runs[conversation_id] = run
+        return run
+
+    def retry(self, message_id: str, *, extractive: bool | None = None) -> Run:
+        """Answer the same question once more, in the place of the answer that is there."""
+        message = self._library.conversations.message(message_id)
+        if message is None or message.ask is None:
+            raise InputError("This answer is no longer there.", hint="Ask the question again.")
+        ask = message.ask if extractive is None else replace(message.ask, extractive=extractive)
+        with self._lock:
+            self._must_be_free(message.conversation_id)
+            history = self._history(message.conversation_id, before=message_id)
+            run = Run(self._library, self._library.conversations.begin_again(message_id, ask), history)
+            self._runs[message.conversation_id] = run
+        return run
+
+    def get(self, conversation_id: str) -> Run | None:
+        """The run of a conversation that is being answered now."""
+        run = self._runs.get(conversation_id)
+        return run if run is not None and not run.finished else None
+
+    def _must_be_free(self, conversation_id: str) -> None:
+        if self.get(conversation_id) is not None:
+            raise AlreadyAnsweringError
+
+    def _history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
+        """The turns that were answered, wholly or until stopped. What was never answered is not remembered."""
+        history: list[ChatMessage] = []
+        question: Message | None = None
+        for message in self._library.conversations.messages(conversation_id):
+            if message.id == before:
+                break
+            if message.role == "user":
+                question = message
+            elif question is not None and message.text and message.state in ("done", "stopped", "interrupted"):
+                history.append(ChatMessage(MessageRole.USER, question.text))
+                history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
+                question = None
+        return history
+
+
+def check_question(question: str) -> None:
+    if not question.strip():
+        raise QuestionError("There is no question.", hint="Type what you want to know.")
+    if len(question) > QUESTION_CHARS:
+        raise QuestionError(
+            f"The question has {len(question):,} characters; {QUESTION_CHARS:,} is the most.",
+            hint="Ask more briefly. A long text can be added as a document, and asked about.",
+        )
