@@ -1,0 +1,699 @@
+"""The store on disk: rows, text and keyword index in the library's SQLite file, vectors in one raw float32 file per index.
+
+The database is the truth. The vector file is only ever appended to, and made safe on disk, before the transaction that
+records its new length; whatever stands beyond the recorded length was never committed and is written over. A document's
+passages stand side by side, in the file (`first_slot`) as in the table (`first_row`), so that no table from slot to passage is
+needed, and opening a store costs the same whatever it holds. Deleted slots become gaps until they are more than half; then
+the file is written anew under another name, and the name is changed in the same transaction.
+
+A change gives the index a new stamp. Every search compares it, so that what another thread or process did is seen at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from ragcore.database import Database
+from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
+from ragcore.schema import Document, NodeWithScore, Page, TextNode
+from ragcore.vector_stores.base import StoredDocument
+from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.search import (
+    Array,
+    mask_of,
+    nearest,
+    passage_terms,
+    query_terms,
+    terms_version,
+    unit_query,
+)
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS indexes (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    terms TEXT NOT NULL,            -- which rules made the words of its keyword index
+    stamp INTEGER NOT NULL,         -- another one after every change
+    dimension INTEGER,              -- NULL while there is no passage
+    file TEXT,                      -- of the vectors, in the vectors' folder
+    slots INTEGER NOT NULL DEFAULT 0,    -- rows of the file that are committed, gaps included
+    passages INTEGER NOT NULL DEFAULT 0  -- of them in use
+);
+CREATE TABLE IF NOT EXISTS gaps (
+    index_id INTEGER NOT NULL REFERENCES indexes (id),
+    first_slot INTEGER NOT NULL,
+    slots INTEGER NOT NULL,
+    PRIMARY KEY (index_id, first_slot)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (
+    seq INTEGER PRIMARY KEY,
+    index_id INTEGER NOT NULL REFERENCES indexes (id),
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys
+    characters INTEGER NOT NULL,
+    added REAL NOT NULL,
+    first_row INTEGER NOT NULL,
+    first_slot INTEGER NOT NULL,
+    passages INTEGER NOT NULL,
+    UNIQUE (index_id, id)
+);
+CREATE INDEX IF NOT EXISTS documents_by_slot ON documents (index_id, first_slot);
+CREATE TABLE IF NOT EXISTS texts (
+    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
+    block INTEGER NOT NULL,         -- characters [block * BLOCK, (block + 1) * BLOCK)
+    data BLOB NOT NULL,
+    PRIMARY KEY (document, block)
+);
+CREATE TABLE IF NOT EXISTS passages (
+    row INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    first_char INTEGER,
+    end_char INTEGER,
+    text BLOB,                      -- NULL: the document's characters [first_char, end_char)
+    metadata TEXT,                  -- NULL: the document's
+    hidden TEXT,                    -- NULL: the document's hidden metadata keys
+    links TEXT                      -- NULL: the passages before and after it in the document
+);
+CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
+CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
+"""
+
+BLOCK = 16_384  # characters of text compressed together: small enough to unpack for one passage
+BATCH = 500  # passages read at a time
+COMPACT_SHARE = 0.5  # of the slots being gaps
+
+# Terms come ready made: only the space between them separates. This tokenizer leaves everything else as it is.
+_PUNCTUATION = "".join(chr(code) for code in range(33, 127) if not chr(code).isalnum())
+_TOKENIZER = ("ascii tokenchars '" + _PUNCTUATION.replace("'", "''") + "'").replace('"', '""')
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A row of `indexes`."""
+
+    id_: int
+    stamp: int
+    dimension: int | None
+    file: str | None
+    slots: int
+    passages: int
+    terms: str
+
+    @property
+    def keywords(self) -> str:
+        """The name of its keyword table."""
+        return f"keywords_{self.id_}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """The committed rows of an index as they were at `stamp`, mapped, and which of them are gaps (None: not one)."""
+
+    stamp: int
+    file: str
+    rows: Vectors
+    gaps: Array | None
+
+
+class DiskStore:
+    """One index of a library. See `ragcore.vector_stores.base.Store` for what every method promises.
+
+    `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
+    stores of one library, in one process or several, may be used at the same time.
+    """
+
+    def __init__(self, database: Database, *, index: str = "documents", vectors: Path) -> None:
+        self._database = database
+        self._name = index
+        self._folder = vectors
+        self._matrix: _Matrix | None = None
+        self._mapping = threading.Lock()
+
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        database, outermost = self._database, not self._database.connection().in_transaction
+        with database.transaction() as db:
+            index_before = self._index(db) or self._new_index(db)
+            rows = unit_rows(document, nodes, index_before.dimension)
+            replaced = self._remove(db, index_before, document.id_)
+            index = self._index_now(db)
+            self._refuse_foreign(db, index, document, nodes)
+            file, first_slot = self._append(index, rows)
+            self._insert(db, index, document, nodes, first_slot)
+            db.execute(
+                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ? WHERE id = ?",
+                (_stamp(), index.dimension or rows.shape[1] or None, file, first_slot + len(rows), len(rows), index.id_),
+            )
+            worth_it = replaced is not None and self._worth_compacting(db)
+        if outermost and worth_it:
+            self.compact()
+        elif outermost and file != index_before.file:
+            self._sweep()
+        return len(nodes)
+
+    def delete(self, document_id: str) -> int:
+        outermost = not self._database.connection().in_transaction
+        with self._database.transaction() as db:
+            index = self._index(db)
+            passages = None if index is None else self._remove(db, index, document_id)
+            if passages is None:
+                raise UnknownDocumentError(document_id)
+            worth_it = self._worth_compacting(db)
+        if outermost and worth_it:
+            self.compact()
+        elif outermost:
+            self._database.shrink()
+        return passages
+
+    def document(self, document_id: str) -> Document:
+        with self._database.snapshot() as db:
+            row = self._document_row(db, document_id)
+            layout = json.loads(row["layout"])
+            return Document(
+                text=_Texts(db).span(row["seq"], 0, row["characters"]),
+                id_=row["id"],
+                metadata=json.loads(row["metadata"]),
+                pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
+                page_word=layout["page_word"],
+                excluded_embed_metadata_keys=tuple(layout["hidden"][0]),
+                excluded_llm_metadata_keys=tuple(layout["hidden"][1]),
+            )
+
+    def documents(self) -> list[StoredDocument]:
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT d.id, d.name, d.hash, d.passages, d.characters, d.added FROM documents d"
+                " JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
+                (self._name,),
+            )
+            return [StoredDocument(*row) for row in rows]
+
+    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            if index is None:
+                return []
+            found = db.execute(
+                "SELECT p.id, p.row, d.first_slot + p.row - d.first_row AS slot FROM passages p"
+                " JOIN documents d ON d.seq = p.document"
+                " WHERE p.id IN (SELECT value FROM json_each(?)) AND d.index_id = ?",
+                (json.dumps(list(ids)), index.id_),
+            ).fetchall()
+            if not found:
+                return []
+            matrix = self._mapped(db, index)
+            slots = {row["id"]: (row["row"], row["slot"]) for row in found}
+            read = _read(db, [row["row"] for row in found])
+        nodes = []
+        for id_ in ids:
+            if id_ in slots:
+                row, slot = slots[id_]
+                nodes.append(read[row].with_embedding(np.array(matrix.rows[slot])))
+        return nodes
+
+    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
+        with self._database.snapshot() as db:
+            if document_id is not None:
+                chosen = [self._document_row(db, document_id)["seq"]]
+            else:
+                index = self._index(db)
+                rows = db.execute("SELECT seq FROM documents WHERE index_id = ? ORDER BY seq", (index.id_ if index else 0,))
+                chosen = [row["seq"] for row in rows]
+        return self._passages_of(chosen)
+
+    def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            if index is None or index.dimension is None:
+                return []
+            vector = unit_query(query, index.dimension)
+            if top_k <= 0:
+                return []
+            matrix = self._mapped(db, index)
+            if document_ids is None:
+                slots, scores = nearest(matrix.rows, vector, top_k, matrix.gaps)
+            else:
+                chosen = mask_of(self._slots_of(db, index, document_ids), len(matrix.rows))
+                slots, scores = _nearest_among(matrix.rows, vector, top_k, chosen)
+            return self._scored(db, self._rows_at(db, index, slots), scores)
+
+    def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+        terms = query_terms(query)
+        if top_k <= 0 or not terms:
+            return []
+        self._renew_terms()
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            if index is None:
+                return []
+            match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+            among = ""
+            values: list[object] = [match]
+            if document_ids is not None:
+                among = (
+                    " AND EXISTS (SELECT 1 FROM documents d JOIN passages p ON p.document = d.seq WHERE p.row = k.rowid"
+                    " AND d.id IN (SELECT value FROM json_each(?)))"
+                )
+                values.append(json.dumps(list(document_ids)))
+            found = db.execute(
+                f"SELECT k.rowid, rank FROM {index.keywords} k WHERE {index.keywords} MATCH ?{among}"
+                " ORDER BY rank, k.rowid LIMIT ?",
+                (*values, top_k),
+            ).fetchall()
+            return self._scored(db, [row[0] for row in found], [-row[1] for row in found])
+
+    def __len__(self) -> int:
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            return index.passages if index else 0
+
+    def close(self) -> None:
+        """Let go of the mapped file. The database is its owner's to close."""
+        self._matrix = None
+
+    def compact(self) -> None:
+        """Write the vector file anew without gaps, and give the space of deleted rows back to the disk.
+
+        Others who still read the old file keep it until their next search. Not inside a transaction.
+        """
+        with self._database.transaction() as db:
+            index = self._index(db)
+            if index is None:
+                return
+            file = self._packed(db, index)
+            db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
+            db.execute(
+                "UPDATE indexes SET stamp = ?, file = ?, slots = passages, dimension = ? WHERE id = ?",
+                (_stamp(), file, index.dimension if index.passages else None, index.id_),
+            )
+            if index.passages:
+                db.execute(f"INSERT INTO {index.keywords} ({index.keywords}) VALUES ('optimize')")
+        self._sweep()
+        self._database.shrink()
+
+    def bytes_on_disk(self) -> int:
+        """The library's database with its log, and this index's vectors."""
+        database = self._database.path
+        with self._database.snapshot() as db:
+            index = self._index(db)
+        files = [database, database.with_name(database.name + "-wal")]
+        if index is not None and index.file is not None:
+            files.append(self._folder / index.file)
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    # --- rows -----------------------------------------------------------------------------------------------------------
+
+    def _index(self, db: sqlite3.Connection) -> _Index | None:
+        row = db.execute(
+            "SELECT id, stamp, dimension, file, slots, passages, terms FROM indexes WHERE name = ?", (self._name,)
+        ).fetchone()
+        return _Index(*row) if row else None
+
+    def _index_now(self, db: sqlite3.Connection) -> _Index:
+        index = self._index(db)
+        assert index is not None  # made in this transaction
+        return index
+
+    def _new_index(self, db: sqlite3.Connection) -> _Index:
+        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms_version(), _stamp()))
+        index = self._index_now(db)
+        db.execute(f"CREATE VIRTUAL TABLE {index.keywords} USING fts5 (terms, content='', tokenize=\"{_TOKENIZER}\")")
+        return index
+
+    def _document_row(self, db: sqlite3.Connection, document_id: str) -> sqlite3.Row:
+        row: sqlite3.Row | None = db.execute(
+            "SELECT d.* FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.id = ?",
+            (self._name, document_id),
+        ).fetchone()
+        if row is None:
+            raise UnknownDocumentError(document_id)
+        return row
+
+    def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
+        row = db.execute(
+            "SELECT p.id, d.id FROM passages p JOIN documents d ON d.seq = p.document"
+            " WHERE p.id IN (SELECT value FROM json_each(?)) AND d.index_id = ? LIMIT 1",
+            (json.dumps([node.id_ for node in nodes]), index.id_),
+        ).fetchone()
+        if row is not None:
+            raise ValueError(f"node {row[0]!r} of {document.id_!r} is already a node of {row[1]!r}")
+
+    def _insert(
+        self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode], first_slot: int
+    ) -> None:
+        (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
+        own_metadata = metadata_json(document.metadata)
+        own_hidden = [list(document.excluded_embed_metadata_keys), list(document.excluded_llm_metadata_keys)]
+        layout = {
+            "page_word": document.page_word,
+            "pages": [[page.label, page.start, page.end] for page in document.pages],
+            "hidden": own_hidden,
+        }
+        seq = db.execute(
+            "INSERT INTO documents (index_id, id, name, hash, metadata, layout, characters, added, first_row, first_slot,"
+            " passages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                index.id_,
+                document.id_,
+                shown_name(document),
+                document.hash,
+                own_metadata,
+                json.dumps(layout, separators=(",", ":")),
+                len(document.text),
+                time.time(),
+                first_row,
+                first_slot,
+                len(nodes),
+            ),
+        ).lastrowid
+        db.executemany(
+            "INSERT INTO texts VALUES (?, ?, ?)",
+            (
+                (seq, start // BLOCK, zlib.compress(_bytes(document.text[start : start + BLOCK])))
+                for start in range(0, len(document.text), BLOCK)
+            ),
+        )
+        ids = [node.id_ for node in nodes]
+        plain_links = [(None, *ids, None)[i : i + 3] for i in range(len(ids))]
+
+        def passage_rows() -> Iterator[tuple[object, ...]]:
+            for i, node in enumerate(nodes):
+                start, end = node.start_char_idx, node.end_char_idx
+                exact = start is not None and end is not None and 0 <= start <= end and document.text[start:end] == node.text
+                metadata = metadata_json(node.metadata)
+                hidden = [list(node.excluded_embed_metadata_keys), list(node.excluded_llm_metadata_keys)]
+                before, _, after = plain_links[i]
+                plain = (node.prev_id, node.next_id, node.parent_id, node.child_ids) == (before, after, None, ())
+                yield (
+                    first_row + i,
+                    seq,
+                    node.id_,
+                    start,
+                    end,
+                    None if exact else _bytes(node.text),
+                    None if metadata == own_metadata else metadata,
+                    None if hidden == own_hidden else json.dumps(hidden),
+                    None if plain else json.dumps([node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]),
+                )
+
+        db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", passage_rows())
+        self._add_terms(db, index, zip(range(first_row, first_row + len(nodes)), nodes, strict=True))
+
+    def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
+        """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
+        row = db.execute(
+            "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?", (index.id_, document_id)
+        ).fetchone()
+        if row is None:
+            return None
+        seq, first_row, first_slot, passages = row
+        if passages == index.passages:
+            db.execute(f"INSERT INTO {index.keywords} ({index.keywords}) VALUES ('delete-all')")
+        else:
+            self._renew_terms_in(db, index)
+            for start in range(first_row, first_row + passages, BATCH):
+                nodes = _read(db, range(start, min(start + BATCH, first_row + passages)))
+                db.executemany(
+                    f"INSERT INTO {index.keywords} ({index.keywords}, rowid, terms) VALUES ('delete', ?, ?)",
+                    ((place, " ".join(passage_terms(node))) for place, node in nodes.items()),
+                )
+        db.execute("DELETE FROM passages WHERE document = ?", (seq,))
+        db.execute("DELETE FROM texts WHERE document = ?", (seq,))
+        db.execute("DELETE FROM documents WHERE seq = ?", (seq,))
+        if passages == index.passages:
+            db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
+            db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0 WHERE id = ?", (index.id_,))
+        elif passages:
+            db.execute("INSERT INTO gaps VALUES (?, ?, ?)", (index.id_, first_slot, passages))
+        db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (_stamp(), passages, index.id_))
+        return int(passages)
+
+    def _passages_of(self, documents: Sequence[int]) -> Iterator[TextNode]:
+        for seq in documents:
+            with self._database.snapshot() as db:  # not held while the reader of these does its work
+                row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
+                nodes = _read(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
+            yield from nodes.values()
+
+    def _slots_of(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[tuple[int, int]]:
+        rows = db.execute(
+            "SELECT first_slot, passages FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
+            (index.id_, json.dumps(list(document_ids))),
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:
+        """The passages that stand at these slots."""
+        rows = []
+        for slot in slots.tolist():
+            found = db.execute(
+                "SELECT first_row + ? - first_slot FROM documents WHERE index_id = ? AND first_slot <= ? AND passages > 0"
+                " ORDER BY first_slot DESC LIMIT 1",
+                (slot, index.id_, slot),
+            ).fetchone()
+            rows.append(found[0])
+        return rows
+
+    def _scored(self, db: sqlite3.Connection, rows: Sequence[int], scores: Sequence[float] | Array) -> list[NodeWithScore]:
+        nodes = _read(db, rows)
+        return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
+
+    # --- keywords -------------------------------------------------------------------------------------------------------
+
+    def _add_terms(self, db: sqlite3.Connection, index: _Index, nodes: Iterator[tuple[int, TextNode]]) -> None:
+        db.executemany(
+            f"INSERT INTO {index.keywords} (rowid, terms) VALUES (?, ?)",
+            ((row, " ".join(passage_terms(node))) for row, node in nodes),
+        )
+
+    def _renew_terms(self) -> None:
+        """Make the keyword index anew where an earlier version's rules made it."""
+        with self._database.snapshot() as db:
+            index = self._index(db)
+        if index is not None and index.terms != terms_version():
+            with self._database.transaction() as db:
+                self._renew_terms_in(db, self._index_now(db))
+
+    def _renew_terms_in(self, db: sqlite3.Connection, index: _Index) -> None:
+        if index.terms == terms_version():
+            return
+        db.execute(f"INSERT INTO {index.keywords} ({index.keywords}) VALUES ('delete-all')")
+        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY seq", (index.id_,))
+        for first_row, passages in documents.fetchall():
+            for start in range(first_row, first_row + passages, BATCH):
+                nodes = _read(db, range(start, min(start + BATCH, first_row + passages)))
+                self._add_terms(db, index, iter(nodes.items()))
+        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
+
+    # --- vectors --------------------------------------------------------------------------------------------------------
+
+    def _mapped(self, db: sqlite3.Connection, index: _Index) -> _Matrix:
+        matrix = self._matrix
+        if matrix is not None and matrix.stamp == index.stamp:
+            return matrix
+        with self._mapping:
+            if index.file is None or index.dimension is None or not index.slots:
+                rows, file = np.empty((0, index.dimension or 0), np.float32), ""
+            else:
+                rows, file = self._map(db, index.file, index.slots, index.dimension), index.file
+            spans = db.execute("SELECT first_slot, slots FROM gaps WHERE index_id = ?", (index.id_,)).fetchall()
+            gaps = mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
+            matrix = _Matrix(index.stamp, file, rows, gaps)
+            self._matrix = matrix
+            return matrix
+
+    def _map(self, db: sqlite3.Connection, file: str, slots: int, dimension: int) -> Vectors:
+        path = self._folder / file
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise DamagedStoreError(
+                f"The file {path}, which holds the vectors of this library, is missing.",
+                hint="Restore the library's folder from a backup, or index the documents again.",
+            ) from None
+        if size < 4 * slots * dimension:
+            raise DamagedStoreError(
+                f"The file {path} holds {size} bytes, but {4 * slots * dimension} bytes of vectors were written to it.",
+                hint="Restore the library's folder from a backup, or index the documents again.",
+            )
+        mapped = np.memmap(path, np.float32, "r", shape=(slots, dimension))
+        return np.asarray(mapped)
+
+    def _append(self, index: _Index, rows: Vectors) -> tuple[str | None, int]:
+        """Write `rows` behind the committed ones and make them safe on disk; gives the file's name and the first slot."""
+        if not len(rows):
+            return index.file, index.slots
+        file = index.file or _new_name(index)
+        with self._writing(self._folder / file, new=index.file is None) as out:
+            start = 4 * index.slots * rows.shape[1]
+            if out.seek(0, os.SEEK_END) < start:
+                raise DamagedStoreError(
+                    f"The file {self._folder / file} is shorter than what was written to it.",
+                    hint="Restore the library's folder from a backup, or index the documents again.",
+                )
+            out.seek(start)
+            out.write(rows.tobytes())
+            out.truncate()
+        return file, index.slots
+
+    @contextmanager
+    def _writing(self, path: Path, *, new: bool) -> Iterator[BinaryIO]:
+        try:
+            if new:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            with path.open("xb" if new else "r+b") as out:
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
+            if new:
+                _sync_folder(self._folder)
+        except FileNotFoundError as error:
+            raise DamagedStoreError(
+                f"The file {path}, which holds the vectors of this library, is missing.",
+                hint="Restore the library's folder from a backup, or index the documents again.",
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
+                hint="Check that the disk has room and that you may write in this folder.",
+            ) from error
+
+    def _worth_compacting(self, db: sqlite3.Connection) -> bool:
+        index = self._index_now(db)
+        return index.slots - index.passages > COMPACT_SHARE * index.slots or index.passages == 0
+
+    def _packed(self, db: sqlite3.Connection, index: _Index) -> str | None:
+        """A new file with the live rows, in the order they are in, and the documents told of their new slots."""
+        if not index.passages:
+            return None
+        rows = self._mapped(db, index).rows
+        documents = db.execute(
+            "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
+        ).fetchall()
+        file, slot = _new_name(index), 0
+        with self._writing(self._folder / file, new=True) as out:
+            for seq, first_slot, passages in documents:
+                out.write(rows[first_slot : first_slot + passages].tobytes())
+                db.execute("UPDATE documents SET first_slot = ? WHERE seq = ?", (slot, seq))
+                slot += passages
+        return file
+
+    def _sweep(self) -> None:
+        """Remove vector files of this index that the database does not name: replaced ones, and those of a killed writer."""
+        with self._database.transaction() as db:  # nobody makes a new file while this one holds the lock
+            index = self._index_now(db)
+            for path in self._folder.glob(f"{index.id_}-*.f32"):
+                if path.name != index.file:
+                    with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
+                        path.unlink()
+
+
+class _Texts:
+    """The texts of documents, unpacked block by block as far as they are needed."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._blocks: dict[tuple[int, int], str] = {}
+
+    def span(self, document: int, start: int, end: int) -> str:
+        """The document's characters [start, end)."""
+        blocks = range(start // BLOCK, (end + BLOCK - 1) // BLOCK)
+        text = "".join(self._block(document, number) for number in blocks)
+        offset = blocks.start * BLOCK
+        return text[start - offset : end - offset]
+
+    def _block(self, document: int, number: int) -> str:
+        key = (document, number)
+        if key not in self._blocks:
+            (data,) = self._db.execute("SELECT data FROM texts WHERE document = ? AND block = ?", key).fetchone()
+            self._blocks[key] = zlib.decompress(data).decode("utf-8", "surrogatepass")
+        return self._blocks[key]
+
+
+def _read(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, TextNode]:
+    """The passages of these rows, by row, without embeddings."""
+    found = db.execute(
+        "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
+        " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
+        " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS before,"
+        " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = p.row + 1) END AS after"
+        " FROM passages p JOIN documents d ON d.seq = p.document"
+        " WHERE p.row IN (SELECT value FROM json_each(?)) ORDER BY p.row",
+        (json.dumps(list(rows)),),
+    ).fetchall()
+    texts = _Texts(db)
+    nodes = {}
+    for row in found:
+        if row["text"] is None:
+            text = texts.span(row["document"], row["first_char"], row["end_char"])
+        else:
+            text = row["text"].decode("utf-8", "surrogatepass")
+        hidden = json.loads(row["hidden"]) if row["hidden"] else json.loads(row["layout"])["hidden"]
+        before, after, parent, children = json.loads(row["links"]) if row["links"] else (row["before"], row["after"], None, [])
+        nodes[row["row"]] = TextNode(
+            text=text,
+            id_=row["id"],
+            metadata=json.loads(row["metadata"]),
+            ref_doc_id=row["document_id"],
+            start_char_idx=row["first_char"],
+            end_char_idx=row["end_char"],
+            prev_id=before,
+            next_id=after,
+            parent_id=parent,
+            child_ids=tuple(children),
+            excluded_embed_metadata_keys=tuple(hidden[0]),
+            excluded_llm_metadata_keys=tuple(hidden[1]),
+        )
+    return nodes
+
+
+def _nearest_among(rows: Vectors, query: Vector, k: int, chosen: Array) -> tuple[Array, Array]:
+    """`nearest` among the rows of a mask. When they are few, only they are multiplied."""
+    places = np.flatnonzero(chosen)
+    if 4 * len(places) < len(rows):
+        found, scores = nearest(rows[places], query, k)
+        return places[found], scores
+    return nearest(rows, query, k, ~chosen)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # a broken file may give half a character; it is kept as it was
+
+
+def _stamp() -> int:
+    # Not a counter: a change that is rolled back must not share its stamp with the one that comes next.
+    return secrets.randbits(62)
+
+
+def _new_name(index: _Index) -> str:
+    return f"{index.id_}-{secrets.token_hex(8)}.f32"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new file's name safe on disk too, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

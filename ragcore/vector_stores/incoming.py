@@ -1,0 +1,65 @@
+"""What may be put into a store, checked once for every kind of store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.errors import DimensionError
+from ragcore.schema import Document, Metadata, TextNode
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+
+def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | None) -> Vectors:
+    """The embeddings as unit rows, shape (len(nodes), d); a zero vector stays zero. `dimension` is None in an empty store.
+
+    DimensionError for another width; ValueError for a node without an embedding, with one that holds NaN or infinity, cut
+    from another document, or with the id of another node.
+    """
+    seen: set[str] = set()
+    for node in nodes:
+        if node.embedding is None:
+            raise ValueError(f"node {node.id_!r} has no embedding")
+        if node.ref_doc_id not in (None, document.id_):
+            raise ValueError(f"node {node.id_!r} was cut from {node.ref_doc_id!r}, not from {document.id_!r}")
+        if node.id_ in seen:
+            raise ValueError(f"two nodes have the id {node.id_!r}")
+        seen.add(node.id_)
+        if dimension is None:
+            dimension = len(node.embedding)
+        if node.embedding.shape != (dimension,):
+            raise DimensionError(node.embedding.size, dimension)
+    rows = np.empty((len(nodes), dimension or 0), np.float32)
+    for row, node in zip(rows, nodes, strict=True):
+        if node.embedding is not None:  # said again for the type checker
+            row[:] = unit(node.embedding)
+    if not np.isfinite(rows).all():
+        raise ValueError(f"an embedding of {document.id_!r} holds NaN or infinity")
+    return rows
+
+
+def unit(vector: Vector) -> Vector:
+    """`vector` at length 1, float32; a zero vector as it is."""
+    exact = np.asarray(vector, np.float64)
+    length = float(np.linalg.norm(exact))
+    return (exact / length if length > 0 else exact).astype(np.float32)
+
+
+def metadata_json(metadata: Metadata) -> str:
+    """The metadata as it is stored; its keys keep their order. TypeError for a value that is not a plain one."""
+    return json.dumps(dict(metadata), ensure_ascii=True, separators=(",", ":"))
+
+
+def shown_name(document: Document) -> str:
+    """What the document is called in lists: its file's name, else its title, else its id."""
+    for key in ("file_name", "title"):
+        name = document.metadata.get(key)
+        if isinstance(name, str) and name:
+            # Half characters, as file names of unknown encoding hold, cannot be stored or shown.
+            return name.encode("utf-8", "replace").decode()
+    return document.id_

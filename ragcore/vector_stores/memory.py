@@ -1,0 +1,186 @@
+"""A store that lives as long as the process: for tests, tries, and documents that need not be kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.errors import UnknownDocumentError
+from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.vector_stores.base import StoredDocument
+from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.search import KeywordIndex, mask_of, nearest, passage_terms, query_terms, unit_query
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+LEAST_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A document, and its passages' row in the matrix: passage i is row `first + i`."""
+
+    document: Document
+    nodes: tuple[TextNode, ...]
+    first: int
+    added: float
+
+    @property
+    def places(self) -> range:
+        return range(self.first, self.first + len(self.nodes))
+
+
+class MemoryStore:
+    """See `ragcore.vector_stores.base.Store` for what every method promises."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._held: dict[str, _Held] = {}
+        self._place: dict[str, int] = {}  # node id -> row
+        self._nodes: dict[int, TextNode] = {}  # row -> passage
+        self._words = KeywordIndex()
+        self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
+        self._used = 0
+
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        with self._lock:
+            rows = unit_rows(document, nodes, self._rows.shape[1] if self._nodes else None)
+            metadata_json(document.metadata)
+            for node in nodes:
+                metadata_json(node.metadata)
+                owner = self._nodes[self._place[node.id_]].ref_doc_id if node.id_ in self._place else document.id_
+                if owner != document.id_:
+                    raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {owner!r}")
+            if document.id_ in self._held:
+                self._remove(document.id_)
+            first = self._append(rows)
+            kept = tuple(replace(node, ref_doc_id=document.id_, embedding=None) for node in nodes)
+            self._held[document.id_] = _Held(document, kept, first, time.time())
+            for place, node in enumerate(kept, first):
+                self._nodes[place] = node
+                self._place[node.id_] = place
+                self._words.add(place, passage_terms(node))
+            return len(kept)
+
+    def delete(self, document_id: str) -> int:
+        with self._lock:
+            count = self._remove(document_id)
+            if 2 * len(self._nodes) < self._used:
+                self._compact()
+            return count
+
+    def document(self, document_id: str) -> Document:
+        with self._lock:
+            return self._get(document_id).document
+
+    def documents(self) -> list[StoredDocument]:
+        with self._lock:
+            return [
+                StoredDocument(
+                    id_=held.document.id_,
+                    name=shown_name(held.document),
+                    hash=held.document.hash,
+                    passages=len(held.nodes),
+                    characters=len(held.document.text),
+                    added=held.added,
+                )
+                for held in self._held.values()
+            ]
+
+    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+        with self._lock:
+            places = [self._place[id_] for id_ in ids if id_ in self._place]
+            return [self._nodes[place].with_embedding(self._rows[place].copy()) for place in places]
+
+    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
+        with self._lock:
+            held = list(self._held.values()) if document_id is None else [self._get(document_id)]
+        return (node for document in held for node in document.nodes)
+
+    def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+        with self._lock:
+            if not self._nodes:
+                return []
+            vector = unit_query(query, self._rows.shape[1])
+            rows = self._rows[: self._used]
+            live = list(self._held.values()) if document_ids is None else self._chosen(document_ids)
+            if document_ids is None and len(self._nodes) == self._used:
+                left_out = None
+            else:
+                left_out = ~mask_of([(held.first, len(held.nodes)) for held in live], self._used)
+            places, scores = nearest(rows, vector, top_k, left_out)
+            return [NodeWithScore(self._nodes[int(place)], float(score)) for place, score in zip(places, scores, strict=True)]
+
+    def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+        with self._lock:
+            among = None
+            if document_ids is not None:
+                among = {place for held in self._chosen(document_ids) for place in held.places}
+            found = self._words.search(query_terms(query), top_k, among)
+            return [NodeWithScore(self._nodes[place], score) for place, score in found]
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._nodes)
+
+    def close(self) -> None:
+        """Nothing to close; the store can be used on."""
+
+    def _get(self, document_id: str) -> _Held:
+        try:
+            return self._held[document_id]
+        except KeyError:
+            raise UnknownDocumentError(document_id) from None
+
+    def _chosen(self, document_ids: Collection[str]) -> list[_Held]:
+        return [self._held[id_] for id_ in set(document_ids) if id_ in self._held]
+
+    def _remove(self, document_id: str) -> int:
+        held = self._get(document_id)
+        for place in held.places:
+            node = self._nodes.pop(place)
+            del self._place[node.id_]
+            self._words.remove(place, passage_terms(node))
+        del self._held[document_id]
+        return len(held.nodes)
+
+    def _append(self, rows: Vectors) -> int:
+        """The place of the first of `rows`."""
+        if not self._nodes:
+            self._rows, self._used = np.empty((0, rows.shape[1]), np.float32), 0
+        elif not len(rows):
+            return self._used
+        first, needed = self._used, self._used + len(rows)
+        if needed > len(self._rows):
+            grown = np.empty((max(needed, 2 * first, LEAST_ROWS), rows.shape[1]), np.float32)
+            grown[:first] = self._rows[:first]
+            self._rows = grown
+        self._rows[first:needed] = rows
+        self._used = needed
+        return first
+
+    def _compact(self) -> None:
+        """Move the live rows together, in the order they are in."""
+        live = list(self._held.values())
+        rows, terms = self._rows, KeywordIndex()
+        nodes = self._nodes
+        self._rows, self._used = np.empty((0, rows.shape[1]), np.float32), 0
+        self._nodes, self._place, self._words = {}, {}, terms
+        total = sum(len(held.nodes) for held in live)
+        packed = np.empty((total, rows.shape[1]), np.float32)
+        for held in live:
+            first = self._used
+            packed[first : first + len(held.nodes)] = rows[held.first : held.first + len(held.nodes)]
+            for place, node in enumerate(held.nodes, first):
+                self._nodes[place] = nodes[held.first + place - first]
+                self._place[node.id_] = place
+                terms.add(place, passage_terms(node))
+            self._held[held.document.id_] = replace(held, first=first)
+            self._used += len(held.nodes)
+        self._rows = packed

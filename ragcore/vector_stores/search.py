@@ -1,0 +1,141 @@
+"""What the stores share when they search: the nearest rows, the words of a question, and BM25 as SQLite's FTS5 computes it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ragcore.errors import DimensionError
+from ragcore.schema import MetadataMode, TextNode
+from ragcore.text.keywords import content_words, words
+from ragcore.vector_stores.incoming import unit
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+ROUNDING = 1e-5  # more than float32 sums of products of two unit vectors differ by, whatever order they are added in
+BLOCK = 4096  # rows rescored at a time
+
+K1 = 1.2  # FTS5's constants: https://sqlite.org/fts5.html#the_bm25_function
+B = 0.75
+LEAST_IDF = 1e-6  # a word in half of the passages or more still counts for something
+
+# Its words change when the rules of `words` or Python's tables of characters do; a stored keyword index is then made anew.
+_PROBE = "Ärzte's re-running ﬁles, naïve CAFÉ_3.14 don't О́чень كتاب ภาษา 東京都に住む 한국어 x² İstanbul"
+
+
+def unit_query(query: Vector, dimension: int) -> Vector:
+    """The query at length 1. DimensionError for another width; ValueError for NaN or infinity."""
+    vector = unit(np.asarray(query))
+    if vector.shape != (dimension,):
+        raise DimensionError(vector.size, dimension)
+    if not np.isfinite(vector).all():
+        raise ValueError("the query vector holds NaN or infinity")
+    return vector
+
+
+def top_k(scores: Array, k: int) -> Array:
+    """Where the `k` highest scores stand, best first, ties in order of place. A score of -inf is never among them."""
+    if k <= 0 or not len(scores):
+        return np.empty(0, np.intp)
+    if k < len(scores):
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        candidates = np.flatnonzero((scores >= least) & (scores > -np.inf))
+    else:
+        candidates = np.flatnonzero(scores > -np.inf)
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]
+
+
+def nearest(rows: Vectors, query: Vector, k: int, left_out: Array | None = None) -> tuple[Array, Array]:
+    """The `k` unit rows with the highest cosine to the unit `query`: their places, and the cosines, best first.
+
+    `left_out` is a mask of rows, shape (n,), that are not looked at. Ties stand in order of place, which one matrix product
+    cannot promise: it adds up the same row differently at different places. So what is near the k-th score is added up again,
+    each row by itself.
+    """
+    if k <= 0 or not len(rows):
+        return np.empty(0, np.intp), np.empty(0)
+    if not query.any():  # everything ties
+        places = (np.arange(len(rows)) if left_out is None else np.flatnonzero(~left_out))[:k]
+        return places, np.zeros(len(places))
+    scores = rows @ query  # (n, d) @ (d,) -> (n,)
+    if left_out is not None:
+        scores[left_out] = -np.inf
+    least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else -np.inf
+    candidates = np.flatnonzero((scores >= least - ROUNDING) & (scores > -np.inf))
+    wide = query.astype(np.float64)
+    exact = np.empty(len(candidates))
+    for start in range(0, len(candidates), BLOCK):
+        block = candidates[start : start + BLOCK]
+        exact[start : start + BLOCK] = (rows[block].astype(np.float64) * wide).sum(axis=1)
+    best = top_k(np.clip(exact, -1.0, 1.0), k)
+    return candidates[best], np.clip(exact[best], -1.0, 1.0)
+
+
+def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
+    """True at the places of every (first, count)."""
+    mask = np.zeros(size, bool)
+    for first, count in spans:
+        mask[first : first + count] = True
+    return mask
+
+
+def passage_terms(node: TextNode) -> list[str]:
+    """What the keyword index holds of a passage: the words that its vector was made of."""
+    return words(node.get_content(MetadataMode.EMBED))
+
+
+def query_terms(query: str) -> list[str]:
+    """The different words of a question that are looked for: without stop words, unless it has no others."""
+    return list(dict.fromkeys(content_words(query) or words(query)))
+
+
+def terms_version() -> str:
+    """Differs when the same text may give other terms than it did when an index was built."""
+    said = repr((words(_PROBE), content_words(_PROBE), unicodedata.unidata_version, "text with its metadata"))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class KeywordIndex:
+    """BM25 in memory, with the numbers of FTS5: idf = ln((N - n + 0.5) / (n + 0.5)), at least 1e-6; k1 = 1.2, b = 0.75."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[int, int] = {}
+        self._counts: dict[str, dict[int, int]] = {}  # term -> place -> how often
+        self._total = 0
+
+    def add(self, place: int, terms: Sequence[str]) -> None:
+        self._lengths[place] = len(terms)
+        self._total += len(terms)
+        for term, count in Counter(terms).items():
+            self._counts.setdefault(term, {})[place] = count
+
+    def remove(self, place: int, terms: Sequence[str]) -> None:
+        self._total -= self._lengths.pop(place)
+        for term in set(terms):
+            del self._counts[term][place]
+            if not self._counts[term]:
+                del self._counts[term]
+
+    def search(self, terms: Sequence[str], k: int, places: Container[int] | None = None) -> list[tuple[int, float]]:
+        """The `k` best (place, score), only among `places` when given; ties by place."""
+        if k <= 0 or not self._lengths:
+            return []
+        average = self._total / len(self._lengths)
+        scores: dict[int, float] = {}
+        for term in terms:
+            found = self._counts.get(term, {})
+            idf = max(math.log((len(self._lengths) - len(found) + 0.5) / (len(found) + 0.5)), LEAST_IDF)
+            for place, count in found.items():
+                if places is None or place in places:
+                    norm = K1 * (1 - B + B * self._lengths[place] / average)
+                    scores[place] = scores.get(place, 0.0) + idf * count * (K1 + 1) / (count + norm)
+        return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:k]
