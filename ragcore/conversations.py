@@ -140,9 +140,11 @@ class Conversations:
     def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
         """Those with at least one message, latest first; with `search`, those whose title or messages contain it."""
         rows = self._db.execute(
-            "SELECT * FROM conversations c WHERE kind = ? AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
-            " AND (? = '' OR instr(lower(m.text), lower(?)) OR instr(lower(c.title), lower(?)))) ORDER BY updated DESC, rowid DESC",
-            (kind, search, search, search),
+            "SELECT * FROM conversations c WHERE kind = :kind AND EXISTS"
+            " (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
+            " AND (:words = '' OR instr(lower(m.text), lower(:words)) OR instr(lower(c.title), lower(:words))))"
+            " ORDER BY updated DESC, rowid DESC",
+            {"kind": kind, "words": search},
         )
         return [_conversation(row) for row in rows]
 
@@ -173,7 +175,8 @@ class Conversations:
         answer_id = new_id()[:16]
         with self._database.transaction() as db:
             db.execute(
-                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed) VALUES (?, ?, 'user', ?, 'done', ?, ?)",
+                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed)"
+                " VALUES (?, ?, 'user', ?, 'done', ?, ?)",
                 (new_id()[:16], conversation_id, ask.question, now, now),
             )
             db.execute(
@@ -192,8 +195,8 @@ class Conversations:
         """Empty an answer so that it can be written anew."""
         now = time.time()
         self._db.execute(
-            "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL, problem = NULL,"
-            " trace = NULL WHERE id = ?",
+            "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL,"
+            " problem = NULL, trace = NULL WHERE id = ?",
             (now, json.dumps(asdict(ask)), message_id),
         )
         message = self.message(message_id)

@@ -63,7 +63,8 @@ class Run:
         shown = 0
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: len(self.text) > shown or self.finished, timeout=0.5)
+                if len(self.text) == shown and not self.finished:
+                    self._changed.wait(timeout=0.5)
                 piece, finished = self.text[shown:], self.finished
             shown += len(piece)
             yield piece

@@ -315,7 +315,8 @@ class Files:
     @staticmethod
     def _queue(db: sqlite3.Connection, file_id: str) -> None:
         db.execute(
-            "UPDATE files SET stage = 'queued', done = 0, total = 0, problem = NULL, stop_asked = 0, worker = NULL WHERE id = ?",
+            "UPDATE files SET stage = 'queued', done = 0, total = 0, problem = NULL, stop_asked = 0, worker = NULL"
+            " WHERE id = ?",
             (file_id,),
         )
 

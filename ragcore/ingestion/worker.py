@@ -187,10 +187,9 @@ def passages_of(document: Document, splitter: SentenceSplitter) -> list[TextNode
 
 def main() -> None:
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-    from ragcore.vector_stores.disk import DiskStore
-    from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
-
     from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
+    from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
+    from ragcore.vector_stores.disk import DiskStore
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     if hasattr(os, "nice"):

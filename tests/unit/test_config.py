@@ -1,0 +1,55 @@
+"""Settings and keys on disk."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragcore.config import LLMSettings, Settings, mask, read_key, read_settings, write_key, write_settings
+from ragcore.errors import ConfigError
+
+
+def test_without_a_file_the_defaults_hold_and_what_is_written_is_read(tmp_path: Path) -> None:
+    assert read_settings(tmp_path) == Settings()
+    changed = Settings(llm=LLMSettings(provider="ollama", model="llama3"))
+    write_settings(tmp_path, changed)
+    assert read_settings(tmp_path) == changed
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [('{"answers": {"top_k": 0}}', "answers.top_k"), ('{"anwsers": {}}', "anwsers"), ("{", "the file")],
+)
+def test_a_value_that_cannot_work_is_named(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "settings.json").write_text(text, "utf-8")
+    with pytest.raises(ConfigError, match=named):
+        read_settings(tmp_path)
+
+
+def test_a_key_is_kept_apart_for_its_owner_alone_and_can_be_forgotten(tmp_path: Path) -> None:
+    write_key(tmp_path, "openai_compatible", "secret-1")
+    write_key(tmp_path, "openai", "secret-2")
+    assert (read_key(tmp_path, "openai_compatible"), read_key(tmp_path, "openai")) == ("secret-1", "secret-2")
+    if sys.platform != "win32":
+        assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
+    write_key(tmp_path, "openai", "")
+    assert read_key(tmp_path, "openai_compatible") == "secret-1"
+    assert "secret-2" not in (tmp_path / "keys.json").read_text("utf-8")
+    assert "secret" not in read_settings(tmp_path).model_dump_json()
+
+
+def test_the_environment_gives_the_openai_key_when_none_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
+    assert read_key(tmp_path, "openai") == "from-environment"
+    assert read_key(tmp_path, "openai_compatible") == ""
+    write_key(tmp_path, "openai", "stored")
+    assert read_key(tmp_path, "openai") == "stored"
+
+
+def test_a_masked_key_can_be_recognised_and_not_used() -> None:
+    assert mask("sk-abcdefghijklmnop") == "sk-…mnop"
+    assert mask("short") == "•••••"
+    assert mask("") == ""

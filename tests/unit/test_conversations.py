@@ -1,0 +1,113 @@
+"""Conversations on disk: what is kept of an answer, and what is read of one that was cut short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragcore import conversations as conversations_module
+from ragcore.conversations import SCHEMA, AnswerFacts, Ask, Conversations, Source
+from ragcore.database import Database
+from ragcore.errors import Problem
+from ragcore.observe import Span, span
+
+SOURCE = Source(1, "n1", "f1", "handbook.pdf", 10, 20, "ten letters", 0.5, "iv", "page", 3)
+FACTS = AnswerFacts("compact", "compact", 2, 1.8, 6, 340, 900, 80, condensed="Who built the tower?")
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Conversations:
+    return Conversations(Database(tmp_path / "library.db", SCHEMA))
+
+
+def reopened(tmp_path: Path) -> Conversations:
+    return Conversations(Database(tmp_path / "library.db", SCHEMA))
+
+
+def test_a_finished_answer_is_read_back_whole_after_a_restart(conversations: Conversations, tmp_path: Path) -> None:
+    with span("query") as trace, span("llm", reply="It was Ada."):
+        pass
+    talk = conversations.create()
+    ask = Ask("Who built it?", file_ids=("f1", "f2"), top_k=4)
+    answer = conversations.begin(talk.id, ask)
+    conversations.write(answer.id, text="It was Ada. [1]", state="done", sources=[SOURCE], facts=FACTS, trace=trace)
+
+    kept = reopened(tmp_path)
+    question, read = kept.messages(talk.id)
+    assert (question.role, question.text) == ("user", "Who built it?")
+    assert (read.text, read.state, read.sources, read.facts, read.ask) == ("It was Ada. [1]", "done", (SOURCE,), FACTS, ask)
+    read_trace = kept.trace(answer.id)
+    assert isinstance(read_trace, Span)
+    assert [step.facts for step in read_trace.named("llm")] == [{"reply": "It was Ada."}]
+
+
+def test_a_failure_is_kept_with_what_was_said_before_it(conversations: Conversations) -> None:
+    answer = conversations.begin(conversations.create().id, Ask("Who?"))
+    problem = Problem("The server is gone.", "Start it.", retryable=True)
+    conversations.write(answer.id, text="It was", state="failed", problem=problem)
+    read = conversations.message(answer.id)
+    assert read is not None
+    assert (read.text, read.state, read.problem) == ("It was", "failed", problem)
+
+
+def test_an_answer_whose_writer_fell_silent_was_interrupted(
+    conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = conversations.begin(conversations.create().id, Ask("Who?"))
+    conversations.write(answer.id, text="It was", state="writing")
+    assert conversations.message(answer.id).state == "writing"  # type: ignore[union-attr]
+    monkeypatch.setattr(conversations_module, "SILENT_SECONDS", -1.0)
+    assert conversations.message(answer.id).state == "interrupted"  # type: ignore[union-attr]
+
+
+def test_an_answer_begun_again_forgets_the_old_one_and_keeps_its_place(conversations: Conversations) -> None:
+    talk = conversations.create()
+    first = conversations.begin(talk.id, Ask("One?"))
+    conversations.begin(talk.id, Ask("Two?"))
+    conversations.write(first.id, text="x", state="done", sources=[SOURCE], facts=FACTS)
+    conversations.begin_again(first.id, Ask("One?", extractive=True))
+    texts = [(m.role, m.text, m.state) for m in conversations.messages(talk.id)]
+    assert texts == [
+        ("user", "One?", "done"),
+        ("assistant", "", "writing"),
+        ("user", "Two?", "done"),
+        ("assistant", "", "writing"),
+    ]
+    again = conversations.message(first.id)
+    assert again is not None
+    assert (again.sources, again.facts) == ((), None)
+
+
+def test_the_title_is_the_first_question_shortened_until_someone_gives_another(conversations: Conversations) -> None:
+    talk = conversations.create()
+    conversations.begin(talk.id, Ask("  Why   is\nthe sky blue? " + "x" * 100))
+    conversations.begin(talk.id, Ask("And green?"))
+    titled = conversations.get(talk.id)
+    assert titled is not None
+    assert titled.title.startswith("Why is the sky blue? x")
+    assert len(titled.title) == 60
+    conversations.rename(talk.id, " Sky ")
+    assert conversations.get(talk.id).title == "Sky"  # type: ignore[union-attr]
+
+
+def test_the_list_has_the_latest_first_and_none_without_messages_and_can_be_searched(conversations: Conversations) -> None:
+    old, new, empty, query = (conversations.create(kind) for kind in ("chat", "chat", "chat", "query"))
+    conversations.begin(old.id, Ask("About Lighthouses"))
+    conversations.begin(new.id, Ask("About 100% of ships"))
+    conversations.begin(query.id, Ask("A query"))
+    assert [c.id for c in conversations.all()] == [new.id, old.id]
+    assert [c.id for c in conversations.all(search="lighthouse")] == [old.id]
+    assert [c.id for c in conversations.all(search="0% o")] == [new.id]
+    assert [c.id for c in conversations.all("query")] == [query.id]
+    conversations.begin(old.id, Ask("More?"))
+    assert [c.id for c in conversations.all()] == [old.id, new.id]
+    assert empty.id not in [c.id for c in conversations.all()]
+
+
+def test_deleting_a_conversation_deletes_its_messages(conversations: Conversations) -> None:
+    talk = conversations.create()
+    answer = conversations.begin(talk.id, Ask("Who?"))
+    conversations.delete(talk.id)
+    assert conversations.get(talk.id) is None
+    assert conversations.message(answer.id) is None

@@ -1,0 +1,167 @@
+"""The table of files: what is taken in, what is told of it, and how workers share the work."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from ragcore.config import IngestSettings
+from ragcore.database import Database
+from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
+from ragcore.ingestion import files as files_module
+from ragcore.ingestion.files import SCHEMA, Files, Stage
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(Database(tmp_path / "library.db", SCHEMA), tmp_path)
+
+
+def given(tmp_path: Path, text: str = "hello") -> Path:
+    path = tmp_path / f"given-{time.monotonic_ns()}"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_file_is_moved_into_the_library_and_waits(files: Files, tmp_path: Path) -> None:
+    source = given(tmp_path)
+    added = files.add(source, "notes.txt")
+    assert added.outcome == "added"
+    assert not source.exists()
+    assert files.location(added.file).read_text("utf-8") == "hello"
+    assert (added.file.stage, added.file.kind, added.file.size) == (Stage.QUEUED, "TXT", 5)
+
+
+def test_the_same_bytes_under_any_name_are_a_duplicate(files: Files, tmp_path: Path) -> None:
+    first = files.add(given(tmp_path), "notes.txt").file
+    again = files.add(given(tmp_path), "copy.txt")
+    assert (again.outcome, again.file.id) == ("duplicate", first.id)
+    assert len(files.all()) == 1
+
+
+def test_other_bytes_under_the_same_name_replace_the_file_and_old_bytes_go_once_the_new_are_ready(
+    files: Files, tmp_path: Path
+) -> None:
+    first = files.add(given(tmp_path, "old"), "notes.txt").file
+    files.claim("w")
+    files.finish(first.id, "w", passages=1, pages=0)
+    second = files.add(given(tmp_path, "new"), "notes.txt")
+    assert (second.outcome, second.file.id, second.file.stage) == ("replaced", first.id, Stage.QUEUED)
+    assert files.location(first).read_text("utf-8") == "old"
+    files.claim("w")
+    assert files.finish(first.id, "w", passages=1, pages=0)
+    assert not files.location(first).exists()
+    assert files.location(second.file).read_text("utf-8") == "new"
+
+
+def test_an_empty_file_and_one_over_the_limit_are_refused_and_nothing_is_left_behind(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(EmptyFileError, match=r"void\.txt"):
+        files.add(given(tmp_path, ""), "void.txt")
+    with pytest.raises(TooLargeError, match="limit is 1 MB"):
+        files.add(given(tmp_path, "x" * 1_000_001), "big.txt", IngestSettings(max_file_mb=1))
+    assert files.all() == []
+    assert list(tmp_path.glob("given-*")) == []
+
+
+def test_files_are_claimed_in_the_order_they_came_and_by_one_worker_only(files: Files, tmp_path: Path) -> None:
+    first = files.add(given(tmp_path, "1"), "1.txt").file
+    second = files.add(given(tmp_path, "2"), "2.txt").file
+    claimed = [files.claim("a"), files.claim("b"), files.claim("a")]
+    assert [file and file.id for file in claimed] == [first.id, second.id, None]
+
+
+def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_turned_away(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("dead")
+    assert files.claim("alive") is None
+    monkeypatch.setattr(files_module, "SILENT_SECONDS", -1.0)
+    again = files.claim("alive")
+    assert again is not None
+    assert again.id == file.id
+    assert not files.advance(file.id, "dead", Stage.EMBEDDING, 1, 2)
+    assert not files.finish(file.id, "dead", passages=9, pages=9)
+    assert files.advance(file.id, "alive", Stage.EMBEDDING, 1, 2)
+
+
+def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(files: Files, tmp_path: Path) -> None:
+    running = files.add(given(tmp_path, "1"), "1.txt").file
+    waiting = files.add(given(tmp_path, "2"), "2.txt").file
+    files.claim("w")
+    files.stop(running.id)
+    files.stop(waiting.id)
+    assert files.get(waiting.id).stage is Stage.STOPPED  # type: ignore[union-attr]
+    assert not files.sign(running.id, "w")
+    files.halt(running.id, "w")
+    files.retry(running.id)
+    assert files.get(running.id).stage is Stage.QUEUED  # type: ignore[union-attr]
+    assert files.claim("w").id == running.id  # type: ignore[union-attr]
+    assert files.sign(running.id, "w")
+
+
+def test_a_failed_file_stays_with_what_happened_until_it_is_tried_again(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "secret.pdf").file
+    files.claim("w")
+    error = EncryptedFileError("secret.pdf is protected by a password.", hint="Enter it.")
+    files.fail(file.id, "w", error)
+    failed = files.get(file.id)
+    assert failed is not None
+    assert failed.stage is Stage.FAILED
+    assert failed.problem is not None
+    assert (failed.problem.what, failed.problem.hint, failed.problem.needs_password) == (error.what, error.hint, True)
+    files.retry(file.id, password="open sesame")
+    assert files.password(file.id) == "open sesame"
+    tried = files.get(file.id)
+    assert tried is not None
+    assert (tried.stage, tried.problem) == (Stage.QUEUED, None)
+
+
+def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("w")
+    files.fail(file.id, "w", DamagedFileError("notes.txt is damaged."))
+    again = files.add(given(tmp_path), "notes.txt")
+    assert (again.outcome, again.file.id, again.file.stage) == ("replaced", file.id, Stage.QUEUED)
+
+
+def test_the_bar_never_goes_back_and_ends_full(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("w")
+    seen = [0.0]
+    for stage, done, total in [
+        (Stage.READING, 0, 0), (Stage.READING, 3, 4), (Stage.SPLITTING, 0, 1), (Stage.EMBEDDING, 0, 10),
+        (Stage.EMBEDDING, 5, 10), (Stage.EMBEDDING, 10, 10), (Stage.STORING, 0, 1),
+    ]:  # fmt: skip
+        files.advance(file.id, "w", stage, done, total)
+        seen.append(files.get(file.id).fraction)  # type: ignore[union-attr]
+    files.finish(file.id, "w", passages=10, pages=4)
+    done_row = files.get(file.id)
+    assert done_row is not None
+    assert seen == sorted(seen)
+    assert (done_row.fraction, done_row.passages, done_row.pages) == (1.0, 10, 4)
+
+
+def test_time_left_comes_from_the_speed_so_far(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("w")
+    files.advance(file.id, "w", Stage.EMBEDDING, 0, 100)
+    assert files.get(file.id).seconds_left is None  # type: ignore[union-attr]
+    time.sleep(0.2)
+    files.advance(file.id, "w", Stage.EMBEDDING, 20, 100)
+    left = files.get(file.id).seconds_left  # type: ignore[union-attr]
+    assert left == pytest.approx(0.8, rel=0.5)
+
+
+def test_remove_deletes_the_bytes_and_says_how_many(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path, "x" * 1234), "notes.txt").file
+    assert files.remove(file.id) == 1234
+    assert files.get(file.id) is None
+    assert not files.location(file).parent.exists()
+
+
+def test_a_name_with_folders_and_quotes_never_becomes_a_path(files: Files, tmp_path: Path) -> None:
+    added = files.add(given(tmp_path), "../../etc/pass'wd\".txt")
+    assert files.location(added.file).resolve().is_relative_to((tmp_path / "files").resolve())
