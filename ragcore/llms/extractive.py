@@ -1,0 +1,221 @@
+"""The answerer that needs no language model: it quotes the sentences that answer, each with its citation, and adds nothing.
+
+It ignores a prompt's wording and answers by its task from the typed variables. It works without a server, says the same
+thing every time, and can say nothing that the documents do not say.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.embeddings.base import Embedder
+from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.prompts import Passage, RenderedMessage, Task, Variable
+from ragcore.schema import ChatMessage
+from ragcore.text.follow_up import stand_alone
+from ragcore.text.quotes import Quote, distinct, joined, quotes_in
+from ragcore.text.relevance import measure, probabilities, terms
+from ragcore.text.salience import centrality, diverse
+from ragcore.text.summary_request import is_question, is_summary_request, topic_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ragcore.schema import Vectors
+
+NOT_FOUND = "I could not find this in your documents."
+NO_MODEL = (
+    "Without a language model I can only quote your documents, and this mode reads none: choose a mode that uses your "
+    "documents, or connect a language model in the settings."
+)
+
+THRESHOLD = 0.2
+"""The probability that the best sentence must reach; below it the answer is NOT_FOUND. Set by `benchmarks/extractive.py`
+so that about one in ten questions that can be answered is refused."""
+
+MAX_SENTENCES = 3
+KEEP = 0.5  # a further sentence is quoted when it is at least this likely, measured by the best one
+TOGETHER = 1.5  # how much likelier (in odds) a sentence is when it stands next to the best one
+MAX_EMBEDDED = 120  # sentences per answer; of more, those with the most words of the question
+MAX_WEIGHED = 400  # sentences per summary; of more, those with the commonest words
+CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
+
+_LEANS_ON_SENTENCE_BEFORE = re.compile(
+    r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
+    r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
+
+
+class ExtractiveLLM(LLM):
+    """Safe to share between threads."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._vectors: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
+
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        text = self._reply(call)
+        return Generation(text, self.usage(messages, text))
+
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        generation = self._generate(call, messages)
+        yield from _PIECE.findall(generation.text)
+        return generation
+
+    def _reply(self, call: LLMCall) -> str:
+        told = call.variables
+        query = _text(told.get("query_str", ""))
+        passages = _passages(told.get("context_str", ()))
+        match call.prompt.task:
+            case Task.CONDENSE:
+                return stand_alone(_text(told["question"]), _messages(told["chat_history"]))
+            case Task.GENERATE:
+                return NO_MODEL
+            case Task.CHAT if "context_str" not in told:
+                return NO_MODEL
+            case Task.REFINE:
+                return self._refine(query, _text(told["existing_answer"]), passages)
+            case Task.SUMMARIZE if not is_question(query):
+                return self._summary(query, _quotes(passages))
+            case _:
+                return self._respond(query, _quotes(passages))
+
+    def _respond(self, query: str, quotes: Sequence[Quote]) -> str:
+        return self._summary(query, quotes) if is_summary_request(query) else self._answer(query, quotes)
+
+    def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> str:
+        found = _quotes(passages)
+        if not existing.strip() or existing.strip() == NOT_FOUND:
+            return self._respond(query, found)
+        said = quotes_in(existing, number=None, passage=-1)
+        before = {quote.text for quote in said}
+        if all(quote.text in before for quote in found):
+            return existing
+        answer = self._respond(query, distinct([*said, *found]))
+        kept = {quote.text for quote in quotes_in(answer, number=None)}
+        return existing if answer == NOT_FOUND or kept <= before else answer
+
+    def _answer(self, query: str, quotes: Sequence[Quote]) -> str:
+        quotes = _likely(query, quotes)
+        chances = self.chances(query, quotes)
+        if not quotes or chances.max() < THRESHOLD:
+            return NOT_FOUND
+        return joined([quotes[row] for row in choose(chances, quotes)])
+
+    def chances(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
+        """How likely each sentence is to answer the question, 0 to 1."""
+        if not quotes:
+            return np.zeros(0)
+        cosines = self._embed([quote.text for quote in quotes]) @ self._embedder.embed_query(query)
+        return probabilities(measure(query, [quote.text for quote in quotes], [quote.passage for quote in quotes], cosines))
+
+    def _summary(self, query: str, quotes: Sequence[Quote]) -> str:
+        quotes = _common([quote for quote in quotes if quote.text != NOT_FOUND])
+        if not quotes:
+            return NOT_FOUND
+        vectors = self._embed([quote.text for quote in quotes])
+        scores = centrality(vectors)
+        if topic := topic_of(query):
+            scores = 0.5 * scores + vectors @ self._embedder.embed_query(topic)
+        scores = scores - 0.3 * np.array([_stands_badly(quote.text) for quote in quotes])
+        documents = list(dict.fromkeys(quote.document for quote in quotes))
+        groups = [documents.index(quote.document) for quote in quotes]
+        count = min(7, max(3, int(np.log2(len(quotes)))))
+        return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, count=count))])
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        with self._lock:
+            known = {text: self._vectors[text] for text in texts if text in self._vectors}
+        fresh = [text for text in dict.fromkeys(texts) if text not in known]
+        if fresh:
+            known.update(zip(fresh, self._embedder.embed_passages(fresh), strict=True))
+        with self._lock:
+            for text in texts:
+                self._vectors[text] = known[text]
+                self._vectors.move_to_end(text)
+            while len(self._vectors) > CACHED_VECTORS:
+                self._vectors.popitem(last=False)
+        return np.stack([known[text] for text in texts])
+
+
+def choose(chances: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
+    """The rows to quote, in reading order: the best, what is nearly as good, and what the best one leans on."""
+    best = int(chances.argmax())
+    odds = chances / (1 - chances)
+
+    def beside(row: int) -> bool:
+        return abs(row - best) == 1 and quotes[row].passage == quotes[best].passage
+
+    weighed = np.array([value * (TOGETHER if beside(row) else 1.0) for row, value in enumerate(odds)])
+    weighed[best] = np.inf
+    order = np.argsort(-weighed, kind="stable")[:MAX_SENTENCES]
+    taken = [int(row) for row in order if row == best or weighed[row] / (1 + weighed[row]) >= KEEP * chances[best]]
+    if best and beside(best - 1) and best - 1 not in taken and _LEANS_ON_SENTENCE_BEFORE.match(quotes[best].text):
+        taken = [*taken[: MAX_SENTENCES - 1], best - 1]
+    return sorted(taken)
+
+
+def _text(value: Variable) -> str:
+    assert isinstance(value, str)
+    return value
+
+
+def _passages(value: Variable) -> list[Passage]:
+    if isinstance(value, str):
+        return [Passage(value)]
+    return [item for item in value if isinstance(item, Passage)]
+
+
+def _messages(value: Variable) -> list[ChatMessage]:
+    return [item for item in value if isinstance(item, ChatMessage)]
+
+
+def _quotes(passages: Sequence[Passage]) -> list[Quote]:
+    return distinct(
+        chain.from_iterable(
+            quotes_in(passage.text, number=passage.number, source=passage.source, passage=at)
+            for at, passage in enumerate(passages)
+        )
+    )
+
+
+def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:
+    if len(quotes) <= MAX_EMBEDDED:
+        return list(quotes)
+    asked = set(terms(query))
+    shared = [len(asked & set(terms(quote.text))) for quote in quotes]
+    return _best(quotes, shared, MAX_EMBEDDED)
+
+
+def _common(quotes: Sequence[Quote]) -> list[Quote]:
+    if len(quotes) <= MAX_WEIGHED:
+        return list(quotes)
+    words = [terms(quote.text) for quote in quotes]
+    holding: dict[str, int] = {}
+    for term in chain.from_iterable(map(set, words)):
+        holding[term] = holding.get(term, 0) + 1
+    return _best(quotes, [sum(holding[term] for term in said) / (len(said) + 5) for said in words], MAX_WEIGHED)
+
+
+def _best(quotes: Sequence[Quote], scores: Sequence[float], count: int) -> list[Quote]:
+    rows = sorted(range(len(quotes)), key=lambda row: -scores[row])[:count]
+    return [quotes[row] for row in sorted(rows)]
+
+
+def _stands_badly(text: str) -> bool:
+    """A heading, a scrap, or a sentence about something named before it."""
+    return len(text) < 30 or text[-1].isalnum() or _LEANS_ON_SENTENCE_BEFORE.match(text) is not None

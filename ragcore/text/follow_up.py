@@ -1,0 +1,106 @@
+"""A follow-up message made to stand alone: "When was it founded?" becomes "When was Northwind Health founded?".
+
+Plain rules, the same result every time. A message that can be understood by itself is returned unchanged. Where the rules
+do not know the words of a language, what the last question was about is added in brackets, which is what retrieval needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.keywords import content_words, stem
+
+MAX_CARRIED = 8  # words carried over when the last question names nothing
+
+
+def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
+    """The question with its subject, taken from the person's earlier messages. No content word of it is lost."""
+    asked = [message.content for message in history if message.role is MessageRole.USER and message.content.strip()]
+    if not asked or not leans_on_context(question):
+        return question
+    before = _last_that_stands(asked)
+    if pronoun := _PRONOUN.search(question):
+        name = _name_in(before)
+        if name:
+            return question[: pronoun.start()] + (_owner(name) if pronoun["its"] else name) + question[pronoun.end() :]
+    carried = _carried(before, question)
+    return f"{question.rstrip()} ({carried})" if carried else question
+
+
+def leans_on_context(question: str) -> bool:
+    """Does it point at something said before: a pronoun with nothing to refer to, "and ...?", "what about ...?", a scrap?"""
+    text = question.strip()
+    if _OPENING.search(text):
+        return True
+    pointing = _POINTING.search(text)
+    if pointing and not _NAMES.search(text[: pointing.start()].partition(" ")[2]):
+        return True
+    return len(content_words(text)) < 2 and len(_CJK.findall(text)) < 6
+
+
+_OPENING = re.compile(
+    r"^\W*(?:and|but|or|so|then|also|what about|how about|what else|who else|where else|anything else|any other|why not|how so"
+    r"|und|aber|oder|et|mais|ou|y|e|pero|o|那|那么|还有|它|他|她)\b|^(?:那|还有|它|他们|她|他|这)",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(
+    r"\b(?:he|she|they|him|them|his|hers?|theirs?|its|it(?! (?:true|possible|necessary))|this|these|those"
+    r"|that(?=\s*(?:$|[?.!,]|(?:one|time|year|place|person|company|word)\b))|(?<=about )that|(?<=(?:is|do) )that|(?<=was )that"
+    r"|there(?=\s*[?.!]|$)|ones?(?=\s*[?.!]|$)"
+    r"|the (?:former|latter|same|others?|first|second|third|last)(?: one)?(?=\s*[?.!]|$)"
+    r"|er|sie|ihn|ihm|ihr\w*|seine?\w*|dort|davon|dazu|damit|dieser?|dieses|diesem"
+    r"|elle|elles|ils|eux|leurs?|celui-ci|celle-ci|ceux-ci|cela|ça"
+    r"|él|ella|ellos|ellas|sus?|eso|esto|allí)\b|它|他们|他的|她|这个|那个|那里|这些|那些",
+    re.IGNORECASE,
+)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = r"[^\W\d_a-zà-ÿ][\w'’&.-]*[\w]"  # begins with a capital letter
+_NAMES = re.compile(rf"{_WORD}(?: (?:(?:of|the|and|de|la|von|van|der|du) )*(?:{_WORD}|\d+))*")
+_QUESTION_WORD = re.compile(
+    r"^(?:who|whom|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|tell"
+    r"|explain|describe|list|name|give|show|i|i'm|the|a|an|in|on|and|wer|was|wann|wo|warum|wie|welche\w*|ist|sind|qui|que|quand|où"
+    r"|pourquoi|comment|combien|quel\w*|est|quién|qué|cuándo|dónde|cómo|cuál\w*|es)$",
+    re.IGNORECASE,
+)
+
+
+def _last_that_stands(asked: Sequence[str]) -> str:
+    return next((message for message in reversed(asked) if not leans_on_context(message)), asked[0])
+
+
+def _name_in(before: str) -> str:
+    """What the question names: its longest name, since a name in brackets or of a place only narrows it down; "" for none."""
+    names = (_without_opening(match.group()) for match in _NAMES.finditer(before))
+    return max(names, key=len, default="")
+
+
+def _without_opening(name: str) -> str:
+    words = name.split()
+    while words and _QUESTION_WORD.match(words[0]):
+        words = words[1:]
+    return " ".join(words)
+
+
+def _owner(name: str) -> str:
+    return name + ("'" if name.endswith("s") else "'s")
+
+
+def _carried(before: str, question: str) -> str:
+    """The words of the earlier question that carry meaning, less those the new one says itself; a new year replaces the old."""
+    if _CJK.search(before):
+        return before.strip(" ?？。")
+    said = {stem(word) for word in content_words(question)}
+    dated = any(char.isdigit() for char in question)
+    kept = [
+        word
+        for word in re.findall(r"[\w'’&.-]*\w", before)
+        if (meant := content_words(word)) and not {stem(part) for part in meant} <= said and not (dated and word[0].isdigit())
+    ]
+    return " ".join(dict.fromkeys(kept[:MAX_CARRIED]))
+
+
+_PRONOUN = re.compile(
+    r"\b(?:(?P<its>its|his|their|her(?= +\w+))|it(?! (?:true|possible|necessary))|he|she|they|him|them|her)\b", re.IGNORECASE
+)

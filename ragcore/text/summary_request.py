@@ -1,0 +1,64 @@
+"""Is this message a question, or a wish for a summary; and a summary of what?"""
+
+from __future__ import annotations
+
+import re
+
+_WISH = (
+    r"summar(?:y|ies|i[sz]e\w*|i[sz]ing)|overview|synopsis|"
+    r"(?:main|key|central|important) (?:points?|ideas?|topics?|themes?|findings)|"
+    r"takeaways?|tl;?dr|gist|in a nutshell|zusammen(?:fassung|fassen)|fasse?\b.{0,60}\bzusammen|überblick|"
+    r"(?:haupt|kern)(?:punkte|aussagen?|themen)|wichtigste[nr]? (?:punkte|aussagen|themen)|"
+    r"résum(?:é|er|ez|e)\b|aperçu|synthèse|points? (?:clés?|principaux)|idées? principales?|"
+    r"resum(?:en|ir)\b|sinopsis|(?:puntos?|ideas?) (?:clave|principal(?:es)?)"
+)
+_THIS = (
+    r"(?:this|these|those|the|it|they|my|our|your|all|provided|given|uploaded|following|text|texts?|documents?|files?|papers?|"
+    r"reports?|articles?|pages?|essays?|books?|content|passages?)"
+)
+_ABOUT = (
+    rf"what (?:is|are|'s|does|do) (?:{_THIS} ?)+(?:is |are )?(?:about|cover|say|deal with|discuss|contain)\b.{{0,12}}$|"
+    rf"what (?:{_THIS} ?)+(?:is|are) about|"
+    r"wo(?:rum|von) (?:geht es|handel[nt])|was steht (?:in|im)|de quoi (?:parle|traite|s'agit)|de qué (?:trata|habla|va)|"
+    r"(?:讲|說|说|講|写|關於|关于)(?:了|的是)?什么"
+)
+_REQUEST = re.compile(
+    rf"\b(?:{_WISH})|(?:{_ABOUT})|^\W*resum[aei]\w*\b|总结|總結|摘要|概述|概括|概要|要点|要點|主要内容|主要內容", re.IGNORECASE
+)
+# "Who wrote the summary?" asks for a fact.
+_FACT = re.compile(
+    r"^\W*(?:who|whose|whom|when|where|why|how (?:many|much|long|old)|wer|wann|wo|qui|quand|où|quién|cuándo)\b", re.IGNORECASE
+)
+_ASKS = re.compile(
+    r"[?？؟]\s*$|^\W*(?:who|whom|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have|had"
+    r"|wer|wen|wem|wessen|was|wann|wo|warum|wieso|welche\w*|wie|qui|que|quoi|quand|où|pourquoi|comment|combien|quel\w*"
+    r"|quién\w*|qué|cuándo|dónde|por qué|cómo|cuánt\w+|cuál\w*)\b|[吗呢谁]|什么|哪|多少|几[个年]",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    rf"\b(?:{_THIS}|please|can|could|would|you|give|me|us|write|make|create|provide|tell|show|want|need|i|a|an|of|for|from|in|on|and|is|"
+    r"are|what|also|some|that|can|answer|describe|questions?|short|brief(?:ly)?|long|detailed|quick|concise|whole|entire|"
+    r"(?:(?:\d+|one|two|three|four|five|six|ten) )?(?:sentences?|words?|paragraphs?|bullets?|bullet points?|points?)|"
+    r"bitte|mir|gib|einen?|eine[rs]?|de[rsnm]|die|das|diese[sr]?|dokumente?|text(?:es)?|datei(?:en)?|worum|geht|es|um|"
+    r"le|la|les|l|du|des|un|une|ce|cet|cette|ces|moi|fais|donne|documento?s?|texte|fichiers?|de|quoi|parle|"
+    r"el|los|las|este|esta|estos|estas|haz|dame|hazme|texto|archivos?|del?|qué|trata)\b|请|請|这|這|文档|文件|文章|本文|一下|内容|的|了|个|篇",
+    re.IGNORECASE,
+)
+
+
+def is_summary_request(message: str) -> bool:
+    """ "Summarise the report", "what is this about?", "main points": in English, German, French, Spanish and Chinese."""
+    return _REQUEST.search(message) is not None and _FACT.search(message) is None
+
+
+def is_question(message: str) -> bool:
+    """A question about something, not a wish for a summary."""
+    return _ASKS.search(message) is not None and not is_summary_request(message)
+
+
+def topic_of(message: str) -> str:
+    """What a summary is to be about; "" for the whole of it."""
+    return " ".join(_FILLER.sub(" ", _REQUEST.sub(" ", message)).split()).strip(_MARKS)
+
+
+_MARKS = " .,;:!?¿¡？。，！؟\"'()"

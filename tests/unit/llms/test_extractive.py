@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.llms.base import Generation, LLMCall
+from ragcore.llms.extractive import NO_MODEL, NOT_FOUND, ExtractiveLLM
+from ragcore.prompts import (
+    CONDENSE_QUESTION,
+    CONTEXT_CHAT,
+    GENERATION,
+    REFINE,
+    SIMPLE_CHAT,
+    TEXT_QA,
+    TREE_SUMMARIZE,
+    Passage,
+    Prompt,
+    Variable,
+)
+from ragcore.schema import ChatMessage, MessageRole
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+
+class WordVectors:
+    """Counts of words, hashed: the cosine is high where words are shared. Notes what it was asked to embed."""
+
+    name = "words"
+    dimension = 256
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.embedded += texts
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[0] = 0.01
+            for word in re.findall(r"\w+", text.lower()):
+                row[zlib.crc32(word[:5].encode()) % self.dimension] += 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def embed_query(self, text: str) -> Vector:
+        row: Vector = self.embed_passages([text])[0]
+        return row
+
+
+HANDBOOK = Passage(
+    "Welcome to Northwind Health. The office in Lisbon opened in March 1998. Employees get 25 days of vacation each year. "
+    "Parking is free for visitors.",
+    1,
+    "handbook.pdf, page 3",
+)
+MINUTES = Passage(
+    "The board met on Monday. Maria Silva was elected chair of the board. She follows John Reed, who retired.",
+    2,
+    "minutes.docx",
+)
+
+
+def ask(prompt: Prompt, llm: ExtractiveLLM | None = None, **variables: Variable) -> str:
+    return (llm or ExtractiveLLM(WordVectors())).generate(LLMCall(prompt, variables)).text
+
+
+def answer(question: str, *passages: Passage) -> str:
+    return ask(TEXT_QA, query_str=question, context_str=passages)
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("How many days of vacation do employees get?", "Employees get 25 days of vacation each year. [1]"),
+        ("When did the office in Lisbon open?", "The office in Lisbon opened in March 1998. [1]"),
+        ("Who was elected chair of the board?", "Maria Silva was elected chair of the board. [2]"),
+    ],
+)
+def test_quotes_the_sentence_that_answers_with_its_citation(question: str, quoted: str) -> None:
+    assert quoted in answer(question, HANDBOOK, MINUTES)
+
+
+def test_says_not_found_where_nothing_answers() -> None:
+    assert answer("What is the melting point of tungsten?", HANDBOOK, MINUTES) == NOT_FOUND
+    assert answer("Who was elected chair?") == NOT_FOUND
+    assert answer("Who was elected chair?", Passage("", 1)) == NOT_FOUND
+
+
+def test_a_passage_without_number_is_quoted_without_citation() -> None:
+    assert "[" not in answer("When did the office in Lisbon open?", Passage(HANDBOOK.text))
+
+
+def test_reference_marks_of_a_document_do_not_pass_for_citations() -> None:
+    assert answer("When did the Lisbon office open?", Passage("The Lisbon office opened in 1998.[7]", 2)) == (
+        "The Lisbon office opened in 1998. [2]"
+    )
+
+
+def test_a_sentence_that_overlapping_passages_share_is_quoted_once() -> None:
+    text = "The office in Lisbon opened in March 1998."
+    said = answer("When did the office in Lisbon open?", Passage(text, 1), Passage(f"Hello there. {text}", 2))
+    assert said.count(text) == 1
+
+
+def test_sentences_come_in_reading_order_and_documents_in_paragraphs() -> None:
+    said = answer(
+        "When did the Lisbon office open?",
+        Passage("The Lisbon office opened early in 1998.", 1, "a.pdf, page 1"),
+        Passage("The Lisbon office opened in March 1998.", 2, "b.pdf"),
+    )
+    assert said == "The Lisbon office opened early in 1998. [1]\n\nThe Lisbon office opened in March 1998. [2]"
+
+
+def test_the_sentence_before_comes_along_when_the_best_begins_with_a_pronoun() -> None:
+    passage = Passage(
+        "Ada Lovelace lived in London. She wrote the first program for the engine in 1843. Rain fell. Fog came.", 1
+    )
+    said = answer("Who wrote the first program for the engine?", passage)
+    assert said == "Ada Lovelace lived in London. [1] She wrote the first program for the engine in 1843. [1]"
+
+
+def refine(existing: str, question: str, *passages: Passage) -> str:
+    return ask(REFINE, query_str=question, existing_answer=existing, context_str=passages)
+
+
+def test_refining_repeats_the_answer_word_for_word_when_nothing_better_comes() -> None:
+    existing = "The office in  Lisbon opened in March 1998. [1]\n"
+    assert refine(existing, "When did the office in Lisbon open?", MINUTES) == existing
+
+
+def test_refining_replaces_not_found_and_keeps_citations_beside_new_ones() -> None:
+    question = "When did the Lisbon office open?"
+    found = refine(NOT_FOUND, question, Passage("The Lisbon office opened in 1998.", 4))
+    assert found == "The Lisbon office opened in 1998. [4]"
+    both = refine(found, question, Passage("The Lisbon office opened in March.", 9))
+    assert "The Lisbon office opened in 1998. [4]" in both
+    assert "The Lisbon office opened in March. [9]" in both
+
+
+def test_a_wish_for_a_summary_is_answered_with_sentences_of_every_document() -> None:
+    for prompt in (TEXT_QA, TREE_SUMMARIZE):
+        said = ask(prompt, query_str="Summarise these documents", context_str=(HANDBOOK, MINUTES))
+        assert "[1]" in said
+        assert "[2]" in said
+
+
+def test_a_summary_of_summaries_keeps_their_citations_and_doubles_none() -> None:
+    parts = (Passage("Whales sing. [3] Whales sleep in the sea. [4][5]"), Passage("Ships sail far. [6]"), Passage(NOT_FOUND))
+    said = ask(TREE_SUMMARIZE, query_str="Summarise", context_str=parts)
+    assert said == "Whales sing. [3] Whales sleep in the sea. [4][5] Ships sail far. [6]"
+
+
+def test_a_question_put_to_many_summaries_is_answered_and_not_summarised() -> None:
+    said = ask(TREE_SUMMARIZE, query_str="Who was elected chair of the board?", context_str=(HANDBOOK, MINUTES))
+    assert "Maria Silva was elected chair of the board. [2]" in said
+    assert "Parking" not in said
+
+
+def test_a_follow_up_is_condensed_by_task() -> None:
+    history = (ChatMessage(MessageRole.USER, "Who owns Northwind Health?"), ChatMessage(MessageRole.ASSISTANT, "Contoso. [1]"))
+    said = ask(CONDENSE_QUESTION, chat_history=history, question="When was it founded?")
+    assert said == "When was Northwind Health founded?"
+
+
+def test_chat_with_passages_answers_and_without_says_what_it_cannot_do() -> None:
+    told = {"system_prompt": "", "query_str": "When did the office in Lisbon open?"}
+    assert "March 1998. [1]" in ask(CONTEXT_CHAT, **told, context_str=(HANDBOOK,))
+    assert ask(SIMPLE_CHAT, **told) == NO_MODEL
+    assert ask(GENERATION, query_str="Write a poem.") == NO_MODEL
+
+
+texts = st.text(alphabet="ab. \n?!é他。|#-", max_size=80)
+
+
+@given(question=texts, passages=st.lists(texts, max_size=4))
+def test_streamed_text_is_the_generated_text_and_quotes_only_what_stands_there(question: str, passages: list[str]) -> None:
+    llm = ExtractiveLLM(WordVectors())
+    context = tuple(Passage(text, at + 1) for at, text in enumerate(passages))
+    call = LLMCall(TEXT_QA, {"query_str": question, "context_str": context})
+    finished: list[Generation] = []
+
+    def pieces() -> Iterator[str]:
+        finished.append((yield from llm.stream(call)))
+
+    assert "".join(pieces()) == finished[0].text == llm.generate(call).text
+    said = finished[0].text
+    assert said == NOT_FOUND or all(
+        piece.strip() in " ".join(passages[int(mark) - 1].split()) for piece, mark in re.findall(r"([^\[\]]+)\[(\d+)\]", said)
+    )
+
+
+def test_streams_in_several_pieces_and_estimates_usage() -> None:
+    llm = ExtractiveLLM(WordVectors())
+    call = LLMCall(TEXT_QA, {"query_str": "When did the office in Lisbon open?", "context_str": (HANDBOOK,)})
+    assert len(list(llm.stream(call))) > 2
+    generation = llm.generate(call)
+    assert generation.usage.estimated
+    assert generation.usage.prompt_tokens > generation.usage.completion_tokens > 5
+
+
+def test_a_sentence_is_embedded_once() -> None:
+    embedder = WordVectors()
+    llm = ExtractiveLLM(embedder)
+    for question in ("When did the office open?", "Who gets vacation?"):
+        ask(TEXT_QA, llm, query_str=question, context_str=(HANDBOOK,))
+    assert embedder.embedded.count("Parking is free for visitors.") == 1
