@@ -52,6 +52,7 @@ class Generation:
     text: str
     usage: Usage
     tool_calls: tuple[dict[str, Any], ...] = field(default=())
+    cut_short: bool = False  # the model stopped at its limit of tokens, not because it was done
 
 
 Stream: TypeAlias = Generator[str, None, Generation]
@@ -134,4 +135,5 @@ def _note(step: Span, generation: Generation) -> None:
         prompt_tokens=generation.usage.prompt_tokens,
         completion_tokens=generation.usage.completion_tokens,
         tokens_estimated=generation.usage.estimated,
+        cut_short=generation.cut_short,
     )

@@ -1,0 +1,131 @@
+"""Ollama's own interface: https://github.com/ollama/ollama/blob/main/docs/api.md (chat, tags), one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any
+
+from ragcore.errors import LLMError, UnknownModelError
+from ragcore.llms.base import LLMMetadata, Usage
+from ragcore.llms.http import ModelServer, Refusal, Retries, server_address
+from ragcore.llms.served import Replies, Reply, ServedLLM
+from ragcore.prompts import RenderedMessage
+
+OLLAMA_URL = "http://localhost:11434"
+
+
+class Ollama(ServedLLM):
+    """`request_timeout` is seconds without a sign of life: loading a large model for the first time takes minutes.
+
+    `keep_alive` is how long the model stays in memory after an answer, such as "5m" or "1h".
+    """
+
+    def __init__(
+        self,
+        model: str = "llama3",
+        base_url: str = OLLAMA_URL,
+        *,
+        request_timeout: float = 120.0,
+        context_window: int = 8192,
+        num_output: int = 768,
+        temperature: float = 0.1,
+        keep_alive: str = "5m",
+        max_retries: int = 2,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
+        url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate)?|v1)$", "", url.path.rstrip("/")) or "/")
+        server = ModelServer(
+            url, kind="Ollama", name="Ollama", down_hint="Is it running? Start it with: ollama serve", timeout=request_timeout
+        )
+        super().__init__(server, LLMMetadata(model, context_window, num_output), Retries(max_retries, sleep))
+        self._temperature = temperature
+        self._keep_alive = keep_alive
+
+    def list_models(self) -> tuple[str, ...]:
+        try:
+            models = self._server.get("/api/tags").get("models")
+        except Refusal as refusal:
+            raise self._server.failure(refusal, model=self.metadata.model_name, available=tuple) from refusal
+        if not isinstance(models, list):
+            raise self._server.wrong_server()
+        return tuple(str(model["name"]) for model in models if isinstance(model, dict) and "name" in model)
+
+    def _ask(self, messages: Sequence[RenderedMessage]) -> Reply:
+        data = self._server.post("/api/chat", self._body(messages, stream=False))
+        message = self._message(data)
+        return Reply(_said(message), _usage(data), tuple(_calls(message)), data.get("done_reason") == "length")
+
+    def _listen(self, messages: Sequence[RenderedMessage]) -> Replies:
+        said: list[str] = []
+        calls: list[dict[str, Any]] = []
+        with closing(self._server.lines("/api/chat", self._body(messages, stream=True))) as lines:
+            for line in lines:
+                if not line.strip():
+                    continue
+                data = self._server.parsed(line)
+                message = self._message(data)
+                calls += _calls(message, first=len(calls))
+                if piece := _said(message):
+                    said.append(piece)
+                    yield piece
+                if data.get("done"):
+                    return Reply("".join(said), _usage(data), tuple(calls), data.get("done_reason") == "length")
+        raise self._server.broken_off("".join(said))
+
+    def _body(self, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+        return {
+            "model": self.metadata.model_name,
+            "messages": [{"role": message.role.value, "content": message.content} for message in messages],
+            "stream": stream,  # left out, Ollama streams
+            "keep_alive": self._keep_alive,
+            "options": {
+                "temperature": self._temperature,
+                "num_ctx": self.metadata.context_window,  # left out, Ollama cuts the prompt to a few thousand tokens in silence
+                "num_predict": self.metadata.num_output,
+            },
+        }
+
+    def _message(self, data: dict[str, Any]) -> dict[str, Any]:
+        if data.get("error"):
+            raise self._server.said_error(data["error"])
+        message = data.get("message")
+        if not isinstance(message, dict):
+            raise self._server.wrong_server()
+        return message
+
+    def _in_words(self, refusal: Refusal) -> LLMError:
+        error = super()._in_words(refusal)
+        if isinstance(error, UnknownModelError):
+            error.hint = f"Get it with: ollama pull {self.metadata.model_name}\n{error.hint}"
+        return error
+
+
+def _said(message: dict[str, Any]) -> str:
+    content = message.get("content")  # thoughts are in "thinking"
+    return content if isinstance(content, str) else ""
+
+
+def _usage(data: dict[str, Any]) -> Usage | None:
+    sent, said = data.get("prompt_eval_count"), data.get("eval_count")
+    return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
+
+
+def _calls(message: dict[str, Any], first: int = 0) -> list[dict[str, Any]]:
+    """Tool calls in OpenAI's form: with an id, and arguments as JSON text."""
+    functions = [call.get("function") or {} for call in message.get("tool_calls") or ()]
+    return [
+        {
+            "id": f"call_{index}",
+            "type": "function",
+            "function": {
+                "name": function.get("name", ""),
+                "arguments": json.dumps(function.get("arguments") or {}, ensure_ascii=False),
+            },
+        }
+        for index, function in enumerate(functions, start=first)
+    ]

@@ -1,0 +1,219 @@
+"""OpenAI's chat completions, and the many servers that speak the same: LM Studio, vLLM, llama.cpp, OpenRouter, ...
+
+Wire format: https://platform.openai.com/docs/api-reference/chat. Servers differ in which parameters they take. What a server
+refuses by name is left out or renamed, and the client remembers it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import Any
+
+import httpx
+
+from ragcore.errors import LLMAuthError
+from ragcore.llms.base import LLMMetadata, Usage
+from ragcore.llms.http import ModelServer, Refusal, Retries, events, server_address
+from ragcore.llms.served import Replies, Reply, ServedLLM
+from ragcore.prompts import RenderedMessage
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class OpenAICompatibleLLM(ServedLLM):
+    """`base_url` with or without /v1, a slash at the end, or a scheme. `timeout` is seconds without a sign of life."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        *,
+        api_key: str = "",
+        temperature: float = 0.1,
+        num_output: int = 768,
+        context_window: int = 8192,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        sleep: Callable[[float], None] = time.sleep,
+        name: str = "The model server",
+        down_hint: str = "Is the server running, and is this the address it shows?",
+    ) -> None:
+        url = api_address(base_url)
+        server = ModelServer(
+            url, kind="an OpenAI-compatible server", name=name, down_hint=down_hint, key=api_key, timeout=timeout
+        )
+        super().__init__(server, LLMMetadata(model, context_window, num_output), Retries(max_retries, sleep))
+        self._temperature: float | None = temperature  # None: the model takes no other than its own
+        self._limit_name: str | None = "max_completion_tokens" if url.host == "api.openai.com" else "max_tokens"
+        self._asks_for_usage = True
+
+    def list_models(self) -> tuple[str, ...]:
+        try:
+            data = self._server.get("/models").get("data")
+        except Refusal as refusal:
+            raise self._server.failure(refusal, model=self.metadata.model_name, available=tuple) from refusal
+        if not isinstance(data, list):
+            raise self._server.wrong_server()
+        return tuple(str(model["id"]) for model in data if isinstance(model, dict) and "id" in model)
+
+    def _ask(self, messages: Sequence[RenderedMessage]) -> Reply:
+        while True:
+            body = self._body(messages, stream=False)
+            try:
+                return self._read(self._server.post("/chat/completions", body))
+            except Refusal as refusal:
+                if not self._gives_way(refusal, body):
+                    raise
+
+    def _listen(self, messages: Sequence[RenderedMessage]) -> Replies:
+        while True:
+            body = self._body(messages, stream=True)
+            try:
+                with closing(self._server.lines("/chat/completions", body)) as lines:
+                    return (yield from self._read_events(lines))
+            except Refusal as refusal:
+                if not self._gives_way(refusal, body):
+                    raise
+
+    def _body(self, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.metadata.model_name,
+            "messages": [{"role": message.role.value, "content": message.content} for message in messages],
+        }
+        if self._temperature is not None:
+            body["temperature"] = self._temperature
+        if self._limit_name is not None:
+            body[self._limit_name] = self.metadata.num_output
+        if stream:
+            body["stream"] = True
+            if self._asks_for_usage:
+                body["stream_options"] = {"include_usage": True}
+        return body
+
+    def _gives_way(self, refusal: Refusal, body: dict[str, Any]) -> bool:
+        """Whether to ask again without the parameter that the server named; the next calls leave it out from the start."""
+        if refusal.status not in (400, 422):
+            return False
+        named = [name for name in body if name not in ("model", "messages", "stream") and name in refusal.detail]
+        if "stream_options" in named:
+            self._asks_for_usage = False
+        elif "max_tokens" in named and "max_completion_tokens" in refusal.detail and "context" not in refusal.detail:
+            self._limit_name = "max_completion_tokens"
+        elif "max_completion_tokens" in named and "context" not in refusal.detail:
+            self._limit_name = "max_tokens"
+        elif "temperature" in named:
+            self._temperature = None
+        else:
+            return False
+        return True
+
+    def _read(self, data: dict[str, Any]) -> Reply:
+        choice = self._choice(data)
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise self._server.unreadable()
+        calls = message.get("tool_calls") or ()
+        return Reply(_said(message), _usage(data), tuple(calls), choice.get("finish_reason") == "length")
+
+    def _read_events(self, lines: Iterable[str]) -> Replies:
+        said: list[str] = []
+        calls: dict[int, dict[str, Any]] = {}
+        usage: Usage | None = None
+        finish: object = None
+        for event in events(lines):
+            if event.strip() == "[DONE]":
+                finish = finish or "stop"
+                break
+            data = self._server.parsed(event)
+            usage = _usage(data) or usage
+            if data.get("choices") == [] and "error" not in data:
+                continue  # the last event of a stream with usage, and the first of some servers
+            choice = self._choice(data)
+            finish = choice.get("finish_reason") or finish
+            delta = choice.get("delta") or choice.get("message") or {}  # "message": a server that does not stream
+            for call in delta.get("tool_calls") or ():
+                _add_call(calls, call)
+            if piece := _said(delta):
+                said.append(piece)
+                yield piece
+        if finish is None:
+            raise self._server.broken_off("".join(said))
+        return Reply("".join(said), usage, tuple(calls[index] for index in sorted(calls)), finish == "length")
+
+    def _choice(self, data: dict[str, Any]) -> dict[str, Any]:
+        if data.get("error"):
+            raise self._server.said_error(data["error"])
+        choices = data.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            raise self._server.wrong_server()
+        choice: dict[str, Any] = choices[0]
+        return choice
+
+
+class OpenAI(OpenAICompatibleLLM):
+    """OpenAI itself. Without `api_key`, the environment's OPENAI_API_KEY."""
+
+    def __init__(
+        self,
+        model: str = "gpt-4o-mini",
+        *,
+        api_key: str | None = None,
+        api_base: str = OPENAI_URL,
+        temperature: float = 0.1,
+        max_tokens: int = 768,
+        context_window: int = 8192,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
+        if not key.strip():
+            raise LLMAuthError("OpenAI wants a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
+        super().__init__(
+            model,
+            api_base,
+            api_key=key,
+            temperature=temperature,
+            num_output=max_tokens,
+            context_window=context_window,
+            timeout=timeout,
+            max_retries=max_retries,
+            sleep=sleep,
+            name="OpenAI",
+            down_hint="Check this computer's connection to the internet.",
+        )
+
+
+def api_address(base_url: str) -> httpx.URL:
+    """The address that /chat/completions is added to: with the /v1 that people leave out."""
+    url = server_address(base_url, usual="")
+    path = re.sub(r"/(chat/completions|completions|models)$", "", url.path.rstrip("/"))
+    return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
+
+
+def _said(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):  # parts; thoughts and the like are no text
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict) and part.get("type") == "text")
+    return content if isinstance(content, str) else ""
+
+
+def _usage(data: dict[str, Any]) -> Usage | None:
+    usage = data.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    sent, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
+
+
+def _add_call(calls: dict[int, dict[str, Any]], delta: dict[str, Any]) -> None:
+    """A call comes in pieces: id and name first, then its arguments bit by bit."""
+    index = delta.get("index", 0)
+    call = calls.setdefault(index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+    call["id"] = delta.get("id") or call["id"]
+    for name, text in (delta.get("function") or {}).items():
+        call["function"][name] = call["function"].get(name, "") + (text or "")

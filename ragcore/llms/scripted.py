@@ -1,0 +1,90 @@
+"""A language model that says what it is told to, for tests: from a list, or by a rule. It keeps every call it was given."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.prompts import RenderedMessage, Variables
+
+Rule = Callable[[LLMCall], "str | Generation | Exception"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCall:
+    """A call as the model got it."""
+
+    prompt: str  # its name
+    variables: Variables
+    messages: tuple[RenderedMessage, ...]
+    call: LLMCall
+    streamed: bool
+
+
+class ScriptedLLM(LLM):
+    """`replies` are said in turn, one a call; or one rule makes each from its call. An exception among them is raised.
+
+    More calls than replies are an AssertionError. `counts_words`: tokens are words, so that a test can count by eye.
+    `breaks_after`: streams fail with `failure` after so many words.
+    """
+
+    def __init__(
+        self,
+        replies: Sequence[str | Generation | Exception] | Rule = (),
+        *,
+        model_name: str = "scripted",
+        context_window: int = 8192,
+        num_output: int = 768,
+        is_function_calling_model: bool = False,
+        counts_words: bool = False,
+        breaks_after: int | None = None,
+        failure: Exception | None = None,
+    ) -> None:
+        self._rule = replies if callable(replies) else None
+        self._replies: Iterator[str | Generation | Exception] = iter(() if callable(replies) else tuple(replies))
+        self._metadata = LLMMetadata(model_name, context_window, num_output, is_function_calling_model)
+        self._counts_words = counts_words
+        self._breaks_after = breaks_after
+        self._failure = failure
+        self._lock = threading.Lock()  # independent calls of one answer come from several threads
+        self.calls: list[LoggedCall] = []
+        self.closed_streams = 0  # closed before their end
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return self._metadata
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split()) if self._counts_words else super().count_tokens(text)
+
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        return self._next(call, messages, streamed=False)
+
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        generation = self._next(call, messages, streamed=True)
+        try:
+            for index, word in enumerate(re.findall(r"\s*\S+\s*$|\s*\S+|\s+", generation.text)):
+                if index == self._breaks_after and self._failure is not None:
+                    raise self._failure
+                yield word
+        except GeneratorExit:
+            with self._lock:
+                self.closed_streams += 1
+            raise
+        return generation
+
+    def _next(self, call: LLMCall, messages: Sequence[RenderedMessage], *, streamed: bool) -> Generation:
+        with self._lock:
+            self.calls.append(LoggedCall(call.prompt.name, call.variables, tuple(messages), call, streamed))
+            number = len(self.calls)
+            reply = self._rule(call) if self._rule else next(self._replies, None)
+        if reply is None:
+            raise AssertionError(f"call {number} ({call.prompt.name}) has no reply in the script")
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, Generation):
+            return reply
+        return Generation(reply, self.usage(messages, reply))
