@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -190,5 +190,17 @@ CONTEXT_CHAT = Prompt(
     Task.CHAT,
     (_system("{system_prompt}\n\n" + _RULES + "\n\nPassages:\n\n{context_str}"), _user("{query_str}")),
 )
+
+
+def in_chat(prompt: Prompt) -> Prompt:
+    """The same prompt as a step of a conversation: the person's system prompt comes first."""
+    first, *others = prompt.messages
+    return replace(
+        prompt, name=f"chat_{prompt.name}", messages=(replace(first, content="{system_prompt}\n\n" + first.content), *others)
+    )
+
+
+CHAT_REFINE = in_chat(REFINE)
+CHAT_SUMMARIZE = in_chat(TREE_SUMMARIZE)
 
 DEFAULT_SYSTEM_PROMPT = "You are a helpful assistant."

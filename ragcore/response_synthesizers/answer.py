@@ -1,0 +1,46 @@
+"""An answer that is still being written, with the trace of how, and an end that can come early."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+
+from ragcore.concurrency import in_threads
+from ragcore.observe import Span
+from ragcore.schema import NodeWithScore, Response, StreamingResponse
+
+
+class AnswerStream(StreamingResponse):
+    """Iterate for its pieces; "" is a sign of life of a step whose words are not the answer's.
+
+    Leaving the loop, or `close()`, ends the answer: requests still running are ended and `text` is what was said so far.
+    """
+
+    def __init__(
+        self, pieces: Generator[str, None, object], source_nodes: Sequence[NodeWithScore] = (), *, trace: Span | None = None
+    ) -> None:
+        super().__init__(pieces, source_nodes)
+        self.pieces = pieces  # as they are; iterating this object also keeps them in `text`
+        self.trace = trace
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            yield from super().__iter__()
+        finally:
+            self.close()
+
+    async def async_response_gen(self) -> AsyncIterator[str]:
+        """The same pieces, for an event loop."""
+        async for piece in in_threads(iter(self)):
+            yield piece
+
+    @property
+    def response(self) -> str:
+        """The whole answer; what is still missing is waited for."""
+        return str(self)
+
+    def close(self) -> None:
+        self.pieces.close()
+
+    def whole(self) -> Response:
+        """The answer once it is finished."""
+        return Response(str(self), self.source_nodes, self.trace)

@@ -1,0 +1,210 @@
+"""The eight ways to make one answer out of passages. Each is a generator: pieces of the answer, then the whole of it.
+
+An empty piece is a sign of life of a call whose words are not the answer's, so that whoever reads may stop there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, Passage, Prompt, Variables
+from ragcore.response_synthesizers.pack import Packer, Passages
+from ragcore.response_synthesizers.parallel import stream_all
+from ragcore.schema import ChatMessage
+
+Pieces: TypeAlias = Generator[str, None, str]
+
+ROW_SEPARATOR = "\n---------------------\n"
+
+
+class ResponseMode(str, Enum):
+    REFINE = "refine"
+    COMPACT = "compact"
+    SIMPLE_SUMMARIZE = "simple_summarize"
+    TREE_SUMMARIZE = "tree_summarize"
+    GENERATION = "generation"
+    NO_TEXT = "no_text"
+    ACCUMULATE = "accumulate"
+    COMPACT_ACCUMULATE = "compact_accumulate"
+
+    @property
+    def label(self) -> str:
+        return _MODES[self].label
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The wording of each kind of call."""
+
+    text_qa: Prompt = TEXT_QA
+    refine: Prompt = REFINE
+    summary: Prompt = TREE_SUMMARIZE
+    simple: Prompt = GENERATION
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a mode is given. `workers` is how many independent calls may run at the same time."""
+
+    llm: LLM
+    passages: Passages
+    variables: Variables
+    history: Sequence[ChatMessage] = ()
+    prompts: Prompts = field(default_factory=Prompts)
+    workers: int = 4
+
+
+def refine(work: Work) -> Pieces:
+    """One call for each passage: an answer from the first, improved with each of the others. The last one is streamed."""
+    return (yield from _refined(work, most=1))
+
+
+def compact(work: Work) -> Pieces:
+    """Like refine, with as many passages in each call as fit: usually one call."""
+    return (yield from _refined(work, most=None))
+
+
+def simple_summarize(work: Work) -> Pieces:
+    """One call, always. Where the passages do not fit, the longest lose their ends."""
+    call = Packer(work.llm).squeeze(work.prompts.text_qa, work.variables, work.passages, work.history)
+    return (yield from _spoken(work.llm, call))
+
+
+def tree_summarize(work: Work) -> Pieces:
+    """One call when everything fits. Else one for each packful, at the same time, and then again over their answers."""
+    packer = Packer(work.llm)
+    packed = packer.pack(work.prompts.summary, work.variables, work.passages, work.history)
+    while len(packed.calls) > 1:
+        answers = [""] * len(packed.calls)
+        with closing(stream_all(work.llm, packed.calls, work.workers)) as pieces:
+            for number, piece in pieces:
+                answers[number] += piece
+                yield ""
+        summaries = tuple(Passage(answer) for answer in answers if answer.strip())
+        if not summaries:
+            return ""
+        fewer = packer.pack(work.prompts.summary, work.variables, summaries, work.history)
+        if len(fewer.calls) >= len(packed.calls):
+            # Answers as long as what they sum up would go round for ever: two must fit where one did.
+            fewer = packer.pack_in_pairs(work.prompts.summary, work.variables, summaries, work.history)
+        packed = fewer
+    return (yield from _spoken(work.llm, packed.calls[0]))
+
+
+def generation(work: Work) -> Pieces:
+    """One call with the question alone; the passages are shown beside the answer, but not used."""
+    call = Packer(work.llm).take(work.prompts.simple, work.variables, (), work.history).calls[0]
+    return (yield from _spoken(work.llm, call))
+
+
+def no_text(work: Work) -> Pieces:
+    """No call: only the passages."""
+    yield from ()
+    return ""
+
+
+def accumulate(work: Work) -> Pieces:
+    """One call for each passage, at the same time; the answers stand below each other."""
+    return (yield from _rows(work, most=1))
+
+
+def compact_accumulate(work: Work) -> Pieces:
+    """Like accumulate, with as many passages in each call as fit."""
+    return (yield from _rows(work, most=None))
+
+
+def describe(mode: ResponseMode | str) -> str:
+    """What the mode does, in one sentence for a screen."""
+    return _MODES[ResponseMode(mode)].description
+
+
+def run(mode: ResponseMode, work: Work) -> Pieces:
+    return _MODES[mode].answer(work)
+
+
+def _refined(work: Work, most: int | None) -> Pieces:
+    packer = Packer(work.llm)
+    answer, waiting = "", work.passages
+    while waiting:
+        prompt = work.prompts.refine if answer else work.prompts.text_qa
+        packed = packer.take(prompt, {**work.variables, "existing_answer": answer}, waiting, work.history, most=most)
+        waiting = packed.waiting
+        if waiting:
+            answer = (yield from _unspoken(work.llm, packed.calls[0])) or answer
+        else:
+            improved = yield from _spoken(work.llm, packed.calls[0])
+            if not improved:
+                yield answer
+            answer = improved or answer
+    return answer
+
+
+def _rows(work: Work, most: int | None) -> Pieces:
+    packed = Packer(work.llm).pack(work.prompts.text_qa, work.variables, work.passages, work.history, most=most)
+    answer = ""
+    begun = 0
+    with closing(stream_all(work.llm, packed.calls, work.workers)) as pieces:
+        for number, piece in pieces:
+            if begun <= number and (piece or begun < number):
+                piece = f"{ROW_SEPARATOR if begun else ''}Response {begun + 1}: {piece}"
+                begun += 1
+            answer += piece
+            yield piece
+    return answer
+
+
+def _spoken(llm: LLM, call: LLMCall) -> Pieces:
+    generated = yield from llm.stream(call)
+    return generated.text
+
+
+def _unspoken(llm: LLM, call: LLMCall) -> Pieces:
+    """The call's text, with a sign of life for each of its pieces."""
+    said: list[str] = []
+    with closing(llm.stream(call)) as pieces:
+        for piece in pieces:
+            said.append(piece)
+            yield ""
+    return "".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    answer: Callable[[Work], Pieces]
+    label: str
+    description: str
+
+
+_MODES = {
+    ResponseMode.COMPACT: _Mode(
+        compact,
+        "Compact",
+        "Reads all passages together, as many at a time as fit, and improves the answer if it takes several times.",
+    ),
+    ResponseMode.REFINE: _Mode(
+        refine, "Refine", "Answers from the first passage, then improves the answer with each further one: thorough and slow."
+    ),
+    ResponseMode.TREE_SUMMARIZE: _Mode(
+        tree_summarize, "Tree", "Answers for groups of passages, then joins those answers into one: good for summaries."
+    ),
+    ResponseMode.SIMPLE_SUMMARIZE: _Mode(
+        simple_summarize,
+        "Simple",
+        "Asks once; passages that are too long together are cut short: quick, and may miss something.",
+    ),
+    ResponseMode.ACCUMULATE: _Mode(
+        accumulate, "Accumulate", "Answers from each passage separately and lists the answers: good for comparing."
+    ),
+    ResponseMode.COMPACT_ACCUMULATE: _Mode(
+        compact_accumulate, "Compact accumulate", "Answers from each group of passages separately and lists the answers."
+    ),
+    ResponseMode.GENERATION: _Mode(
+        generation, "Without documents", "Asks the language model alone; the passages found are only shown beside its answer."
+    ),
+    ResponseMode.NO_TEXT: _Mode(no_text, "Passages only", "Shows the passages that were found and writes no answer."),
+}

@@ -1,0 +1,78 @@
+"""Independent calls at the same time, their pieces in the order of the calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from threading import Event
+
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import Span, finish, start, under
+
+HEARTBEAT = 0.25  # seconds without a piece after which an empty one is given
+GRACE = 1.0  # seconds that requests get to notice that nobody reads them any more
+
+
+def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tuple[int, str], None, None]:
+    """(call, piece) of all calls: first all of the first call, as they come, then of the second, and so on.
+
+    At most `workers` run at once. "" is a sign of life. The first failure ends them all; so does closing this iterator, and
+    what has not begun then never does. Each call is a child of the current span, in order.
+    """
+    steps = [start("part", part=number, of=len(calls)) for number in range(1, len(calls) + 1)]
+    said: list[SimpleQueue[str | None]] = [SimpleQueue() for _ in calls]  # None: there is no more
+    stopped = Event()
+    pool = ThreadPoolExecutor(max_workers=max(1, min(workers, len(calls))), thread_name_prefix="llm")
+    work: list[Future[None]] = []
+    try:
+        for call, step, queue in zip(calls, steps, said, strict=True):
+            work.append(pool.submit(copy_context().run, _run, llm, call, step, queue, stopped))
+        waiting = deque(enumerate(said))
+        while waiting:
+            number, queue = waiting[0]
+            try:
+                piece = queue.get(timeout=HEARTBEAT)
+            except Empty:
+                _raise_failure(work)
+                yield number, ""
+                continue
+            if piece is None:
+                work[number].result()
+                waiting.popleft()
+                yield number, ""
+            else:
+                yield number, piece
+    finally:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(work, timeout=GRACE)
+        for step, future in zip(steps, work, strict=False):
+            if future.cancelled():
+                step.note(stopped=True)
+                finish(step)
+
+
+def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], stopped: Event) -> None:
+    try:
+        if not stopped.is_set():
+            with under(step), closing(llm.stream(call)) as pieces:
+                for piece in pieces:
+                    said.put(piece)
+                    if stopped.is_set():
+                        break
+        finish(step)
+    except BaseException as error:
+        finish(step, error)
+        raise
+    finally:
+        said.put(None)
+
+
+def _raise_failure(work: Sequence[Future[None]]) -> None:
+    for future in work:
+        if future.done() and not future.cancelled():
+            future.result()
