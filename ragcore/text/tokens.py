@@ -37,6 +37,10 @@ class Tokenizer(Protocol):
     def name(self) -> str:
         """Tells apart tokenizers that count differently."""
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether two stretches divided at white space together have exactly the tokens of the whole."""
+
     def count(self, text: str) -> int:
         """How many tokens `text` is, without the marks a model puts around it."""
 
@@ -69,6 +73,7 @@ class WordPieceTokenizer:
     """
 
     name = "all-MiniLM-L6-v2"
+    adds_up = True
 
     def __init__(self, tokenizer_json: Path) -> None:
         from tokenizers import Tokenizer as Encoder
@@ -109,6 +114,8 @@ class WordPieceTokenizer:
 class TiktokenTokenizer:
     """One of OpenAI's encodings. Text that looks like a control mark, such as <|endoftext|>, is text."""
 
+    adds_up = False  # a word's tokens hold the space before it
+
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
 
@@ -135,6 +142,7 @@ class WordTokenizer:
     """Every run of anything but white space is one token. For tests, and where no model's count matters."""
 
     name = "words"
+    adds_up = True
 
     def count(self, text: str) -> int:
         return len(text.split())
@@ -148,6 +156,8 @@ class FunctionTokenizer:
 
     It does not say where its tokens begin, so each word is encoded by itself, and a word's tokens are spread over its letters.
     """
+
+    adds_up = False
 
     def __init__(self, encode: Callable[[str], Sized]) -> None:
         self._encode = encode
@@ -192,6 +202,11 @@ def count_tokens(text: str) -> int:
     return default_tokenizer().count(text)
 
 
+def as_tokenizer(given: Tokenizer | Callable[[str], Sized]) -> Tokenizer:
+    """A tokenizer as it is; a function that gives a list of tokens, wrapped."""
+    return FunctionTokenizer(given) if callable(given) else given
+
+
 def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
     """ConfigError when the encoding's vocabulary is not on this disk; MissingPackageError without tiktoken."""
     if encoding not in _VOCABULARIES:
@@ -213,14 +228,15 @@ def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
 
 def has_vocabulary(encoding: str) -> bool:
     """Whether tiktoken could load `encoding` without a network, by the rules it looks for its cache itself."""
-    url = _VOCABULARIES.get(encoding)
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    if not url or not folder:  # an empty folder name switches tiktoken's cache off
+    if encoding not in _VOCABULARIES or not folder:  # an empty folder name switches tiktoken's cache off
         return False
-    # tiktoken names a cached file by the SHA-1 of its address.
-    return (Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()).is_file()
+    # tiktoken names a cached file by the SHA-1 of its address, and downloads again where the content is not as expected.
+    path = Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == _VOCABULARIES[encoding]
 
 
 def slices(text: str, size: int = SLICE) -> Iterator[tuple[int, str]]:
@@ -260,7 +276,9 @@ def _bytes_to_chars(part: str, begins: list[int], offset: int) -> list[int]:
 _WORD = re.compile(r"\S+")
 _WORD_WITH_SPACE = re.compile(r"\s*(?P<word>\S+)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_VOCABULARIES = {
-    name: f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-    for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+_VOCABULARIES = {  # SHA-256, as tiktoken expects it
+    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }

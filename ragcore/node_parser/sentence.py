@@ -1,0 +1,43 @@
+"""Chunks of whole sentences, as many as fit, each beginning with the last sentences of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+
+from ragcore.node_parser.pieces import at_matches, at_sentences, before_each
+from ragcore.node_parser.splitter import TokenSplitter
+from ragcore.text.tokens import Tokenizer
+
+PHRASES = r"[^,.;。？！]+[,.;。？！]?|[,.;。？！]"
+
+
+class SentenceSplitter(TokenSplitter):
+    """Cuts at paragraphs where they fit, then sentences, phrases, words, and characters at last.
+
+    No chunk has more than `chunk_size` tokens; only a single character that has more stands alone in one. Consecutive
+    chunks share at most `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
+    """
+
+    def __init__(
+        self,
+        chunk_size: int = 1024,
+        chunk_overlap: int = 200,
+        *,
+        separator: str = " ",
+        paragraph_separator: str = "\n\n\n",
+        secondary_chunking_regex: str | None = PHRASES,
+        tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
+        include_metadata: bool = True,
+        include_prev_next_rel: bool = True,
+    ) -> None:
+        cutters = [before_each(paragraph_separator), at_sentences]
+        if secondary_chunking_regex:
+            cutters.append(at_matches(secondary_chunking_regex))
+        super().__init__(
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            cutters=[*cutters, before_each(separator)],
+            tokenizer=tokenizer,
+            include_metadata=include_metadata,
+            include_prev_next_rel=include_prev_next_rel,
+        )

@@ -1,0 +1,33 @@
+"""Chunks of as many words as fit, whatever sentences they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Sized
+
+from ragcore.node_parser.pieces import before_each
+from ragcore.node_parser.splitter import TokenSplitter
+from ragcore.text.tokens import Tokenizer
+
+
+class TokenTextSplitter(TokenSplitter):
+    """Cuts at `separator`, then at each of `backup_separators`, and at last between characters."""
+
+    def __init__(
+        self,
+        chunk_size: int = 1024,
+        chunk_overlap: int = 20,
+        *,
+        separator: str = " ",
+        backup_separators: Sequence[str] = ("\n",),
+        tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
+        include_metadata: bool = True,
+        include_prev_next_rel: bool = True,
+    ) -> None:
+        super().__init__(
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            cutters=[before_each(each) for each in (separator, *backup_separators)],
+            tokenizer=tokenizer,
+            include_metadata=include_metadata,
+            include_prev_next_rel=include_prev_next_rel,
+        )

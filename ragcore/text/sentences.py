@@ -1,0 +1,156 @@
+"""Where sentences end, in any script: rules over punctuation, no model and no data files.
+
+A sentence here also ends at a blank line, before a list item, and around headings and table rows. Thai and Lao, which
+have no full stop, are divided at their spaces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Consecutive (start, end) that cover all of `text`; the white space after a sentence belongs to it. [] for ""."""
+    if not text:
+        return []
+    found = _breaks(text)
+    if _SPACED_SCRIPT.search(text):
+        found = iter(sorted({*found, *(match.end() for match in _SCRIPT_SPACE.finditer(text))}))
+    spans = []
+    start = 0
+    for end in found:
+        if end > start:
+            spans.append((start, end))
+            start = end
+    if start < len(text):
+        spans.append((start, len(text)))
+    return spans
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences without the white space around them."""
+    return [stripped for start, end in sentence_spans(text) if (stripped := text[start:end].strip())]
+
+
+def _breaks(text: str) -> Iterator[int]:
+    """Ascending starts of sentences, the first left out. Lengths of white space at the very start and end do not count."""
+    lower_case = text == text.lower()  # nothing is written with capitals, so a small letter may begin a sentence
+    for match in _MARK.finditer(text):
+        after = match.end()
+        if match["line"] is not None:
+            before = text.rfind("\n", 0, match.start()) + 1
+            if (
+                match["line"].count("\n") < 2
+                and not _OWN_LINE.match(text, before)
+                and not _NEW_LINE.match(text, _line(text, after))
+            ):
+                continue
+        elif match["soft"] is not None:
+            space = _SPACE.match(text, after)
+            assert space is not None  # it matches nothing at all, too
+            if space.end() == after or not _ends(text, match, space.end(), lower_case=lower_case):
+                continue
+            after = space.end()
+        else:
+            space = _SPACE.match(text, after)
+            after = space.end() if space else after
+        if 0 < after < len(text):
+            yield after
+
+
+def _line(text: str, position: int) -> int:
+    return text.rfind("\n", 0, position) + 1
+
+
+def _ends(text: str, mark: re.Match[str], following: int, *, lower_case: bool) -> bool:
+    """Whether . ! ? or … before white space ends a sentence; the next word begins at `following`."""
+    if following >= len(text):
+        return True
+    head = _OPENERS.match(text, following)
+    first = text[head.end()] if head and head.end() < len(text) else ""
+    if first.islower() and not lower_case:
+        return False
+    if mark["soft"] != ".":
+        return True
+    word_start = mark.start()
+    while word_start > 0 and mark.start() - word_start < 24 and not text[word_start - 1].isspace():
+        word_start -= 1
+    word = text[word_start : mark.start()].lstrip(_OPENING)
+    if not word or mark["closers"]:
+        return True
+    following_word = _WORD.match(text, head.end() if head else following)
+    return not _abbreviates(word, following_word[0] if following_word else "", first, _at_line_start(text, word_start))
+
+
+def _abbreviates(word: str, following: str, first: str, at_line_start: bool) -> bool:
+    """Whether the full stop after `word` belongs to it and does not end the sentence before `following`."""
+    small = word.casefold()
+    if small in _BEFORE_NAMES:
+        return True
+    if small in _BEFORE_NUMBERS and first.isdigit():
+        return True
+    if word.isdecimal():
+        # "1. Scope" opens a list item; "am 3. Mai" is a day.
+        return len(word) <= 3 and (at_line_start or following.casefold() in _AFTER_ORDINALS)
+    if _INITIALS.fullmatch(word):
+        return following not in _STARTERS
+    return False
+
+
+def _at_line_start(text: str, position: int) -> bool:
+    begin = max(position - 40, 0)
+    line = text.rfind("\n", begin, position) + 1
+    return (line > 0 or begin == 0) and not text[line or begin : position].strip("#>*- \t")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_CLOSING = "\"'”’»›)]}）」』】〕〉》*_"
+_OPENING = "\"'“”‘’„‚«»‹›([{（「『【〔〈《*_¿¡"
+_STOPS = "。！？｡﹒﹖﹗।॥؟۔։።፧፨။།༎។៕᙮᠃᠉⸮꓿"  # end a sentence wherever they stand
+_MARK = re.compile(
+    rf"(?:(?P<soft>[.!?…‼‽⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSING)}]*)(?:\[\d{{1,3}}\])*(?=\s))"
+    rf"|(?P<hard>[{_STOPS}][.!?…{_STOPS}]*[{re.escape(_CLOSING)}]*)"
+    r"|(?P<line>\n\s*)"
+)
+_SPACE = re.compile(r"\s*")
+_WORD = re.compile(r"\w*")
+_OPENERS = re.compile(rf"[{re.escape(_OPENING)}]*")
+_NEW_LINE = re.compile(
+    r"[^\S\n]*(?:[-*•‣⁃▪●◦○■–—]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z]\)\s|\([ivxIVX]{1,5}\)\s|#{1,6}\s|\||[-=*_]{3,}\s*$)", re.M
+)
+_OWN_LINE = re.compile(r"[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)")  # headings, table rows and rules end with their line
+_SPACED_SCRIPT = re.compile(r"[\u0e00-\u0eff]")
+_SCRIPT_SPACE = re.compile(r"(?<=[\u0e00-\u0eff])\s+(?=[\u0e00-\u0eff\"“(])")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.(?:-?[^\W\d_]\.)*-?)?[^\W\d_]")  # J  U.S  e.g  J.-P
+_BEFORE_NAMES = _set(
+    """
+    mr mrs ms mx dr prof st ste mt ft rev hon pres gov sen rep gen col lt sgt capt cmdr adm maj messrs mme mlle sr
+    sra srta dra dott ing dipl hr fr bzw vgl z.b d.h u.a i.d.r s.o s.u o.ä m.e evtl ggf sog ca cca cf vs v e.g i.e
+    eg ie viz incl excl resp approx p.ej п.е т.е т.к т.н г ул им напр
+    """
+)
+_BEFORE_NUMBERS = _set(
+    """
+    no nos nr nrs num núm fig figs eq eqs eqn sec sect secs ch chap chapt vol vols art arts abs para par p pp pg
+    pgs ed tab tbl ref refs app ex exh cap kap abb bd bl n nn col ver jan feb mar apr jun jul aug sep sept oct nov
+    dec mär okt dez стр рис
+    """
+)
+_AFTER_ORDINALS = _set(
+    """
+    januar februar märz april mai juni juli august september oktober november dezember jänner jahrhundert
+    jahrhunderts jh jhd jahrestag klasse auflage januari februari mars maj augusti december mei augustus
+    """
+)
+_STARTERS = _set(
+    """
+    The This That These Those There Then It Its He His She Her They Their We Our You Your I In On At By For From
+    With As After Before But And Or So If When While Where What Who Why How However Although Though Because Since
+    Thus Hence Most Many Some Another Not Der Die Das Ein Eine Es Er Sie Wir Und Aber Im Am Dies Diese Le La Les
+    Un Une Il Elle Ils Nous Et Mais Ce Cette El Los Las Una Pero Y
+    """
+)
