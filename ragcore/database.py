@@ -18,7 +18,7 @@ from ragcore.errors import DamagedStoreError, StoreError
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
 WAL_LIMIT = 4 << 20  # bytes that the log may keep on disk once its contents are in the file
-FREE_SHARE = 0.2  # of the file's pages: more than this empty, and the file is cut shorter
+SHRINK_SECONDS = 0.5  # how long giving space back waits for others
 
 
 class _Opened:
@@ -60,14 +60,21 @@ class Database:
             yield connection
 
     def shrink(self) -> None:
-        """Give the space of deleted rows back to the disk when it is worth it. Not inside a transaction."""
+        """Give the space of deleted rows back to the disk. Not in a transaction.
+
+        While others read or write, it may be left for the next time.
+        """
         connection = self.connection()
         with self._in_words():
-            (pages,) = connection.execute("PRAGMA page_count").fetchone()
-            (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-            if free > FREE_SHARE * pages:
+            connection.execute(f"PRAGMA busy_timeout = {int(1000 * SHRINK_SECONDS)}").fetchall()
+            try:
                 connection.execute("PRAGMA incremental_vacuum").fetchall()
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}").fetchall()
 
     def close(self) -> None:
         with self._lock:

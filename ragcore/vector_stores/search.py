@@ -7,12 +7,13 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ragcore.errors import DimensionError
-from ragcore.schema import MetadataMode, TextNode
+from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words, words
 from ragcore.vector_stores.incoming import unit
 
@@ -89,8 +90,12 @@ def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
 
 
 def passage_terms(node: TextNode) -> list[str]:
-    """What the keyword index holds of a passage: the words that its vector was made of."""
-    return words(node.get_content(MetadataMode.EMBED))
+    """What the keyword index holds of a passage: its words, and those of its document's title and file name.
+
+    So a question that names the file finds passages that do not.
+    """
+    title, name = node.metadata.get("title"), node.metadata.get("file_name")
+    return words("\n".join([str(title or ""), PurePath(str(name or "")).stem, node.text]))
 
 
 def query_terms(query: str) -> list[str]:
@@ -100,7 +105,7 @@ def query_terms(query: str) -> list[str]:
 
 def terms_version() -> str:
     """Differs when the same text may give other terms than it did when an index was built."""
-    said = repr((words(_PROBE), content_words(_PROBE), unicodedata.unidata_version, "text with its metadata"))
+    said = repr((words(_PROBE), content_words(_PROBE), unicodedata.unidata_version, "title, name, text"))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -1,0 +1,67 @@
+"""Small to retrieve, big to read: a passage that was found, with the text around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragcore.errors import UnknownDocumentError
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.vector_stores.base import Store
+
+
+class NeighboursPostprocessor:
+    """Extends every passage by up to `before` and `after` passages of its document.
+
+    A passage keeps its id, score and place; its text and offsets become those of the whole stretch, white space between the
+    passages included. No text comes twice: the extension ends where another found passage, or the extension of a better
+    one, begins. A passage without exact offsets, or whose document is gone, stays as it is.
+    """
+
+    def __init__(self, store: Store, *, before: int = 1, after: int = 1) -> None:
+        self._store = store
+        self._before = before
+        self._after = after
+
+    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+        taken = {hit.node.id_ for hit in nodes}
+        texts: dict[str, str] = {}
+        extended = []
+        for hit in nodes:
+            text = self._text_of(hit.node, texts)
+            start, end = hit.node.start_char_idx, hit.node.end_char_idx
+            if text is None or start is None or end is None or text[start:end] != hit.node.text:
+                extended.append(hit)
+                continue
+            earlier = self._walk(hit.node, self._before, taken, forward=False)
+            later = self._walk(hit.node, self._after, taken, forward=True)
+            start = min([start, *(node.start_char_idx for node in earlier if node.start_char_idx is not None)])
+            end = max([end, *(node.end_char_idx for node in later if node.end_char_idx is not None)])
+            stretch = replace(hit.node, text=text[start:end], start_char_idx=start, end_char_idx=end)
+            extended.append(NodeWithScore(stretch, hit.score))
+        return extended
+
+    def _text_of(self, node: TextNode, texts: dict[str, str]) -> str | None:
+        if node.ref_doc_id is None:
+            return None
+        if node.ref_doc_id not in texts:
+            try:
+                texts[node.ref_doc_id] = self._store.document(node.ref_doc_id).text
+            except UnknownDocumentError:  # deleted since it was found: the passage itself can still be read
+                return None
+        return texts[node.ref_doc_id]
+
+    def _walk(self, node: TextNode, steps: int, taken: set[str], *, forward: bool) -> list[TextNode]:
+        """The passages after or before `node`, as far as nobody has them yet; they are taken now."""
+        found: list[TextNode] = []
+        for _ in range(steps):
+            following = node.next_id if forward else node.prev_id
+            if following is None or following in taken:
+                break
+            read = self._store.nodes([following])
+            if not read:
+                break
+            node = read[0]
+            taken.add(node.id_)
+            found.append(node)
+        return found

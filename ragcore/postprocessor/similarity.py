@@ -1,0 +1,19 @@
+"""Drop the passages that are not near enough to the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcore.schema import NodeWithScore, QueryBundle
+
+
+class SimilarityPostprocessor:
+    """Keeps what scores `similarity_cutoff` or more; what has no score goes. None keeps everything."""
+
+    def __init__(self, similarity_cutoff: float | None = 0.0) -> None:
+        self.similarity_cutoff = similarity_cutoff
+
+    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+        if self.similarity_cutoff is None:
+            return list(nodes)
+        return [hit for hit in nodes if hit.score is not None and hit.score >= self.similarity_cutoff]
