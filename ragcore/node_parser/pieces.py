@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from ragcore.text.sentences import sentence_spans
@@ -135,10 +136,8 @@ def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[Span]
 
 def _whole_characters(text: str, start: int, place: int) -> int:
     """The nearest place, rather before than after, that parts no accent, emoji or flag from what it belongs to."""
-    for candidate in (*range(place, max(start, place - 16), -1), *range(place + 1, min(place + 16, len(text)) + 1)):
-        if not _joined(text, candidate):
-            return candidate
-    return place
+    candidates = chain(range(place, max(start, place - 16), -1), range(place + 1, min(place + 16, len(text)) + 1))
+    return next((candidate for candidate in candidates if not _joined(text, candidate)), place)
 
 
 def _joined(text: str, place: int) -> bool:
