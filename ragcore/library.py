@@ -12,9 +12,8 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from ragcore import config
 from ragcore.config import Settings
@@ -24,15 +23,15 @@ from ragcore.database import Database
 from ragcore.errors import InputError, RagError, UnknownDocumentError
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
 from ragcore.ingestion.files import Added, FileRow, Files
-from ragcore.schema import ChatMessage, NodeWithScore, StreamingResponse, new_id
+from ragcore.schema import ChatMessage, NodeWithScore, new_id
 from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
 from ragcore.vector_stores.disk import DiskStore
 
 if TYPE_CHECKING:
-    from ragcore.chat_engine.base import StreamingAgentChatResponse
-    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+    from ragcore.embeddings.base import Embedder
     from ragcore.llms.base import LLM
     from ragcore.readers.pages import Box
+    from ragcore.response_synthesizers.answer import AnswerStream
     from ragcore.retrievers.base import BaseRetriever
 
 logger = logging.getLogger(__name__)
@@ -41,7 +40,6 @@ SURROUNDINGS = 1500  # characters of text shown on each side of a passage
 SAMPLE = Path(__file__).parents[1] / "sample" / "documents"
 
 EmbedderState = Literal["idle", "loading", "ready", "failed"]
-Streaming: TypeAlias = "StreamingResponse | StreamingAgentChatResponse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,12 @@ class SourceView:
 
 
 class Library:
-    """Everything the screens and the command line use. One object serves all threads of a process."""
+    """Everything the screens and the command line use. One object serves all threads of a process.
 
-    def __init__(self, folder: Path) -> None:
+    `embedder` and `llm` stand in for the bundled embedder and for the language model of the settings.
+    """
+
+    def __init__(self, folder: Path, *, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
         self.folder = folder
@@ -96,6 +97,9 @@ class Library:
         self.conversations = Conversations(self.database)
         self.store = DiskStore(self.database, vectors=folder / "vectors")
         self.settings = config.read_settings(folder)
+        self.embedder = embedder or _bundled_embedder()
+        self._given_llm = llm
+        self._opened_llm: tuple[tuple[config.LLMSettings, str], LLM] | None = None
         self._embedder_state: EmbedderState = "idle"
         self._embedder_error: RagError | None = None
         self._worker: subprocess.Popen[bytes] | None = None
@@ -103,6 +107,7 @@ class Library:
 
     @classmethod
     def open(cls, folder: Path) -> Library:
+        """The library in `folder`, made when there is none."""
         return cls(folder)
 
     def close(self) -> None:
@@ -180,7 +185,7 @@ class Library:
         """Load the embedder now, so that the first question does not wait for it."""
         self._embedder_state = "loading"
         try:
-            self.embedder.warm()
+            self.embedder.embed_query("ready")
         except RagError as error:
             self._embedder_state, self._embedder_error = "failed", error
         else:
@@ -188,16 +193,12 @@ class Library:
 
     # Asking it.
 
-    @cached_property
-    def embedder(self) -> HuggingFaceEmbedding:
-        from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-
-        return HuggingFaceEmbedding()
-
     def llm(self, *, extractive: bool = False) -> LLM:
         """The language model of the settings, or the extractive reader."""
         from ragcore.llms.connect import open_llm
 
+        if self._given_llm is not None and not extractive:
+            return self._given_llm
         chosen = config.LLMSettings() if extractive else self.settings.llm
         key = config.read_key(self.folder, chosen.provider)
         with self._lock:
@@ -210,7 +211,7 @@ class Library:
 
         return hybrid_retriever(self.store, self.embedder, top_k, document_ids=file_ids)
 
-    def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> Streaming:
+    def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
         """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
         llm = self.llm(extractive=ask.extractive)
         retriever = self.retriever(ask.top_k, ask.file_ids)
@@ -307,8 +308,6 @@ class Library:
     def original(self, file_id: str) -> FileRow | None:
         return self.files.get(file_id)
 
-    _opened_llm: tuple[tuple[config.LLMSettings, str], LLM] | None = None
-
     def _llm_label(self) -> str:
         llm = self.settings.llm
         if llm.provider == "none":
@@ -316,6 +315,12 @@ class Library:
         if llm.provider == "openai":
             return f"{llm.model} at OpenAI"
         return f"{llm.model} at {llm.base_url or 'localhost:11434'}".replace("http://", "").replace("https://", "")
+
+
+def _bundled_embedder() -> Embedder:
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding  # light; the model is loaded when first used
+
+    return HuggingFaceEmbedding()
 
 
 def _text(value: object) -> str | None:

@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from ragcore.conversations import AnswerFacts, Ask, Message, Source, State
 from ragcore.errors import InputError, Problem, QuestionError, RagError
-from ragcore.library import Library, Streaming
+from ragcore.library import Library
 from ragcore.observe import Span
+from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.schema import ChatMessage, MessageRole
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ class Run:
         self._problem: Problem | None = None
         self._facts: AnswerFacts | None = None
         self._trace: Span | None = None
-        self._answering: Streaming | None = None
+        self._answering: AnswerStream | None = None
         self.conversation_id = message.conversation_id
         self.message_id = message.id
         self.text = ""

@@ -1,0 +1,276 @@
+"""A library as a whole, with a hashing embedder and a scripted model: files in, answers and their passages out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from ragcore.embeddings.hashing import HashEmbedding
+from tests.making import make_pdf
+
+from ragcore.conversations import Ask
+from ragcore.errors import InputError, LLMTimeoutError, QuestionError, UnknownDocumentError
+from ragcore.ingestion.files import FileRow, Stage
+from ragcore.ingestion.worker import Worker
+from ragcore.library import Library
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.runs import AlreadyAnsweringError, AnswerRuns
+
+TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
+CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
+
+
+@pytest.fixture
+def open_library(tmp_path: Path) -> Iterator[Callable[..., Library]]:
+    opened: list[Library] = []
+
+    def open_it(llm: LLM | None = None) -> Library:
+        library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
+        opened.append(library)
+        return library
+
+    yield open_it
+    for library in opened:
+        library.close()
+
+
+def worker_of(library: Library) -> Worker:
+    return Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+
+
+def take_in(library: Library, text: str, name: str) -> FileRow:
+    path = library.incoming / "given"
+    path.write_text(text, "utf-8")
+    added = library.add(path, name)
+    assert worker_of(library).run_once()
+    file = library.files.get(added.file.id)
+    assert file is not None
+    return file
+
+
+def finished(library: Library, runs: AnswerRuns, ask: Ask, conversation: str | None = None) -> str:
+    run = runs.start(conversation or library.conversations.create().id, ask)
+    assert run.wait(30)
+    return run.message_id
+
+
+def test_a_file_becomes_passages_that_answer(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    tower = take_in(library, TOWER, "tower.txt")
+    take_in(library, CELLAR, "cellar.txt")
+    assert (tower.stage, tower.passages > 0, len(library.store)) == (Stage.READY, True, 2)
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?", chat_mode=None)))
+    assert message is not None
+    assert message.state == "done"
+    assert message.text == "The tower was built by Ada Penrose in 1871. [1]"
+    assert message.sources[0].file_name == "tower.txt"
+    assert message.facts is not None
+    assert (message.facts.mode, message.facts.calls, message.facts.passages_total) == ("compact", 1, 2)
+    assert message.facts.extractive
+
+
+def test_a_question_to_one_file_is_not_answered_from_another(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, TOWER, "tower.txt")
+    cellar = take_in(library, CELLAR, "cellar.txt")
+    ask = Ask("Who built the tower?", chat_mode=None, file_ids=(cellar.id,))
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    assert {source.file_id for source in message.sources} <= {cellar.id}
+    assert "Penrose" not in message.text
+
+
+def test_a_follow_up_is_looked_up_with_the_subject_of_the_turn_before(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM(["Ada Penrose did. [1]", "How high is the tower?", "Forty metres. [1]"])
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    finished(library, runs, Ask("Who built the tower?"), talk)
+    message = library.conversations.message(finished(library, runs, Ask("And how high is it?"), talk))
+    assert message is not None
+    assert message.text == "Forty metres. [1]"
+    assert message.facts is not None
+    assert (message.facts.condensed, message.facts.calls) == ("How high is the tower?", 2)
+    assert "Ada Penrose did. [1]" in [part.content for part in llm.calls[-1].call.history]
+    trace = library.conversations.trace(message.id)
+    assert trace is not None
+    assert [step.facts["prompt"] for step in trace.named("llm")] == ["condense_question", "context_chat"]
+
+
+class Silent(ScriptedLLM):
+    """Says two words, and the rest when released."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda call: "One two three four.")
+        self.released = threading.Event()
+
+    def _stream(self, call: LLMCall, messages: list) -> Iterator[str]:  # type: ignore[type-arg,override]
+        pieces = super()._stream(call, messages)
+        for count, piece in enumerate(pieces):
+            if count == 2:
+                self.released.wait(20)
+            yield piece
+        return super().generate(call)
+
+
+def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_silent(
+    open_library: Callable[..., Library],
+) -> None:
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    run = runs.start(talk, Ask("Who?"))
+    began = time.monotonic()
+    while len(run.text.split()) < 2 and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    with pytest.raises(AlreadyAnsweringError):
+        runs.start(talk, Ask("Another?"))
+    run.stop()
+    assert run.finished
+    assert runs.get(talk) is None
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert (message.state, message.text.strip()) == ("stopped", "One two")
+    llm.released.set()
+    time.sleep(0.2)
+    later = library.conversations.message(run.message_id)
+    assert later is not None
+    assert later.text.strip() == "One two"
+
+
+def test_following_gives_the_whole_text_to_everyone_whenever_they_begin(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(["a b c d e f g"]))
+    take_in(library, TOWER, "tower.txt")
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
+    first = "".join(run.follow(hz=200))
+    assert first == "".join(run.follow()) == run.text == "a b c d e f g"
+
+
+def test_a_model_that_fails_leaves_the_question_and_a_problem_and_can_be_asked_again(
+    open_library: Callable[..., Library],
+) -> None:
+    replies: list[Exception | str] = [LLMTimeoutError("The model said nothing for 2 s.", hint="Try again.")]
+
+    def answer(call: LLMCall) -> str:
+        reply = replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    library = open_library(ScriptedLLM(answer))
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    failed_id = finished(library, runs, Ask("Who built the tower?"), talk)
+    failed = library.conversations.message(failed_id)
+    assert failed is not None
+    assert failed.problem is not None
+    assert (failed.state, failed.problem.what, failed.problem.retryable) == ("failed", "The model said nothing for 2 s.", True)
+
+    without = runs.retry(failed_id, extractive=True)
+    assert without.wait(30)
+    assert "Ada Penrose" in without.text
+
+    replies[0] = "Ada did."
+    assert runs.retry(failed_id, extractive=False).wait(30)
+    messages = library.conversations.messages(talk)
+    assert [(m.role, m.text, m.state) for m in messages] == [
+        ("user", "Who built the tower?", "done"),
+        ("assistant", "Ada did.", "done"),
+    ]
+
+
+@pytest.mark.parametrize(("question", "told"), [("  \n", "There is no question"), ("x" * 50_000, "50,000 characters")])
+def test_a_question_that_cannot_be_asked_is_said_to_be_and_nothing_is_noted(
+    open_library: Callable[..., Library], question: str, told: str
+) -> None:
+    library = open_library()
+    talk = library.conversations.create().id
+    with pytest.raises(QuestionError, match=told):
+        AnswerRuns(library).start(talk, Ask(question))
+    assert library.conversations.messages(talk) == []
+
+
+def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
+    open_library: Callable[..., Library],
+) -> None:
+    library = open_library()
+    file = take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?")))
+    assert message is not None
+    (source,) = message.sources
+    view = library.source_view(source)
+    assert (view.kind, view.before + view.marked + view.after) == ("text", TOWER)
+    assert view.marked == source.text
+
+    take_in(library, "Something else altogether stands here now.", "tower.txt")
+    with pytest.raises(InputError, match="has changed"):
+        library.source_view(source)
+    library.delete_file(file.id)
+    with pytest.raises(InputError, match="has been deleted"):
+        library.source_view(source)
+
+
+def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+    library = open_library()
+    path = library.incoming / "given.pdf"
+    make_pdf(path, ["Nothing of note happens on this first page.", "The tower was built by Ada Penrose in 1871."])
+    library.add(path, "tower.pdf")
+    assert worker_of(library).run_once()
+    ask = Ask("Who built the tower?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    cited = next(source for source in message.sources if "Penrose" in source.text)
+    view = library.source_view(cited)
+    assert view.kind == "page"
+    assert view.page_count == 2
+    assert view.boxes
+    assert library.page_image(cited.file_id, view.page_index or 0)[:4] in (b"RIFF", b"\x89PNG")
+
+
+def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    file = take_in(library, TOWER * 2000, "big.txt")
+    deleted = library.delete_file(file.id)
+    assert (deleted.name, deleted.passages) == ("big.txt", file.passages)
+    assert deleted.bytes_freed > len(TOWER) * 2000
+    assert len(library.store) == 0
+    with pytest.raises(UnknownDocumentError):
+        library.delete_file(file.id)
+
+
+def test_everything_is_there_after_the_library_is_opened_again(open_library: Callable[..., Library]) -> None:
+    first = open_library()
+    take_in(first, TOWER, "tower.txt")
+    talk = first.conversations.create().id
+    finished(first, AnswerRuns(first), Ask("Who built the tower?"), talk)
+    first.close()
+    second = open_library()
+    assert [file.name for file in second.files.all()] == ["tower.txt"]
+    assert [message.role for message in second.conversations.messages(talk)] == ["user", "assistant"]
+    assert len(second.store) == 1
+
+
+def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    import zipfile
+
+    library = open_library()
+    path = library.incoming / "given.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes/tower.txt", TOWER)
+        archive.writestr("cellar.md", CELLAR)
+        archive.writestr("program.exe", b"MZ\0\0binary")
+    library.add(path, "all.zip")
+    worker = worker_of(library)
+    while worker.run_once():
+        pass
+    stages = {file.name: file.stage for file in library.files.all()}
+    assert stages.pop("program.exe") is Stage.FAILED
+    assert set(stages.values()) == {Stage.READY}
+    assert len(stages) == 2
