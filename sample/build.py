@@ -5,6 +5,9 @@ headings; lines of `| a | b |` are a table, whose first row is its head; `table:
 is a drawing made here.
 """
 
+# mypy: disable-error-code="import-untyped"
+# reportlab, which only the tests install, has no type hints.
+
 from __future__ import annotations
 
 import argparse
@@ -14,7 +17,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.parser import Parser
 from email.policy import SMTP
@@ -25,7 +28,7 @@ from typing import Any
 HERE = Path(__file__).parent
 SOURCE = HERE / "source"
 DOCUMENTS = HERE / "documents"
-MADE = datetime(2025, 5, 19, 9, 0, 0, tzinfo=timezone.utc)  # written into files that must carry a date
+MADE = datetime(2025, 5, 19, 9, 0, 0, tzinfo=UTC)  # written into files that must carry a date
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Look:
 
 BOOK = Look("Times-Roman", "Times-Bold", "Times-Italic", 11.6, 16.4, "#14453d", 17, indent=14)
 REPORT = Look("Helvetica", "Helvetica-Bold", "Helvetica-Oblique", 10.2, 14.8, "#1f3a5f", 14, justified=False)
-PRESS = Look("Times-Roman", "Times-Bold", "Times-Italic", 10.4, 13.2, "#111111", 25, indent=9)
+PRESS = Look("Times-Roman", "Times-Bold", "Times-Italic", 10.1, 12.7, "#111111", 16, indent=9)
 MARGIN = 72.0  # points
 
 
@@ -151,7 +154,7 @@ def _styles(look: Look) -> dict[str, Any]:
     def style(name: str, settings: dict[str, Any]) -> ParagraphStyle:
         return ParagraphStyle(name, parent=base, **settings)
 
-    head = {**plain, "fontName": look.bold, "textColor": ink, "keepWithNext": 1}
+    head = {**plain, "fontName": look.bold, "textColor": ink}
     return {
         "p": base,
         "first": style("first", {"firstLineIndent": 0}),
@@ -159,11 +162,13 @@ def _styles(look: Look) -> dict[str, Any]:
             "h1", {**head, "fontSize": look.heading, "leading": look.heading * 1.25, "spaceBefore": 20, "spaceAfter": 8}
         ),
         "h2": style("h2", {**head, "fontSize": size + 1.6, "leading": leading + 1, "spaceBefore": 9, "spaceAfter": 4}),
-        "caption": style("caption", {**head, "fontSize": size - 0.8, "spaceBefore": 8, "spaceAfter": 4}),
+        "caption": style("caption", {**head, "fontSize": size - 0.8, "spaceBefore": 8, "spaceAfter": 4, "keepWithNext": 1}),
         "legend": style("legend", {**plain, "fontName": look.italic, "fontSize": size - 1.2, "spaceAfter": 10}),
         "signed": style("signed", {**plain, "fontName": look.italic, "spaceBefore": 8}),
         "cell": style("cell", {**plain, "fontSize": size - 1.2, "leading": leading - 2.6, "spaceAfter": 0}),
-        "head": style("head", {**plain, "fontName": look.bold, "fontSize": size - 1.2, "leading": leading - 2.6, "spaceAfter": 0}),
+        "head": style(
+            "head", {**plain, "fontName": look.bold, "fontSize": size - 1.2, "leading": leading - 2.6, "spaceAfter": 0}
+        ),
         "title": style(
             "title", {"alignment": TA_CENTER, "firstLineIndent": 0, "fontName": look.bold, "fontSize": 34, "leading": 42}
         ),
@@ -176,19 +181,22 @@ def _styles(look: Look) -> dict[str, Any]:
 
 
 def _flow(source: Source, look: Look, width: float) -> list[Any]:
-    from reportlab.platypus import KeepTogether, Paragraph, Spacer
+    from reportlab.platypus import CondPageBreak, KeepTogether, Paragraph, Spacer
 
     styles = _styles(look)
     story: list[Any] = []
     after_text = False
     caption: Any = None
-    for block in source.blocks:
+    for n, block in enumerate(source.blocks):
         text = escape(curly(block.text), quote=False)
+        if block.kind in ("h1", "h2"):
+            # A heading takes at least three lines, or the head of a table, along with it.
+            follows = source.blocks[n + 1].kind if n + 1 < len(source.blocks) else ""
+            story.append(CondPageBreak(look.heading * 1.5 + (12 if follows == "caption" else 4) * look.leading))
         if block.kind == "caption":
             caption = Paragraph(text, styles["caption"])
         elif block.kind == "table":
-            table = _table(block.rows, look, width)
-            story += [KeepTogether([caption, table]) if caption else table, Spacer(1, 10)]
+            story += [caption or Spacer(1, 6), _table(block.rows, look, width), Spacer(1, 10)]
             caption = None
         elif block.kind == "figure":
             drawing, legend = FIGURES[block.text](width)
@@ -210,7 +218,7 @@ def _table(rows: tuple[tuple[str, ...], ...], look: Look, width: float) -> Any:
         for n, row in enumerate(rows)
     ]
     # A column is as wide as its longest cell asks, within reason.
-    wants = [min(max(max(len(row[i]) for row in rows), 6), 46) for i in range(len(rows[0]))]
+    wants = [min(max(max(len(row[i]) for row in rows), 9), 46) for i in range(len(rows[0]))]
     table = Table(cells, colWidths=[width * want / sum(wants) for want in wants], repeatRows=1, hAlign="LEFT")
     ink = HexColor(look.ink)
     table.setStyle(
@@ -232,7 +240,7 @@ def _figure_section(width: float) -> tuple[Any, str]:
     from reportlab.graphics.shapes import Circle, Drawing, Group, Line, Polygon, Rect, String
     from reportlab.lib.colors import HexColor
 
-    height = 210.0
+    height = 226.0
     drawing = Drawing(width, height)
     x0, y0, x1, y1 = width * 0.26, 34.0, width * 0.66, 158.0
     chalk, sea, ink = HexColor("#e9e4d6"), HexColor("#bcd3da"), HexColor("#333333")
@@ -241,9 +249,7 @@ def _figure_section(width: float) -> tuple[Any, str]:
     drawing.add(Rect(x0 - 52, 0, 46, y0, fillColor=HexColor("#cfcabb"), strokeColor=None))
     drawing.add(Line(x0, y0 + 4, x1, y1 + 4, strokeColor=ink, strokeWidth=1.6))
     drawing.add(Rect(x1 + 22, y1, 54, 32, fillColor=HexColor("#b4725a"), strokeColor=ink, strokeWidth=0.5))
-    drawing.add(
-        Polygon([x1 + 16, y1 + 32, x1 + 49, y1 + 50, x1 + 82, y1 + 32], fillColor=HexColor("#5a6470"), strokeColor=ink)
-    )
+    drawing.add(Polygon([x1 + 16, y1 + 32, x1 + 49, y1 + 50, x1 + 82, y1 + 32], fillColor=HexColor("#5a6470"), strokeColor=ink))
     drawing.add(Rect(x1 + 92, y1 - 30, 46, 22, fillColor=sea, strokeColor=ink, strokeWidth=0.5))
     drawing.add(Circle(x1 + 8, y1 + 10, 10, fillColor=None, strokeColor=ink, strokeWidth=1.4))
     for share, colour, name, dx in ((0.2, "#2f6b4f", "Prudence", -74), (0.72, "#b23a36", "Patience", -70)):
@@ -290,7 +296,7 @@ def _figure_speed(width: float) -> tuple[Any, str]:
         drawing.add(String(x - 4, bottom - 14, str(second), fontName="Helvetica", fontSize=8.5, fillColor=ink))
     drawing.add(Line(left, bottom + 1.5 * up, left + 40 * across, bottom + 1.5 * up, strokeColor=limit, strokeDashArray=[4, 3]))
     drawing.add(String(left + 40 * across + 5, bottom + 1.5 * up - 3, "clamp set at 1.50", fontName="Helvetica", fontSize=8.5))
-    speeds = [(0, 0.0), (4, 0.35), (8, 0.66), (12, 0.9), (16, 1.1), (20, 1.24), (24, 1.37), (28, 1.47), (30, 1.53)]
+    speeds = [(0.0, 0.0), (4, 0.35), (8, 0.66), (12, 0.9), (16, 1.1), (20, 1.24), (24, 1.37), (28, 1.47), (30, 1.53)]
     speeds += [(31, 1.62), (32, 1.1), (33, 0.4), (33.6, 0.0), (40, 0.0)]
     points = [value for second, speed in speeds for value in (left + second * across, bottom + speed * up)]
     drawing.add(PolyLine(points, strokeColor=line, strokeWidth=1.8))
@@ -355,53 +361,49 @@ def _book(name: str, look: Look, running: str) -> bytes:
 
 
 def _newspaper(name: str) -> bytes:
-    """Two columns under a masthead, which the first page alone carries."""
+    """Two columns under a masthead and a headline."""
     from reportlab.lib.colors import HexColor
     from reportlab.lib.pagesizes import A4
-    from reportlab.platypus import Frame, NextPageTemplate, PageTemplate
+    from reportlab.lib.styles import ParagraphStyle
+    from reportlab.platypus import Frame, FrameBreak, PageTemplate, Paragraph
 
     source = _read(name)
     wide, high = A4
-    side, gap = 48.0, 18.0
+    side, gap = 48.0, 20.0
     column = (wide - 2 * side - gap) / 2
+    top = high - 196  # below masthead and headline
 
-    def columns(top: float) -> list[Any]:
-        return [
-            Frame(side + n * (column + gap), 50, column, top - 50, leftPadding=0, rightPadding=0, topPadding=4, bottomPadding=0)
-            for n in (0, 1)
-        ]
+    def frame(x: float, y: float, width: float, height: float) -> Any:
+        return Frame(x, y, width, height, leftPadding=0, rightPadding=0, topPadding=4, bottomPadding=0)
 
-    def rules(canvas: Any, top: float) -> None:
-        canvas.setLineWidth(0.4)
-        canvas.setStrokeColor(HexColor("#888888"))
-        canvas.line(wide / 2, 52, wide / 2, top - 6)
-
-    def front(canvas: Any, _document: Any) -> None:
+    def masthead(canvas: Any, _document: Any) -> None:
         canvas.setFont("Times-Bold", 46)
         canvas.drawCentredString(wide / 2, high - 84, source.about["title"])
         canvas.setLineWidth(1.4)
         canvas.line(side, high - 98, wide - side, high - 98)
         canvas.setFont("Times-Roman", 10)
         canvas.drawString(side, high - 111, source.about["subtitle"])
+        canvas.drawCentredString(wide / 2, high - 111, source.about["byline"])
         canvas.drawRightString(wide - side, high - 111, source.about["price"])
         canvas.setLineWidth(0.5)
         canvas.line(side, high - 117, wide - side, high - 117)
-        rules(canvas, high - 122)
+        canvas.setLineWidth(0.4)
+        canvas.setStrokeColor(HexColor("#888888"))
+        canvas.line(wide / 2, 40, wide / 2, top - 8)
 
-    def inside(canvas: Any, document: Any) -> None:
-        canvas.setFont("Times-Italic", 9.5)
-        canvas.drawString(side, high - 44, f"{source.about['title']}, {source.about['subtitle']}")
-        canvas.drawRightString(wide - side, high - 44, str(document.page))
-        canvas.setLineWidth(0.5)
-        canvas.line(side, high - 50, wide - side, high - 50)
-        rules(canvas, high - 54)
-
-    templates = [
-        PageTemplate("front", columns(high - 122), onPage=front),
-        PageTemplate("inside", columns(high - 56), onPage=inside),
+    headline = frame(side, top, wide - 2 * side, 76)
+    columns = [frame(side + n * (column + gap), 36, column, top - 36) for n in (0, 1)]
+    styles = _styles(PRESS)
+    big = ParagraphStyle("headline", parent=styles["h1"], fontSize=34, leading=38, spaceBefore=0, spaceAfter=4)
+    deck = ParagraphStyle("deck", parent=styles["h2"], fontName=PRESS.italic, fontSize=15, leading=19, spaceBefore=0)
+    story = [
+        Paragraph(curly(source.blocks[0].text), big),
+        Paragraph(curly(source.blocks[1].text), deck),
+        FrameBreak(),
+        *_flow(Source(source.about, source.blocks[2:]), PRESS, column),
     ]
-    story = [NextPageTemplate("inside"), *_flow(source, PRESS, column)]
-    return _pdf(f"{source.about['title']}, {source.about['subtitle']}", "Kit Larwood", story, templates)
+    template = PageTemplate("front", [headline, *columns], onPage=masthead)
+    return _pdf(f"{source.about['title']}, {source.about['subtitle']}", "Kit Larwood", story, [template])
 
 
 # Office files
