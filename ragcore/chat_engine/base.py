@@ -6,12 +6,12 @@ turn stay together.
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ragcore.concurrency import in_thread
 from ragcore.errors import QuestionError
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
@@ -119,11 +119,11 @@ class ChatEngine(ABC):
         return StreamingAgentChatResponse(stream_in(step, pieces), reply.source_nodes, sources=reply.sources, trace=step)
 
     async def achat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
-        return await in_thread(self.chat, message, chat_history)
+        return await asyncio.to_thread(self.chat, message, chat_history)
 
     async def astream_chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> StreamingAgentChatResponse:
         """Iterate with `async for piece in response.async_response_gen()`."""
-        return await in_thread(self.stream_chat, message, chat_history)
+        return await asyncio.to_thread(self.stream_chat, message, chat_history)
 
     @property
     def chat_history(self) -> list[ChatMessage]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragcore.concurrency import in_thread
 from ragcore.errors import QuestionError
 from ragcore.llms.base import LLM
 from ragcore.observe import finish, span, start, stream_in, under
@@ -77,7 +77,7 @@ class RetrieverQueryEngine:
         return AnswerStream(stream_in(step, tallied(step, answer.pieces)), nodes, trace=step)
 
     async def aquery(self, query: str | QueryBundle) -> Response:
-        return await in_thread(self.query, query)
+        return await asyncio.to_thread(self.query, query)
 
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
         """The passages after all postprocessors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 
 from ragcore.concurrency import in_threads
 from ragcore.observe import Span
@@ -21,10 +21,14 @@ class AnswerStream(StreamingResponse):
         super().__init__(pieces, source_nodes)
         self.pieces = pieces  # as they are; iterating this object also keeps them in `text`
         self.trace = trace
+        self._closed = False
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Generator[str, None, None]:
         try:
-            yield from super().__iter__()
+            for piece in super().__iter__():
+                yield piece
+                if self._closed:
+                    return
         finally:
             self.close()
 
@@ -39,7 +43,13 @@ class AnswerStream(StreamingResponse):
         return str(self)
 
     def close(self) -> None:
-        self.pieces.close()
+        """End the answer. When another thread is just waiting for a piece, it ends with that piece."""
+        self._closed = True
+        try:
+            self.pieces.close()
+        except ValueError:
+            if not getattr(self.pieces, "gi_running", False):
+                raise
 
     def whole(self) -> Response:
         """The answer once it is finished."""

@@ -132,7 +132,8 @@ def _refined(work: Work, most: int | None) -> Pieces:
     answer, waiting = "", work.passages
     while waiting:
         prompt = work.prompts.refine if answer else work.prompts.text_qa
-        packed = packer.take(prompt, {**work.variables, "existing_answer": answer}, waiting, work.history, most=most)
+        variables = {**work.variables, "existing_answer": answer} if answer else work.variables
+        packed = packer.take(prompt, variables, waiting, work.history, most=most)
         waiting = packed.waiting
         if waiting:
             answer = (yield from _unspoken(work.llm, packed.calls[0])) or answer

@@ -9,16 +9,18 @@ says what was left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from ragcore.errors import ContextWindowError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
-from ragcore.prompts import Passage, Prompt, Variables
+from ragcore.prompts import Passage, Prompt, Variable, Variables
 from ragcore.response_synthesizers.recent import head, recent
 from ragcore.schema import ChatMessage
+from ragcore.text.sentences import sentence_spans
 
 MESSAGE_TOKENS = 4  # what chat formats spend on the marks around a message
 SMALLEST_ROOM = 16  # tokens for passages, below which a call makes no sense
@@ -41,6 +43,13 @@ class Packed:
 def passages_of(call: LLMCall) -> Passages:
     """The passages that a call shows."""
     return tuple(item for item in call.variables.get("context_str", ()) if isinstance(item, Passage))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    shown: Passages
+    waiting: Passages
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Packer:
@@ -78,7 +87,7 @@ class Packer:
     ) -> Packed:
         """One call with as many of the first passages as fit, at least a part of one; the others wait."""
 
-        def first(room: int) -> tuple[Passages, Passages]:
+        def first(room: int) -> _Chosen:
             used = taken = 0
             for passage in passages[:most]:
                 used += self._cost(passage)
@@ -87,8 +96,8 @@ class Packer:
                 taken += 1
             if passages and not taken:
                 part, *others = self._parts(passages[0], room)
-                return (part,), (*others, *passages[1:])
-            return passages[:taken], passages[taken:]
+                return _Chosen((part,), (*others, *passages[1:]), {"part_of": part.number})
+            return _Chosen(passages[:taken], passages[taken:])
 
         return self._call(prompt, variables, passages, history, first)
 
@@ -99,17 +108,24 @@ class Packer:
         window = self._llm.metadata.context_window - self._llm.metadata.num_output
         room = window - self._sent(self._fixed(prompt, variables, passages, history, window))
         half = max(1, room // 2 - 2)
-        shorter = tuple(self._parts(passage, half)[0] if self._cost(passage) > half else passage for passage in passages)
+        with span("shorten", to=half) as step:
+            shorter = tuple(self._shorter(passage, half) for passage in passages)
+            step.note(shortened=sum(short is not long for short, long in zip(shorter, passages, strict=True)))
         return self.pack(prompt, variables, shorter, history)
 
     def squeeze(self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage] = ()) -> LLMCall:
         """One call for all passages. Where they do not fit, the longest are cut to one length; each keeps its beginning."""
 
-        def fair(room: int) -> tuple[Passages, Passages]:
+        def fair(room: int) -> _Chosen:
             shown = passages[: max(room // SMALLEST_ROOM, 1)]
             limit = _fair_share([self._cost(passage) for passage in shown], room)
-            kept = tuple(self._parts(passage, limit)[0] if self._cost(passage) > limit else passage for passage in shown)
-            return kept, ()
+            kept = tuple(self._shorter(passage, limit) for passage in shown)
+            facts: dict[str, Any] = {}
+            if cut := [short.number for short, long in zip(kept, shown, strict=True) if short is not long]:
+                facts["cut_short"] = cut
+            if left_out := [passage.number for passage in passages[len(shown) :]]:
+                facts["left_out"] = left_out
+            return _Chosen(kept, (), facts)
 
         return self._call(prompt, variables, passages, history, fair).calls[0]
 
@@ -119,22 +135,23 @@ class Packer:
         variables: Variables,
         passages: Passages,
         history: Sequence[ChatMessage],
-        choose: Callable[[int], tuple[Passages, Passages]],
+        choose: Callable[[int], _Chosen],
     ) -> Packed:
         with span("pack", prompt=prompt.name) as step:
             window = self._llm.metadata.context_window - self._llm.metadata.num_output
             limit = window
             while True:
                 fixed = self._fixed(prompt, variables, passages, history, limit)
-                chosen, waiting = choose(limit - self._sent(fixed)) if passages else ((), ())
-                call = replace(fixed, variables={**fixed.variables, "context_str": chosen}) if passages else fixed
+                chosen = choose(limit - self._sent(fixed)) if passages else _Chosen((), ())
+                call = _showing(fixed, chosen.shown) if passages else fixed
                 # Joined texts may have a token more than their parts; the last word is with the messages as sent.
-                excess = self._sent(call) - window
-                if excess <= 0:
+                tokens = self._sent(call)
+                if tokens <= window:
                     break
-                limit -= excess
-            step.note(**_told(chosen, passages, waiting, history, variables, call), tokens=window + excess, window=window)
-            return Packed((call,), waiting)
+                limit -= tokens - window
+            step.note(passages=[passage.number for passage in chosen.shown], waiting=len(chosen.waiting), **chosen.facts)
+            step.note(tokens=tokens, window=window, **_given_up(variables, history, call))
+            return Packed((call,), chosen.waiting)
 
     def _fixed(
         self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage], limit: int
@@ -142,7 +159,7 @@ class Packer:
         """The call without its passages; history and the answer so far are shortened if they leave these too little room."""
         answer = str(variables.get("existing_answer", ""))
         talk = tuple(item for item in variables.get("chat_history", ()) if isinstance(item, ChatMessage))
-        bare = LLMCall(prompt, {**variables, "context_str": (), "existing_answer": "", "chat_history": ()})
+        bare = LLMCall(prompt, _only_named(prompt, variables, {"context_str": (), "existing_answer": "", "chat_history": ()}))
         spare = limit - self._sent(bare)
         if spare < (SMALLEST_ROOM if passages else 0):
             raise _too_small(self._llm, limit - spare)
@@ -151,15 +168,16 @@ class Packer:
             need += self._cost(passage)
             if need >= spare:
                 break
-        room = max(0, spare - self._count(answer) - min(need, spare // 2))
+        room = max(0, spare - self._count(answer) - min(need, max(spare // 2, SMALLEST_ROOM)))
         history = recent(history, room, self._count, per_message=MESSAGE_TOKENS)
         room -= sum(self._count(message.content) + MESSAGE_TOKENS for message in history)
         talk = tuple(recent(talk, max(0, room), self._count, per_message=MESSAGE_TOKENS))
         spent = sum(self._count(message.content) + MESSAGE_TOKENS for message in (*history, *talk))
-        room = spare - spent - min(need, spare // 4)
+        room = spare - spent - min(need, max(spare // 4, SMALLEST_ROOM))
         if self._count(answer) > room:
             answer = f"{head(answer, max(0, room - 2), self._llm.count_tokens)} …".strip()
-        return LLMCall(prompt, {**bare.variables, "existing_answer": answer, "chat_history": talk}, tuple(history))
+        kept = _only_named(prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk})
+        return LLMCall(prompt, kept, tuple(history))
 
     def _parts(self, passage: Passage, room: int) -> list[Passage]:
         """The passage in parts that cost at most `room` where that is possible, each with its number and source."""
@@ -168,6 +186,9 @@ class Packer:
             empty = replace(empty, source="")
         size = max(1, room - self._cost(empty))
         return [replace(empty, text=part) for part in split(passage.text, size, self._llm.count_tokens)]
+
+    def _shorter(self, passage: Passage, tokens: int) -> Passage:
+        return passage if self._cost(passage) <= tokens else self._parts(passage, tokens)[0]
 
     def _sent(self, call: LLMCall) -> int:
         return sum(self._llm.count_tokens(message.content) + MESSAGE_TOKENS for message in call.messages())
@@ -186,50 +207,45 @@ def split(text: str, size: int, count: Callable[[str], int]) -> list[str]:
 
     Nothing but white space at the cuts is lost. A single character of more than `size` tokens is a part of its own.
     """
-    parts = [part.strip() for part in _split(text, size, count, _BOUNDARIES)]
+    parts = [part.strip() for part in _split(text, size, count, (sentence_spans, _word_spans))]
     return [part for part in parts if part] or [text]
 
 
-_BOUNDARIES = (
-    re.compile(r"\n\s*\n"),
-    re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n"),
-    re.compile(r"\s+"),
-)
+Divide: TypeAlias = Callable[[str], list[tuple[int, int]]]
+"""Consecutive (start, end) that cover a text."""
 
 
-def _split(text: str, size: int, count: Callable[[str], int], boundaries: Sequence[re.Pattern[str]]) -> Iterator[str]:
+def _split(text: str, size: int, count: Callable[[str], int], ways: Sequence[Divide]) -> Iterator[str]:
     if len(text) <= 1 or count(text) <= size:
         yield text
         return
-    if not boundaries:
+    if not ways:
         middle = len(text) // 2
         yield from _split(text[:middle], size, count, ())
         yield from _split(text[middle:], size, count, ())
         return
-    start = end = used = 0
-    for piece in _cut(text, boundaries[0]):
-        cost = count(piece)
-        if used + cost > size and end > start:
-            yield text[start:end]
-            start, used = end, 0
+    begin = used = 0  # of the part that is growing
+    for start, end in ways[0](text):
+        cost = count(text[start:end])
+        if used + cost > size:
+            if start > begin:
+                yield text[begin:start]
+            begin, used = start, 0
         if cost > size:
-            yield from _split(piece, size, count, boundaries[1:])
-            start, used = end + len(piece), 0
+            yield from _split(text[start:end], size, count, ways[1:])
+            begin = end
         else:
             used += cost
-        end += len(piece)
-    if end > start:
-        yield text[start:end]
+    if begin < len(text):
+        yield text[begin:]
 
 
-def _cut(text: str, boundary: re.Pattern[str]) -> Iterator[str]:
-    start = 0
-    for match in boundary.finditer(text):
-        if match.end() > start:
-            yield text[start : match.end()]
-            start = match.end()
-    if start < len(text):
-        yield text[start:]
+def _word_spans(text: str) -> list[tuple[int, int]]:
+    ends = [match.end() for match in _SPACE.finditer(text)]
+    return [(start, end) for start, end in pairwise([0, *ends, len(text)]) if end > start]
+
+
+_SPACE = re.compile(r"\s+")
 
 
 def _fair_share(costs: Sequence[int], room: int) -> int:
@@ -243,26 +259,23 @@ def _fair_share(costs: Sequence[int], room: int) -> int:
     return room
 
 
-def _told(
-    chosen: Passages,
-    passages: Passages,
-    waiting: Passages,
-    history: Sequence[ChatMessage],
-    variables: Variables,
-    call: LLMCall,
-) -> dict[str, Any]:
-    """What a reader of the trace should know: which passages are shown, and what had to give way."""
-    facts: dict[str, Any] = {"passages": [passage.number for passage in chosen], "waiting": len(waiting)}
-    whole = {id(passage) for passage in passages}
-    if cut := [passage.number for passage in chosen if id(passage) not in whole]:
-        facts["parts_of"] = cut
-    if left_out := [passage.number for passage in passages[len(chosen) + len(waiting) :]]:
-        facts["left_out"] = left_out
-    talk = variables.get("chat_history", ())
-    dropped = len(history) + len(talk) - len(call.history) - len(call.variables["chat_history"])
-    if dropped:
-        facts["messages_left_out"] = dropped
-    if call.variables["existing_answer"] != variables.get("existing_answer", ""):
+def _only_named(prompt: Prompt, given: Variables, changed: Variables) -> dict[str, Variable]:
+    """`given` with `changed` in the place of what it has, or the prompt names; a call says nothing that neither asks for."""
+    return {**given, **{name: value for name, value in changed.items() if name in given or name in prompt.variables}}
+
+
+def _showing(call: LLMCall, passages: Passages) -> LLMCall:
+    return replace(call, variables={**call.variables, "context_str": passages})
+
+
+def _given_up(variables: Variables, history: Sequence[ChatMessage], call: LLMCall) -> dict[str, Any]:
+    """What had to give way to the passages."""
+    facts: dict[str, Any] = {}
+    before = len(history) + len(variables.get("chat_history", ()))
+    after = len(call.history) + len(call.variables.get("chat_history", ()))
+    if before > after:
+        facts["messages_left_out"] = before - after
+    if variables.get("existing_answer", "") != call.variables.get("existing_answer", ""):
         facts["answer_shortened"] = True
     return facts
 
