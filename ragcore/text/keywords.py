@@ -126,7 +126,7 @@ _WITHOUT_SPACES = (
 _UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{_WITHOUT_SPACES}]+|[^{_WITHOUT_SPACES}]+")
 
-# English, German, French, Spanish, Italian, Portuguese, Dutch; without those that are meaningful words of English ("die", "son").
+# English, German, French, Spanish, Italian, Portuguese, Dutch; without those that mean something in English ("die", "son").
 STOP_WORDS = _set(
     """
     a about above after again against all also am an and any are aren't as at be because been before being below between
