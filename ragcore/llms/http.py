@@ -81,8 +81,8 @@ class Refusal(Exception):
 class Retries:
     """Failures that may pass are tried again, up to `count` times, as long as nothing of the answer has been given out.
 
-    The pause doubles from half a second and is shaken by a quarter; a server that says how long to wait is obeyed. A server
-    that was silent for the whole timeout is not asked again: that would only double the wait.
+    The pause doubles from half a second and is shaken by a quarter; a server that says how long to wait is obeyed. A
+    timeout is not tried again: that would only double the wait.
     """
 
     count: int = 2
@@ -90,7 +90,7 @@ class Retries:
 
     def wait(self, error: LLMError, attempt: int) -> bool:
         """Sleep before another attempt after attempt number `attempt` (from 0); False when there is none to make."""
-        if attempt >= self.count or not error.retryable or isinstance(error, LLMTimeoutError):
+        if attempt >= self.count or not error.retryable or isinstance(error.__cause__, httpx.TimeoutException):
             return False
         asked = error.__cause__.retry_after if isinstance(error.__cause__, Refusal) else None
         if asked is not None and asked > LONGEST_PAUSE:
