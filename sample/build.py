@@ -255,11 +255,11 @@ def _figure_section(width: float) -> tuple[Any, str]:
     for share, colour, name, dx in ((0.2, "#2f6b4f", "Prudence", -74), (0.72, "#b23a36", "Patience", -70)):
         x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
         car = Group(
-            Rect(-16, 9, 34, 18, fillColor=HexColor(colour), strokeColor=ink, strokeWidth=0.6),
+            Rect(-16, 10, 33, 17, fillColor=HexColor(colour), strokeColor=ink, strokeWidth=0.6),
             Rect(-11, 16, 7, 7, fillColor=HexColor("#ffffff"), strokeColor=None),
             Rect(-2, 16, 7, 7, fillColor=HexColor("#ffffff"), strokeColor=None),
             Rect(7, 16, 7, 7, fillColor=HexColor("#ffffff"), strokeColor=None),
-            Polygon([-16, 9, 18, 9, 18, 16, -10, -4], fillColor=sea, strokeColor=ink, strokeWidth=0.6),
+            Polygon([-16, 10, 17, 10, -16, -12], fillColor=sea, strokeColor=ink, strokeWidth=0.6),
         )
         car.translate(x, y + 6)
         drawing.add(car)
@@ -424,6 +424,11 @@ def _docx(name: str) -> bytes:
     for block in source.blocks:
         if block.kind in ("h1", "h2"):
             document.add_heading(curly(block.text), int(block.kind[1]))
+        elif block.kind == "table":
+            table = document.add_table(0, len(block.rows[0]), style="Light Grid Accent 1")
+            for row in block.rows:
+                for cell, words in zip(table.add_row().cells, row, strict=True):
+                    cell.text = curly(words)
         else:
             document.add_paragraph(curly(block.text))
     properties = document.core_properties

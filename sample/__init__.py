@@ -1,0 +1,1 @@
+"""The sample documents, their sources, and the questions that they answer."""
