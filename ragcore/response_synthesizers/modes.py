@@ -147,16 +147,19 @@ def _refined(work: Work, most: int | None) -> Pieces:
 
 def _rows(work: Work, most: int | None) -> Pieces:
     packed = Packer(work.llm).pack(work.prompts.text_qa, work.variables, work.passages, work.history, most=most)
-    answer = ""
+    rows = [f"{ROW_SEPARATOR if row else ''}Response {row + 1}: " for row in range(len(packed.calls))]
     begun = 0
+    said: list[str] = []
     with closing(stream_all(work.llm, packed.calls, work.workers)) as pieces:
         for number, piece in pieces:
-            if begun <= number and (piece or begun < number):
-                piece = f"{ROW_SEPARATOR if begun else ''}Response {begun + 1}: {piece}"
-                begun += 1
-            answer += piece
-            yield piece
-    return answer
+            # A row begins with its first word, so that an answer which fails before has said nothing.
+            here = max(begun, number + 1 if piece else number)
+            said.append("".join(rows[begun:here]) + piece)
+            begun = here
+            yield said[-1]
+    said.append("".join(rows[begun:]))
+    yield said[-1]
+    return "".join(said)
 
 
 def _spoken(llm: LLM, call: LLMCall) -> Pieces:

@@ -49,7 +49,7 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
     finally:
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        wait(work, timeout=GRACE)
+        wait([future for future in work if not future.cancelled()], timeout=GRACE)
         for step, future in zip(steps, work, strict=False):
             if future.cancelled():
                 step.note(stopped=True)
