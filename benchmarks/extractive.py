@@ -21,11 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
 from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.llms import extractive
 from ragcore.text import relevance
+from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, distinct, quotes_in
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -62,16 +63,15 @@ def cases(name: str, embedder: Embedder) -> list[Case]:
     texts = [quote.text for passage in passages for quote in passage]
     vectors = dict(zip(texts, embedder.embed_passages(texts), strict=True))
     dense = embedder.embed_passages([item["text"] for item in corpus])
-    words = [Counter(relevance.terms(item["title"] + " " + item["text"])) for item in corpus]
+    words = [Counter(content_words(item["title"] + " " + item["text"])) for item in corpus]
     found: list[Case] = []
     for item in asked:
         query = embedder.embed_query(item["question"])
-        top = fused(bm25(set(relevance.terms(item["question"])), words), dense @ query)[:PASSAGES]
+        top = fused(bm25(set(content_words(item["question"])), words), dense @ query)[:PASSAGES]
         quotes = [quote for at in top for quote in passages[at]]
-        cosines = np.array([vectors[quote.text] @ query for quote in quotes])
-        measured = relevance.measure(
-            item["question"], [quote.text for quote in quotes], [quote.passage for quote in quotes], cosines
-        )
+        texts = [quote.text for quote in quotes]
+        stacked = np.stack([vectors[text] for text in texts])
+        measured = relevance.measure(item["question"], query, texts, stacked, [quote.passage for quote in quotes])
         gold = {plain(sentence) for sentences in item.get("gold_sentences", ()) for sentence in sentences}
         right = np.array([plain(quote.text) in gold if gold else holds(quote.text, item["answers"]) for quote in quotes])
         found.append(Case(name, item["id"], item["question"], tuple(item["answers"]), quotes, measured, right))
@@ -146,7 +146,7 @@ def mean(values: object) -> float:
 
 
 def fit(some: Sequence[Case]) -> None:
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
     development = [case for case in some if case.development]
     rows = np.concatenate([case.measured for case in development])

@@ -20,8 +20,9 @@ from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.prompts import Passage, RenderedMessage, Task, Variable
 from ragcore.schema import ChatMessage
 from ragcore.text.follow_up import stand_alone
+from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
-from ragcore.text.relevance import measure, probabilities, terms
+from ragcore.text.relevance import measure, probabilities
 from ragcore.text.salience import centrality, diverse
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
@@ -120,8 +121,9 @@ class ExtractiveLLM(LLM):
         """How likely each sentence is to answer the question, 0 to 1."""
         if not quotes:
             return np.zeros(0)
-        cosines = self._embed([quote.text for quote in quotes]) @ self._embedder.embed_query(query)
-        return probabilities(measure(query, [quote.text for quote in quotes], [quote.passage for quote in quotes], cosines))
+        texts = [quote.text for quote in quotes]
+        passages = [quote.passage for quote in quotes]
+        return probabilities(measure(query, self._embedder.embed_query(query), texts, self._embed(texts), passages))
 
     def _summary(self, query: str, quotes: Sequence[Quote]) -> str:
         quotes = _common([quote for quote in quotes if quote.text != NOT_FOUND])
@@ -196,15 +198,15 @@ def _quotes(passages: Sequence[Passage]) -> list[Quote]:
 def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:
     if len(quotes) <= MAX_EMBEDDED:
         return list(quotes)
-    asked = set(terms(query))
-    shared = [len(asked & set(terms(quote.text))) for quote in quotes]
+    asked = set(content_words(query))
+    shared = [len(asked & set(content_words(quote.text))) for quote in quotes]
     return _best(quotes, shared, MAX_EMBEDDED)
 
 
 def _common(quotes: Sequence[Quote]) -> list[Quote]:
     if len(quotes) <= MAX_WEIGHED:
         return list(quotes)
-    words = [terms(quote.text) for quote in quotes]
+    words = [content_words(quote.text) for quote in quotes]
     holding: dict[str, int] = {}
     for term in chain.from_iterable(map(set, words)):
         holding[term] = holding.get(term, 0) + 1

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.keywords import content_words, stem
+from ragcore.text.keywords import content_words
 
 MAX_CARRIED = 8  # words carried over when the last question names nothing
 
@@ -91,12 +91,12 @@ def _carried(before: str, question: str) -> str:
     """The words of the earlier question that carry meaning, less those the new one says itself; a new year replaces the old."""
     if _CJK.search(before):
         return before.strip(" ?？。")
-    said = {stem(word) for word in content_words(question)}
+    said = set(content_words(question))
     dated = any(char.isdigit() for char in question)
     kept = [
         word
         for word in re.findall(r"[\w'’&.-]*\w", before)
-        if (meant := content_words(word)) and not {stem(part) for part in meant} <= said and not (dated and word[0].isdigit())
+        if (meant := content_words(word)) and not set(meant) <= said and not (dated and word[0].isdigit())
     ]
     return " ".join(dict.fromkeys(kept[:MAX_CARRIED]))
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.text.keywords import content_words, stem
+from ragcore.text.keywords import content_words
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from ragcore.schema import Vector, Vectors
 
 FEATURES = (
     "word_match",  # BM25 over the candidates, divided by the question's idf sum
@@ -26,22 +28,18 @@ FEATURES = (
     "nearby_coverage",  # the same for the sentence with its two neighbours
     "passage_coverage",  # the same for the whole passage
     "cosine",  # sentence to question
+    "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the passage's best three
     "stands_out",  # cosine above the mean of all candidates
     "fitting_kind",  # +1 holds a name, date or number as the question asks for, -1 asked for but not there
     "missing_names",  # share of the question's names and numbers that the passage does not hold
     "is_fragment",  # a heading, a table row: no sentence
 )
-WEIGHTS = (1.0, 1.0, 1.0, 1.0, 4.0, 2.0, 1.0, 0.5, -1.0, -0.5)
+WEIGHTS = (1.0, 1.0, 1.0, 1.0, 4.0, 0.0, 2.0, 1.0, 0.5, -1.0, -0.5)
 BIAS = -6.0
 """Fitted by `python benchmarks/extractive.py --fit`, which prints both."""
 
 K1, B = 1.2, 0.75
-
-
-def terms(text: str) -> list[str]:
-    """The stems of the words that carry meaning, in order, repeats included."""
-    return [stem(word) for word in content_words(text)]
 
 
 def probabilities(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -51,17 +49,19 @@ def probabilities(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def measure(
-    question: str, sentences: Sequence[str], passages: Sequence[int], cosines: npt.NDArray[np.float32]
+    question: str, query: Vector, sentences: Sequence[str], vectors: Vectors, passages: Sequence[int]
 ) -> npt.NDArray[np.float64]:
-    """One row of FEATURES for each sentence.
+    """One row of FEATURES for each sentence, shape (n, len(FEATURES)).
 
-    `passages[i]` says which passage sentence i stands in; sentences of one passage are neighbours in the order given.
-    `cosines[i]` is sentence i to the question.
+    `query` is the question's unit vector (d,), `vectors` are the sentences' (n, d). `passages[i]` says which passage sentence i
+    stands in; sentences of one passage are neighbours in the order given.
     """
     if not sentences:
         return np.zeros((0, len(FEATURES)))
-    asked = set(terms(question))
-    found = [Counter(terms(sentence)) for sentence in sentences]
+    cosines = vectors @ query  # (n, d) @ (d,) -> (n,)
+    nearby_cosines = _with_neighbours(vectors, passages) @ query
+    asked = set(content_words(question))
+    found = [Counter(content_words(sentence)) for sentence in sentences]
     idf = _idf(asked, found)
     whole = sum(idf.values()) or 1.0
     match = _bm25(found, idf) / whole
@@ -86,6 +86,7 @@ def measure(
             coverage(nearby),
             passage_coverage[passage],
             cosines[row],
+            nearby_cosines[row],
             passage_cosine[passage],
             cosines[row] - mean_cosine,
             _fitting(kind, sentence, question),
@@ -93,6 +94,15 @@ def measure(
             not _SENTENCE_END.search(sentence),
         )
     return table
+
+
+def _with_neighbours(vectors: Vectors, passages: Sequence[int]) -> Vectors:
+    same = np.equal(passages[1:], passages[:-1]).astype(np.float32)[:, None]  # (n - 1, 1)
+    mixed = vectors.copy()
+    mixed[1:] += 0.5 * same * vectors[:-1]
+    mixed[:-1] += 0.5 * same * vectors[1:]
+    mixed /= np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-9)
+    return mixed
 
 
 def _idf(asked: set[str], found: Sequence[Counter[str]]) -> dict[str, float]:

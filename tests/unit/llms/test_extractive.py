@@ -46,7 +46,8 @@ class WordVectors:
             row[0] = 0.01
             for word in re.findall(r"\w+", text.lower()):
                 row[zlib.crc32(word[:5].encode()) % self.dimension] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
 
     def embed_query(self, text: str) -> Vector:
         row: Vector = self.embed_passages([text])[0]
@@ -169,9 +170,9 @@ def test_a_follow_up_is_condensed_by_task() -> None:
 
 
 def test_chat_with_passages_answers_and_without_says_what_it_cannot_do() -> None:
-    told = {"system_prompt": "", "query_str": "When did the office in Lisbon open?"}
-    assert "March 1998. [1]" in ask(CONTEXT_CHAT, **told, context_str=(HANDBOOK,))
-    assert ask(SIMPLE_CHAT, **told) == NO_MODEL
+    question = "When did the office in Lisbon open?"
+    assert "March 1998. [1]" in ask(CONTEXT_CHAT, system_prompt="", query_str=question, context_str=(HANDBOOK,))
+    assert ask(SIMPLE_CHAT, system_prompt="", query_str=question) == NO_MODEL
     assert ask(GENERATION, query_str="Write a poem.") == NO_MODEL
 
 
