@@ -213,23 +213,14 @@ class DiskStore:
             index = self._index(db)
             if index is None:
                 return []
-            found = db.execute(
-                "SELECT p.id, p.row, d.first_slot + p.row - d.first_row AS slot FROM passages p"
-                " JOIN documents d ON d.seq = p.document"
-                " WHERE p.id IN (SELECT value FROM json_each(?)) AND d.index_id = ?",
-                (json.dumps(list(ids)), index.id_),
-            ).fetchall()
-            if not found:
+            found = [(id_, self._passage_row(db, index, id_)) for id_ in ids]
+            rows = {id_: (row["row"], row["slot"]) for id_, row in found if row is not None}
+            if not rows:
                 return []
             matrix = self._mapped(db, index)
-            slots = {row["id"]: (row["row"], row["slot"]) for row in found}
-            read = _read(db, [row["row"] for row in found])
-        nodes = []
-        for id_ in ids:
-            if id_ in slots:
-                row, slot = slots[id_]
-                nodes.append(read[row].with_embedding(np.array(matrix.rows[slot])))
-        return nodes
+            read = _read(db, [row for row, _ in rows.values()])
+        places = [rows[id_] for id_ in ids if id_ in rows]
+        return [read[row].with_embedding(np.array(matrix.rows[slot])) for row, slot in places]
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         with self._database.snapshot() as db:
@@ -253,7 +244,8 @@ class DiskStore:
             if document_ids is None:
                 slots, scores = nearest(matrix.rows, vector, top_k, matrix.gaps)
             else:
-                chosen = mask_of(self._slots_of(db, index, document_ids), len(matrix.rows))
+                spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, document_ids)]
+                chosen = mask_of(spans, len(matrix.rows))
                 slots, scores = _nearest_among(matrix.rows, vector, top_k, chosen)
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
@@ -271,10 +263,10 @@ class DiskStore:
             values: list[object] = [match]
             if document_ids is not None:
                 among = (
-                    " AND EXISTS (SELECT 1 FROM documents d JOIN passages p ON p.document = d.seq WHERE p.row = k.rowid"
-                    " AND d.id IN (SELECT value FROM json_each(?)))"
+                    " AND EXISTS (SELECT 1 FROM passages p WHERE p.row = k.rowid"
+                    " AND p.document IN (SELECT value FROM json_each(?)))"
                 )
-                values.append(json.dumps(list(document_ids)))
+                values.append(json.dumps([row["seq"] for row in self._chosen(db, index, document_ids)]))
             found = db.execute(
                 f"SELECT k.rowid, rank FROM {index.keywords} k WHERE {index.keywords} MATCH ?{among}"
                 " ORDER BY rank, k.rowid LIMIT ?",
@@ -349,14 +341,19 @@ class DiskStore:
             raise UnknownDocumentError(document_id)
         return row
 
-    def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
-        row = db.execute(
-            "SELECT p.id, d.id FROM passages p JOIN documents d ON d.seq = p.document"
-            " WHERE p.id IN (SELECT value FROM json_each(?)) AND d.index_id = ? LIMIT 1",
-            (json.dumps([node.id_ for node in nodes]), index.id_),
+    def _passage_row(self, db: sqlite3.Connection, index: _Index, id_: str) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = db.execute(
+            "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot FROM passages p"
+            " JOIN documents d ON d.seq = p.document WHERE p.id = ? AND d.index_id = ?",
+            (id_, index.id_),
         ).fetchone()
-        if row is not None:
-            raise ValueError(f"node {row[0]!r} of {document.id_!r} is already a node of {row[1]!r}")
+        return row
+
+    def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
+        for node in nodes:
+            row = self._passage_row(db, index, node.id_)
+            if row is not None:
+                raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {row['document_id']!r}")
 
     def _insert(
         self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode], first_slot: int
@@ -455,12 +452,11 @@ class DiskStore:
                 nodes = _read(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
             yield from nodes.values()
 
-    def _slots_of(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[tuple[int, int]]:
-        rows = db.execute(
-            "SELECT first_slot, passages FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
-            (index.id_, json.dumps(list(document_ids))),
-        )
-        return [(row[0], row[1]) for row in rows]
+    def _chosen(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[sqlite3.Row]:
+        """Those of these documents that there are."""
+        query = "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
+        rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
+        return [row for row in rows if row is not None]
 
     def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:
         """The passages that stand at these slots."""

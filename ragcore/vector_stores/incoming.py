@@ -38,14 +38,14 @@ def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | No
     for row, node in zip(rows, nodes, strict=True):
         if node.embedding is not None:  # said again for the type checker
             row[:] = unit(node.embedding)
-    if not np.isfinite(rows).all():
-        raise ValueError(f"an embedding of {document.id_!r} holds NaN or infinity")
     return rows
 
 
 def unit(vector: Vector) -> Vector:
-    """`vector` at length 1, float32; a zero vector as it is."""
+    """`vector` at length 1, float32; a zero vector as it is. ValueError for NaN or infinity."""
     exact = np.asarray(vector, np.float64)
+    if not np.isfinite(exact).all():
+        raise ValueError("a vector holds NaN or infinity")
     length = float(np.linalg.norm(exact))
     return (exact / length if length > 0 else exact).astype(np.float32)
 

@@ -7,6 +7,8 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
+from functools import cache
+from importlib.metadata import version
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,8 +40,6 @@ def unit_query(query: Vector, dimension: int) -> Vector:
     vector = unit(np.asarray(query))
     if vector.shape != (dimension,):
         raise DimensionError(vector.size, dimension)
-    if not np.isfinite(vector).all():
-        raise ValueError("the query vector holds NaN or infinity")
     return vector
 
 
@@ -103,10 +103,11 @@ def query_terms(query: str) -> list[str]:
     return list(dict.fromkeys(content_words(query) or words(query)))
 
 
+@cache
 def terms_version() -> str:
     """Differs when the same text may give other terms than it did when an index was built."""
-    said = repr((words(_PROBE), content_words(_PROBE), unicodedata.unidata_version, "title, name, text"))
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    rules = (words(_PROBE), unicodedata.unidata_version, version("snowballstemmer"), "title, name, text")
+    return hashlib.sha256(repr(rules).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class KeywordIndex:

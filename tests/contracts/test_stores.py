@@ -1,0 +1,652 @@
+"""What every store promises, checked on all of them against plain dicts and brute force."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from ragcore.database import Database
+from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.schema import Document, NodeWithScore, Page, TextNode
+from ragcore.text.keywords import content_words
+from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.disk import SCHEMA, DiskStore
+from ragcore.vector_stores.memory import MemoryStore
+
+Open = Callable[[Path], Store]
+
+
+def open_memory(folder: Path) -> Store:
+    return MemoryStore()
+
+
+def open_disk(folder: Path) -> Store:
+    return DiskStore(Database(folder / "library.db", SCHEMA), vectors=folder / "vectors")
+
+
+def closed(store: Store) -> None:
+    store.close()
+    if isinstance(store, DiskStore):
+        store._database.close()
+
+
+@pytest.fixture(params=[open_memory, open_disk], ids=["memory", "disk"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = request.param(tmp_path)
+    yield opened
+    closed(opened)
+
+
+def vectors(count: int, width: int = 8, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
+
+
+def document(id_: str, text: str = "", **metadata: str | int | float | bool | None) -> Document:
+    return Document(text or f"The text of {id_}.", id_=id_, metadata=metadata)
+
+
+def cut(source: Document, rows: Any, size: int = 10) -> list[TextNode]:
+    """One passage per row, `size` characters each, linked as a splitter links them."""
+    ids = [None, *(f"{source.id_}/{i}" for i in range(len(rows))), None]
+    return [
+        TextNode(
+            text=source.text[i * size : (i + 1) * size],
+            id_=str(ids[i + 1]),
+            metadata=source.metadata,
+            ref_doc_id=source.id_,
+            start_char_idx=i * size,
+            end_char_idx=i * size + len(source.text[i * size : (i + 1) * size]),
+            prev_id=ids[i],
+            next_id=ids[i + 2],
+            embedding=row,
+        )
+        for i, row in enumerate(rows)
+    ]
+
+
+def passage(id_: str, text: str, vector: list[float] | None = None) -> tuple[Document, list[TextNode]]:
+    """A document of one passage."""
+    source = Document(text, id_=id_)
+    return source, [TextNode(text, id_=f"{id_}/0", ref_doc_id=id_, embedding=np.array(vector or [1.0, 0.0], np.float32))]
+
+
+def fields(node: TextNode) -> dict[str, Any]:
+    return {name: getattr(node, name) for name in TextNode.__dataclass_fields__ if name != "embedding"}
+
+
+def ids(found: list[NodeWithScore]) -> list[str]:
+    return [hit.node.id_ for hit in found]
+
+
+def typed(metadata: Any) -> list[tuple[str, type, Any]]:
+    return [(key, type(value), value) for key, value in metadata.items()]
+
+
+# --- search ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 3, 100, 1000])
+def test_search_finds_the_same_passages_and_cosines_as_brute_force(store: Store, count: int) -> None:
+    source = document("a", "x" * 10 * count)
+    rows = vectors(count)
+    store.put(source, cut(source, rows))
+    for query in vectors(5, seed=1):
+        cosines = [float(row @ query) / math.dist(row, [0] * 8) / math.dist(query, [0] * 8) for row in rows.astype(float)]
+        expected = sorted(range(count), key=lambda i: -cosines[i])[:10]
+        found = store.search(query, 10)
+        assert ids(found) == [f"a/{i}" for i in expected]
+        assert [hit.score for hit in found] == pytest.approx([cosines[i] for i in expected], abs=1e-5)
+
+
+def test_equal_vectors_are_found_in_order_of_insertion_wherever_they_stand(store: Store) -> None:
+    rows = vectors(700, width=13)
+    places = [5, 6, 7, 64, 333, 691, 699]
+    rows[places] = rows[5]
+    for start in range(0, 700, 100):
+        source = document(f"d{start // 100}", "x" * 1000)
+        store.put(source, cut(source, rows[start : start + 100]))
+    expected = [f"d{place // 100}/{place % 100}" for place in places]
+    for count in range(1, 8):
+        found = store.search(rows[5], count)
+        assert ids(found) == expected[:count]
+        assert all(1 - 1e-6 < (hit.score or 0) <= 1.0 for hit in found)
+
+
+def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
+    for name in ("a", "b", "c", "a"):
+        store.put(*passage(name, "same words"))
+    assert ids(store.search(np.array([1, 0], np.float32), 3)) == ["b/0", "c/0", "a/0"]
+    assert ids(store.keyword_search("words", 3)) == ["b/0", "c/0", "a/0"]
+    assert [stored.id_ for stored in store.documents()] == ["b", "c", "a"]
+    assert [node.id_ for node in store.passages()] == ["b/0", "c/0", "a/0"]
+
+
+@pytest.mark.parametrize("top_k", [0, -1])
+def test_nothing_is_found_when_nothing_is_asked_for(store: Store, top_k: int) -> None:
+    store.put(*passage("a", "some words"))
+    assert store.search(np.array([1, 0], np.float32), top_k) == []
+    assert store.keyword_search("words", top_k) == []
+
+
+def test_an_empty_store_finds_nothing(store: Store) -> None:
+    assert store.search(np.ones(3, np.float32), 5) == []
+    assert store.keyword_search("words", 5) == []
+    assert store.nodes(["a"]) == []
+    assert list(store.passages()) == []
+    assert store.documents() == []
+    assert len(store) == 0
+
+
+def test_a_zero_vector_has_cosine_0_with_everything(store: Store) -> None:
+    store.put(*passage("a", "x", [0.0, 0.0]))
+    store.put(*passage("b", "y", [-1.0, 0.0]))
+    store.put(*passage("c", "z", [1.0, 0.0]))
+    found = store.search(np.array([2, 0], np.float32), 3)
+    assert [(hit.node.id_, hit.score) for hit in found] == [("c/0", 1.0), ("a/0", 0.0), ("b/0", -1.0)]
+    found = store.search(np.zeros(2, np.float32), 2)
+    assert [(hit.node.id_, hit.score) for hit in found] == [("a/0", 0.0), ("b/0", 0.0)]
+
+
+def test_search_can_be_limited_to_documents(store: Store) -> None:
+    rows = vectors(60)
+    for i in range(6):
+        source = document(f"d{i}", f"common words of number{i} " * 8)
+        store.put(source, cut(source, rows[10 * i : 10 * i + 10], size=20))
+    store.delete("d3")
+    query = vectors(1, seed=5)[0]
+    for chosen in (["d1"], ["d4", "d0"], ["d5", "gone", "d3"], [f"d{i}" for i in range(6)], {"d2"}, []):
+        everything = [hit for hit in store.search(query, 60) if hit.node.ref_doc_id in chosen]
+        assert ids(store.search(query, 7, document_ids=chosen)) == ids(everything[:7])
+        everything = [hit for hit in store.keyword_search("common words", 60) if hit.node.ref_doc_id in chosen]
+        assert ids(store.keyword_search("common words", 7, document_ids=chosen)) == ids(everything[:7])
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_vectors_that_are_no_numbers_are_refused(store: Store, bad: float) -> None:
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        store.put(*passage("a", "x", [bad, 1.0]))
+    assert len(store) == 0
+    store.put(*passage("a", "x"))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        store.search(np.array([bad, 1.0], np.float32), 1)
+
+
+def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
+    store.put(*passage("a", "x"))
+    with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
+        store.put(*passage("b", "y", [1.0, 2.0, 3.0]))
+    with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
+        store.put(*passage("a", "y", [1.0, 2.0, 3.0]))
+    with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 1"):
+        store.search(np.ones(1, np.float32), 1)
+    assert [stored.id_ for stored in store.documents()] == ["a"]
+    assert store.document("a").text == "x"
+
+
+def test_an_emptied_store_takes_another_width(store: Store) -> None:
+    store.put(*passage("a", "x"))
+    store.delete("a")
+    store.put(*passage("b", "y", [0.0, 0.0, 1.0]))
+    assert ids(store.search(np.ones(3, np.float32), 1)) == ["b/0"]
+
+
+# --- words ----------------------------------------------------------------------------------------------------------------
+
+LAKES = ["red fish in the lake", "red red fish", "the lake", "blue boats on the blue water", "a red boat", "and so on"]
+
+
+def by_hand(texts: list[str], query: str) -> list[tuple[int, float]]:
+    """BM25 with k1 = 1.2 and b = 0.75, term by term."""
+    lists = [text.split() for text in texts]
+    average = sum(map(len, lists)) / len(lists)
+    scores = [0.0] * len(texts)
+    for term in query.split():
+        having = sum(term in terms for terms in lists)
+        idf = max(math.log((len(lists) - having + 0.5) / (having + 0.5)), 1e-6)
+        for i, terms in enumerate(lists):
+            often = terms.count(term)
+            scores[i] += idf * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * len(terms) / average))
+    return sorted(((i, score) for i, score in enumerate(scores) if score), key=lambda item: (-item[1], item[0]))
+
+
+def test_keyword_search_ranks_and_scores_by_bm25(store: Store) -> None:
+    for i, text in enumerate(LAKES):
+        store.put(*passage(str(i), text))
+    for query in ("red", "fish lake", "lake", "red fish lake"):
+        expected = by_hand(LAKES, query)
+        found = store.keyword_search(query, 10)
+        assert ids(found) == [f"{i}/0" for i, _ in expected]
+        assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], rel=1e-6)
+
+
+def test_bm25_forgets_what_was_deleted(store: Store) -> None:
+    for i, text in enumerate(["fish fish fish", *LAKES, "fish lake red lake", "boats"]):
+        store.put(*passage(str(i - 1), text))
+    for gone in ("-1", "6", "7"):
+        store.delete(gone)
+    expected = by_hand(LAKES, "red fish lake")
+    found = store.keyword_search("red fish lake", 10)
+    assert ids(found) == [f"{i}/0" for i, _ in expected]
+    assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], rel=1e-6)
+
+
+def test_a_word_in_every_passage_still_finds_them(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        store.put(*passage(name, "water"))
+    found = store.keyword_search("water", 5)
+    assert ids(found) == ["a/0", "b/0", "c/0"]
+    assert all((hit.score or 0) > 0 for hit in found)
+
+
+def test_stop_words_count_only_when_there_is_nothing_else(store: Store) -> None:
+    for i, text in enumerate([*LAKES, "to be or not to be"]):
+        store.put(*passage(str(i), text))
+    assert ids(store.keyword_search("what about the boats on it?", 9)) == ["4/0", "3/0"]
+    assert ids(store.keyword_search("to be or not to be", 1)) == ["6/0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("東京都に住んでいます", "東京都"),
+        ("Die Straßen von Köln", "STRASSEN"),
+        ("naïve cafés", "café"),
+        ("Договор аренды", "договор"),
+        ("error E-1234_x at 10%", "e-1234_x"),
+        ('say "AND OR NOT NEAR(" *', 'NEAR( " *'),
+        ("มาตรา สัญญา", "สัญญา"),
+    ],
+)
+def test_words_of_any_language_and_sign_are_found_as_they_are_written(store: Store, text: str, query: str) -> None:
+    store.put(*passage("a", "nothing of the kind"))
+    store.put(*passage("b", text))
+    assert ids(store.keyword_search(query, 5)) == ["b/0"]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", '"', "'; DROP TABLE documents; --", "unknown", "\ud800"])
+def test_a_question_without_shared_words_finds_nothing(store: Store, query: str) -> None:
+    store.put(*passage("a", "some words"))
+    assert store.keyword_search(query, 5) == []
+
+
+def test_a_very_long_question_is_looked_for_whole(store: Store) -> None:
+    store.put(*passage("a", "needle"))
+    store.put(*passage("b", "other"))
+    assert ids(store.keyword_search(" ".join(f"w{i}" for i in range(3000)) + " needle", 5)) == ["a/0"]
+
+
+def test_a_question_that_names_the_file_finds_its_passages(store: Store) -> None:
+    for name in ("Meyer.pdf", "Schulz.pdf", "Kraus.pdf"):
+        source = document(name, "Notice is three months.", file_name=name)
+        store.put(source, cut(source, np.ones((1, 2), np.float32), size=50))
+    assert ids(store.keyword_search("notice in the Meyer contract", 1)) == ["Meyer.pdf/0"]
+
+
+# --- what is kept ---------------------------------------------------------------------------------------------------------
+
+STRANGE = "Zürich \U0001f600 e\u0301 \x00 \ud83d \u202e مرحبا\r\n\t" * 900  # longer than a block of stored text
+
+
+def strange_document() -> tuple[Document, list[TextNode]]:
+    source = Document(
+        STRANGE,
+        id_="ид/\U0001f600'; --",
+        metadata={
+            "file_name": "Bericht \U0001f4c4.pdf",
+            "none": None,
+            "yes": True,
+            "one": 1,
+            "float": 1.0,
+            "text": '"\n\ud800',
+        },
+        pages=(Page("i", 0, 100), Page("§ 2", 100, len(STRANGE))),
+        page_word="slide",
+        excluded_embed_metadata_keys=("one",),
+        excluded_llm_metadata_keys=("yes", ""),
+    )
+    nodes = cut(source, vectors(12), size=1700)
+    nodes[1] = replace(nodes[1], metadata={"other": 1, "yes": 1})
+    nodes[2] = replace(nodes[2], text="not the document's words \ud800", start_char_idx=None, end_char_idx=None)
+    nodes[3] = replace(nodes[3], text="offsets that do not fit")
+    nodes[4] = replace(nodes[4], parent_id="above", child_ids=("x", "y"), prev_id=None, next_id="elsewhere")
+    nodes[5] = replace(nodes[5], excluded_embed_metadata_keys=("text",), excluded_llm_metadata_keys=())
+    nodes[6] = replace(nodes[6], text="", start_char_idx=3, end_char_idx=3)
+    nodes[7] = replace(nodes[7], metadata={**source.metadata, "one": True})  # 1 == True, and yet not the same
+    return source, [replace(node, excluded_embed_metadata_keys=("one",)) if i != 5 else node for i, node in enumerate(nodes)]
+
+
+def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None:
+    source, nodes = strange_document()
+    store.put(*passage("before", "x", [1.0] * 8))
+    assert store.put(source, nodes) == 12
+    read = store.document(source.id_)
+    for name in Document.__dataclass_fields__:
+        assert getattr(read, name) == getattr(source, name), name
+    assert typed(read.metadata) == typed(source.metadata)
+    listed = store.documents()[1]
+    assert (listed.id_, listed.name, listed.hash) == (source.id_, "Bericht \U0001f4c4.pdf", source.hash)
+    assert (listed.passages, listed.characters) == (12, len(STRANGE))
+    by_ids = store.nodes([node.id_ for node in nodes])
+    for version in (by_ids, list(store.passages(source.id_)), list(store.passages())[1:]):
+        assert [fields(node) for node in version] == [fields(node) for node in nodes]
+        assert [typed(node.metadata) for node in version] == [typed(node.metadata) for node in nodes]
+    for node, given in zip(by_ids, nodes, strict=True):
+        assert node.embedding is not None
+        assert given.embedding is not None
+        assert node.embedding == pytest.approx(given.embedding / np.linalg.norm(given.embedding), abs=1e-6)
+    assert [node.embedding for node in store.passages()] == [None] * 13
+    for node in nodes:
+        found = store.search(node.embedding, 1)[0].node  # type: ignore[arg-type]
+        assert fields(found) == fields(node)
+
+
+def test_passages_are_given_in_the_order_asked_for_without_those_that_are_gone(store: Store) -> None:
+    source = document("a", "x" * 50)
+    store.put(source, cut(source, vectors(5)))
+    assert [node.id_ for node in store.nodes(["a/3", "gone", "a/0", "a/3"])] == ["a/3", "a/0", "a/3"]
+    assert store.nodes([]) == []
+
+
+def test_a_passage_that_names_no_document_belongs_to_the_one_it_is_put_with(store: Store) -> None:
+    store.put(Document("x", id_="a"), [TextNode("x", id_="n", embedding=np.ones(2, np.float32))])
+    assert store.nodes(["n"])[0].ref_doc_id == "a"
+
+
+def test_putting_edits_nothing_of_the_callers(store: Store) -> None:
+    source = document("a", "x" * 20)
+    rows = vectors(2)
+    nodes = cut(source, rows)
+    kept = rows.copy()
+    store.put(source, nodes)
+    found = store.nodes(["a/0"])[0]
+    assert found.embedding is not None
+    found.embedding[:] = 0
+    assert np.array_equal(rows, kept)
+    assert store.search(rows[0], 1)[0].score == pytest.approx(1.0)
+
+
+def test_a_document_without_passages_is_a_document(store: Store) -> None:
+    assert store.put(document("a"), []) == 0
+    assert store.put(*passage("b", "y")) == 1
+    assert store.put(document("c"), []) == 0
+    assert [(stored.id_, stored.passages) for stored in store.documents()] == [("a", 0), ("b", 1), ("c", 0)]
+    assert ids(store.search(np.ones(2, np.float32), 3)) == ["b/0"]
+    assert store.delete("a") == 0
+    assert list(store.passages("c")) == []
+    assert ids(store.search(np.ones(2, np.float32), 3)) == ["b/0"]
+
+
+def test_replacing_leaves_nothing_of_the_old_document(store: Store) -> None:
+    old = document("a", "old words " * 5)
+    store.put(old, cut(old, vectors(5)))
+    store.put(*passage("b", "other", [1.0] * 8))
+    new = document("a", "new text")
+    assert store.put(new, cut(new, vectors(1, seed=3))) == 1
+    assert len(store) == 2
+    assert store.nodes(["a/1"]) == []
+    assert store.keyword_search("old words", 5) == []
+    assert ids(store.keyword_search("new", 5)) == ["a/0"]
+    assert store.document("a").text == "new text"
+    assert ids(store.search(vectors(1, seed=3)[0], 9))[0] == "a/0"
+
+
+def test_deleting_removes_everything_and_says_how_much(store: Store) -> None:
+    for i in range(4):
+        source = document(f"d{i}", f"words number{i} " * 5)
+        store.put(source, cut(source, vectors(3 + i, seed=i)))
+    assert store.delete("d2") == 5
+    assert len(store) == 3 + 4 + 6
+    assert store.keyword_search("number2", 9) == []
+    assert "d2" not in {hit.node.ref_doc_id for hit in store.search(vectors(1)[0], 99)}
+    for call in (store.delete, store.document, store.passages):
+        with pytest.raises(UnknownDocumentError, match="'d2'"):
+            call("d2")
+
+
+def test_an_unknown_document_is_an_error_also_in_an_empty_store(store: Store) -> None:
+    for call in (store.delete, store.document, store.passages):
+        with pytest.raises(UnknownDocumentError, match="'nobody'"):
+            call("nobody")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda nodes: [replace(nodes[0], embedding=None), nodes[1]], "'b/0' has no embedding"),
+        (lambda nodes: [nodes[0], replace(nodes[1], id_="b/0")], "two nodes have the id 'b/0'"),
+        (lambda nodes: [nodes[0], replace(nodes[1], id_="a/0")], "'a/0' of 'b' is already a node of 'a'"),
+        (lambda nodes: [nodes[0], replace(nodes[1], ref_doc_id="z")], "'b/1' was cut from 'z', not from 'b'"),
+    ],
+)
+def test_nodes_that_do_not_fit_are_refused_and_change_nothing(
+    store: Store, change: Callable[[list[TextNode]], list[TextNode]], message: str
+) -> None:
+    store.put(*passage("a", "first", [1.0] * 8))
+    store.put(*passage("b", "stays", [1.0] * 8))
+    source = document("b", "x" * 20)
+    with pytest.raises(ValueError, match=message):
+        store.put(source, change(cut(source, vectors(2))))
+    assert store.document("b").text == "stays"
+    assert ids(store.keyword_search("stays", 2)) == ["b/0"]
+    assert len(store) == 2
+
+
+def test_metadata_that_is_not_plain_is_refused_and_changes_nothing(store: Store) -> None:
+    source, nodes = passage("a", "x")
+    with pytest.raises(TypeError):
+        store.put(replace(source, metadata={"when": object()}), nodes)  # type: ignore[dict-item]
+    assert store.documents() == []
+
+
+def test_half_the_documents_gone_leaves_the_other_half_as_it_was(store: Store) -> None:
+    rows = vectors(200)
+    for i in range(20):
+        source = document(f"d{i}", f"words number{i} " * 10)
+        store.put(source, cut(source, rows[10 * i : 10 * i + 10], size=len(f"words number{i} ")))
+    for i in range(20):
+        if i % 4:
+            store.delete(f"d{i}")
+            store.put(*passage(f"new{i}", f"later {i}", rows[i].tolist()))
+            store.delete(f"new{i}")
+    alive = [(place, f"d{place // 10}/{place % 10}") for place in range(200) if place // 10 % 4 == 0]
+    unit_rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    for query in vectors(4, seed=9):
+        expected = sorted(alive, key=lambda item: -float(unit_rows[item[0]] @ query))[:10]
+        assert ids(store.search(query, 10)) == [id_ for _, id_ in expected]
+    assert [node.id_ for node in store.passages()] == [id_ for _, id_ in alive]
+    assert ids(store.keyword_search("number4", 20)) == [f"d4/{i}" for i in range(10)]
+
+
+# --- several at once ------------------------------------------------------------------------------------------------------
+
+
+def test_threads_may_put_delete_and_search_at_the_same_time(store: Store) -> None:
+    """Every passage of a document has the same vector, so a search must see whole documents only."""
+    failures: list[BaseException] = []
+    directions = np.eye(6, dtype=np.float32)
+
+    def write(number: int) -> None:
+        try:
+            for _ in range(6):
+                source = document(f"d{number}", "x" * 40)
+                store.put(source, cut(source, [directions[number]] * 4))
+                store.delete(f"d{number}")
+            store.put(source, cut(source, [directions[number]] * 4))
+        except BaseException as error:  # noqa: BLE001 - told by the test's own thread
+            failures.append(error)
+
+    def read(number: int) -> None:
+        try:
+            while not finished.is_set():
+                found = [hit for hit in store.search(directions[number], 30) if (hit.score or 0) > 0.9]
+                assert ids(found) in ([], [f"d{number}/{i}" for i in range(4)])
+                assert len(store) % 4 == 0
+        except BaseException as error:  # noqa: BLE001 - told by the test's own thread
+            failures.append(error)
+
+    finished = threading.Event()
+    writers = [threading.Thread(target=write, args=(i,)) for i in range(4)]
+    readers = [threading.Thread(target=read, args=(i,)) for i in range(2)]
+    for thread in writers + readers:
+        thread.start()
+    for thread in writers:
+        thread.join()
+    finished.set()
+    for thread in readers:
+        thread.join()
+    assert not failures
+    assert len(store) == 16
+    assert sorted(ids(store.search(directions[2], 4))) == [f"d2/{i}" for i in range(4)]
+
+
+# --- against a model ------------------------------------------------------------------------------------------------------
+
+names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
+words_ = st.lists(st.sampled_from(["fish", "lake", "red", "Straße", "東京都", "the", "of"]), max_size=8)
+small = st.lists(st.integers(-2, 2), min_size=3, max_size=3)
+passages = st.lists(st.tuples(words_, small), max_size=5)
+
+
+@dataclass
+class _Known:
+    document: Document
+    nodes: list[TextNode] = field(default_factory=list)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """A store beside a dict, under any sequence of calls."""
+
+    open: Open
+    folder: Callable[[], Path]
+    keys = Bundle("keys")
+
+    @initialize()
+    def begin(self) -> None:
+        self.path = type(self).folder()
+        self.store = type(self).open(self.path)
+        self.known: dict[str, _Known] = {}
+
+    def teardown(self) -> None:
+        closed(self.store)
+
+    @rule(target=keys, name=names)
+    def name(self, name: str) -> str:
+        return name
+
+    @rule(id_=keys, parts=passages)
+    def put(self, id_: str, parts: list[tuple[list[str], list[int]]]) -> None:
+        texts = [" ".join(words) for words, _ in parts]
+        source = Document("\n".join(texts), id_=id_, metadata={"n": len(parts)})
+        nodes, start = [], 0
+        for i, (text, (_, vector)) in enumerate(zip(texts, parts, strict=True)):
+            embedding = np.array(vector, np.float32)
+            nodes.append(TextNode(text, f"{id_}/{i}", source.metadata, id_, start, start + len(text), embedding=embedding))
+            start += len(text) + 1
+        assert self.store.put(source, nodes) == len(nodes)
+        self.known.pop(id_, None)
+        self.known[id_] = _Known(source, nodes)
+
+    @rule(id_=keys)
+    def delete(self, id_: str) -> None:
+        if id_ in self.known:
+            assert self.store.delete(id_) == len(self.known.pop(id_).nodes)
+        else:
+            with pytest.raises(UnknownDocumentError):
+                self.store.delete(id_)
+
+    @precondition(lambda self: type(self).open is open_disk)
+    @rule()
+    def reopen(self) -> None:
+        closed(self.store)
+        self.store = type(self).open(self.path)
+
+    @rule(query=small, top_k=st.integers(0, 6), chosen=st.none() | st.lists(keys, max_size=2))
+    def search(self, query: list[int], top_k: int, chosen: list[str] | None) -> None:
+        found = self.store.search(np.array(query, np.float32), top_k, document_ids=chosen)
+        scored = [(node.id_, _cosine(query, node.embedding)) for node in self._nodes(chosen)]
+        expected = sorted(scored, key=lambda item: -round(item[1], 6))[:top_k]
+        assert ids(found) == [id_ for id_, _ in expected]
+        assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], abs=1e-5)
+
+    @rule(query=words_, top_k=st.integers(0, 6), chosen=st.none() | st.lists(keys, max_size=2))
+    def keyword_search(self, query: list[str], top_k: int, chosen: list[str] | None) -> None:
+        terms = set(content_words(" ".join(query)))
+        if not terms:
+            return
+        found = ids(self.store.keyword_search(" ".join(query), top_k, document_ids=chosen))
+        sharing = [node.id_ for node in self._nodes(chosen) if terms & set(content_words(node.text))]
+        assert len(found) == min(max(top_k, 0), len(sharing))
+        assert set(found) <= set(sharing)
+
+    @invariant()
+    def holds_what_the_dict_holds(self) -> None:
+        assert [stored.id_ for stored in self.store.documents()] == list(self.known)
+        assert [fields(node) for node in self.store.passages()] == [
+            fields(replace(node, prev_id=None, next_id=None)) for node in self._nodes(None)
+        ]
+        assert len(self.store) == len(self._nodes(None))
+        for id_, known in self.known.items():
+            assert self.store.document(id_).text == known.document.text
+
+    def _nodes(self, chosen: list[str] | None) -> list[TextNode]:
+        return [node for id_, known in self.known.items() if chosen is None or id_ in chosen for node in known.nodes]
+
+
+def _cosine(a: list[int], b: Any) -> float:
+    lengths = math.dist(a, [0] * 3) * math.dist(b, [0] * 3)
+    return sum(x * y for x, y in zip(a, b.tolist(), strict=True)) / lengths if lengths else 0.0
+
+
+@pytest.mark.parametrize("open_", [open_memory, open_disk], ids=["memory", "disk"])
+def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(open_: Open, tmp_path_factory: pytest.TempPathFactory) -> None:
+    class Machine(StoreMachine):
+        open = staticmethod(open_)
+        folder = staticmethod(lambda: tmp_path_factory.mktemp("store"))
+
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)),
+    )
+
+
+def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) -> None:
+    stores = [open_memory(tmp_path), open_disk(tmp_path)]
+    random = np.random.default_rng(3)
+    vocabulary = [f"word{i}" for i in range(40)]
+    for i in range(120):
+        texts = [" ".join(random.choice(vocabulary, random.integers(1, 30))) for _ in range(4)]
+        nodes = [
+            TextNode(text, f"{i % 90}-{j}", embedding=random.normal(size=16).astype(np.float32)) for j, text in enumerate(texts)
+        ]
+        for store in stores:
+            store.put(Document("\n".join(texts), id_=str(i % 90)), nodes)
+            if i % 7 == 6:
+                store.delete(str(i % 90))
+    for _ in range(30):
+        query, vector = " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
+        for chosen in (None, [str(i) for i in range(0, 90, 3)]):
+            for first, second in (
+                [store.keyword_search(query, 20, document_ids=chosen) for store in stores],
+                [store.search(vector, 20, document_ids=chosen) for store in stores],
+            ):
+                assert ids(first) == ids(second)
+                assert [hit.score for hit in first] == pytest.approx([hit.score for hit in second], rel=1e-5, abs=1e-6)
+    closed(stores[1])
