@@ -35,17 +35,16 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_me
     if not openers:
         return []
     turn, turn_costs = messages[openers[-1] :], costs[openers[-1] :]
-    return _shortened(turn, turn_costs, tokens, count, per_message)
+    return _shortened(turn, turn_costs, tokens, count)
 
 
-def _shortened(
-    turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count, per_message: int
-) -> list[ChatMessage]:
-    overlong = [cost > tokens for cost in costs]
+def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count) -> list[ChatMessage]:
+    contents = [count(message.content) for message in turn]
+    overlong = [content > tokens for content in contents]
     if not any(overlong):
         return []
-    room = tokens - sum(cost for cost, long in zip(costs, overlong, strict=True) if not long)
-    share = room // sum(overlong) - per_message
+    room = tokens - sum(cost - content if long else cost for cost, content, long in zip(costs, contents, overlong, strict=True))
+    share = room // sum(overlong)
     if share < 1:
         return []
     return [
