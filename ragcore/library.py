@@ -207,9 +207,12 @@ class Library:
             return self._opened_llm[1]
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
+        """Passages by meaning and words; for a summary of everything, the central ones of every document."""
         from ragcore.retrievers.hybrid import hybrid_retriever
+        from ragcore.retrievers.overview import OverviewRetriever
 
-        return hybrid_retriever(self.store, self.embedder, top_k, document_ids=file_ids)
+        hybrid = hybrid_retriever(self.store, self.embedder, top_k, document_ids=file_ids)
+        return OverviewRetriever(self.store, top_k, otherwise=hybrid, document_ids=file_ids)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
         """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""

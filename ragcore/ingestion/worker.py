@@ -27,7 +27,7 @@ from ragcore.ingestion.sandbox import Cancelled, read_isolated
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
-from ragcore.schema import Document, TextNode, new_id
+from ragcore.schema import Document, Scalar, TextNode, new_id
 from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ def passages_of(document: Document, splitter: SentenceSplitter) -> list[TextNode
         if page is None:
             placed.append(node)
             continue
-        position = {"page_label": page.label, "page_index": order[page], "page_word": document.page_word}
+        position: dict[str, Scalar] = {"page_label": page.label, "page_index": order[page], "page_word": document.page_word}
         placed.append(
             replace(
                 node,

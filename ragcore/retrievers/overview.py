@@ -1,0 +1,59 @@
+"""Passages for a summary. "Summarise these documents" is like no passage in them: what is wanted is what they are about.
+
+Central passages are taken that do not repeat each other, with a place for each document as far as places go round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.text.salience import centrality, diverse
+from ragcore.text.summary_request import is_summary_request, topic_of
+from ragcore.vector_stores.base import Store
+
+LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
+DOCUMENTS = 12  # that have a place of their own, even when `top_k` is less
+
+
+class OverviewRetriever(BaseRetriever):
+    """Answers wishes for a summary of everything; any other question is passed on to `otherwise`."""
+
+    name = "overview"
+
+    def __init__(
+        self, store: Store, top_k: int, *, otherwise: BaseRetriever, document_ids: Collection[str] | None = None
+    ) -> None:
+        self._store = store
+        self._top_k = top_k
+        self._document_ids = document_ids
+        self._otherwise = otherwise
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        if not is_summary_request(query.query_str) or topic_of(query.query_str):
+            step.note(retriever=self._otherwise.name)
+            return self._otherwise._retrieve(query, step)
+        nodes = self._spread()
+        step.note(looked_at=len(nodes))
+        if not nodes or self._top_k <= 0:
+            return []
+        vectors = np.stack([node.embedding for node in nodes if node.embedding is not None])
+        documents = list(dict.fromkeys(node.ref_doc_id for node in nodes))
+        groups = [documents.index(node.ref_doc_id) for node in nodes]
+        scores = centrality(vectors)
+        chosen = diverse(scores, vectors, groups, count=max(self._top_k, min(len(documents), DOCUMENTS)))
+        return [NodeWithScore(nodes[row], float(scores[row])) for row in sorted(chosen)]
+
+    def _spread(self) -> Sequence[TextNode]:
+        """The passages, or so many of them, evenly spread, with their vectors."""
+        documents = [document for document in self._store.documents() if self._wanted(document.id_)]
+        every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
+        ids = [node.id_ for document in documents for node in list(self._store.passages(document.id_))[::every]]
+        return self._store.nodes(ids)
+
+    def _wanted(self, document_id: str) -> bool:
+        return self._document_ids is None or document_id in self._document_ids

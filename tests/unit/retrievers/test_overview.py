@@ -1,0 +1,60 @@
+"""What is looked at for a summary of everything."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.retrievers.hybrid import hybrid_retriever
+from ragcore.retrievers.overview import OverviewRetriever
+from ragcore.schema import Document, TextNode
+from ragcore.vector_stores.memory import MemoryStore
+
+EMBEDDER = HashEmbedding()
+TEXTS = {
+    "rail": ["the railway climbs the cliff", "the railway has two cars on the cliff", "a gull stole a sandwich"],
+    "oven": ["the oven bakes bread at dawn", "bread leaves the oven warm", "the cat sleeps"],
+}
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    store = MemoryStore()
+    for name, texts in TEXTS.items():
+        vectors = EMBEDDER.embed_passages(texts)
+        nodes = [
+            TextNode(text, id_=f"{name}-{i}", ref_doc_id=name, embedding=vectors[i])
+            for i, text in enumerate(texts)
+        ]  # fmt: skip
+        store.put(Document("\n".join(texts), id_=name), nodes)
+    return store
+
+
+def overview(store: MemoryStore, top_k: int, document_ids: list[str] | None = None) -> OverviewRetriever:
+    otherwise = hybrid_retriever(store, EMBEDDER, top_k, document_ids)
+    return OverviewRetriever(store, top_k, otherwise=otherwise, document_ids=document_ids)
+
+
+def test_a_summary_of_everything_looks_at_a_central_passage_of_every_document(store: MemoryStore) -> None:
+    found = [hit.node.id_ for hit in overview(store, 1).retrieve("Please summarise the documents")]
+    assert len(found) == 2
+    assert found[0] in ("rail-0", "rail-1")
+    assert found[1] in ("oven-0", "oven-1")
+
+
+def test_a_summary_of_one_document_looks_at_no_other(store: MemoryStore) -> None:
+    found = overview(store, 5, ["oven"]).retrieve("Give me an overview")
+    assert {hit.node.ref_doc_id for hit in found} == {"oven"}
+    assert len(found) == 3
+
+
+def test_any_other_question_is_looked_up_as_ever(store: MemoryStore) -> None:
+    question = "What did the gull steal?"
+    found = overview(store, 2).retrieve(question)
+    expected = hybrid_retriever(store, EMBEDDER, 2).retrieve(question)
+    assert [(hit.node.id_, hit.score) for hit in found] == [(hit.node.id_, hit.score) for hit in expected]
+    assert found[0].node.id_ == "rail-2"
+
+
+def test_an_empty_library_gives_nothing(store: MemoryStore) -> None:
+    assert overview(MemoryStore(), 5).retrieve("Summarise everything") == []
