@@ -15,9 +15,10 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 MEASURED = ("squad2_500", "clapnq_dev")
 FITTED = (*MEASURED, "xquad/en", "xquad/de", "xquad/zh")
 PASSAGES = 6
+RIDGE = 0.001
 REFUSED = 0.10  # share of the answerable questions that the threshold may refuse, on the development half
 
 
@@ -46,17 +48,21 @@ class Case:
     answers: tuple[str, ...]  # none: it cannot be answered
     quotes: list[Quote]
     measured: npt.NDArray[np.float64]  # (sentences, features)
+    word_match: npt.NDArray[np.float64]  # (sentences,), BM25 among them, to compare with
     right: npt.NDArray[np.bool_]  # (sentences,)
 
     @property
     def development(self) -> bool:
         return zlib.crc32(self.id.encode()) % 2 == 0
 
+    def said(self, rows: Iterable[int]) -> str:
+        return " ".join(self.quotes[row].text for row in rows)
 
-def cases(name: str, embedder: Embedder) -> list[Case]:
-    folder = DATA / name
-    corpus = [json.loads(line) for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines()]
-    asked = [json.loads(line) for line in (folder / "qa.jsonl").read_text("utf-8").splitlines()]
+
+def cases(name: str, embedder: Embedder, *, corpus_of: str = "") -> list[Case]:
+    """`corpus_of`: the questions are put to the documents of another set, where nothing answers them."""
+    corpus = lines(DATA / (corpus_of or name) / "corpus.jsonl")
+    asked = [item | ({"answers": [], "gold_sentences": []} if corpus_of else {}) for item in lines(DATA / name / "qa.jsonl")]
     passages = [
         distinct(quotes_in(item["text"], number=at, source=item["title"], passage=at)) for at, item in enumerate(corpus)
     ]
@@ -64,6 +70,7 @@ def cases(name: str, embedder: Embedder) -> list[Case]:
     vectors = dict(zip(texts, embedder.embed_passages(texts), strict=True))
     dense = embedder.embed_passages([item["text"] for item in corpus])
     words = [Counter(content_words(item["title"] + " " + item["text"])) for item in corpus]
+    floor = relevance.unrelated_cosine(embedder.embed_passages(relevance.UNRELATED))
     found: list[Case] = []
     for item in asked:
         query = embedder.embed_query(item["question"])
@@ -71,11 +78,16 @@ def cases(name: str, embedder: Embedder) -> list[Case]:
         quotes = [quote for at in top for quote in passages[at]]
         texts = [quote.text for quote in quotes]
         stacked = np.stack([vectors[text] for text in texts])
-        measured = relevance.measure(item["question"], query, texts, stacked, [quote.passage for quote in quotes])
+        measured = relevance.measure(item["question"], query, texts, stacked, [quote.passage for quote in quotes], floor=floor)
         gold = {plain(sentence) for sentences in item.get("gold_sentences", ()) for sentence in sentences}
         right = np.array([plain(quote.text) in gold if gold else holds(quote.text, item["answers"]) for quote in quotes])
-        found.append(Case(name, item["id"], item["question"], tuple(item["answers"]), quotes, measured, right))
+        word_match = bm25(set(content_words(item["question"])), [Counter(content_words(text)) for text in texts])
+        found.append(Case(name, item["id"], item["question"], tuple(item["answers"]), quotes, measured, word_match, right))
     return found
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def bm25(asked: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.float64]:
@@ -118,52 +130,66 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 
 
 def report(some: Sequence[Case]) -> dict[str, float]:
+    odds = {case.id: relevance.log_odds(case.measured) for case in some}
     answerable = [case for case in some if case.answers]
-    chances = {id(case): relevance.probabilities(case.measured) for case in some}
-    best = {key: float(chance.max()) for key, chance in chances.items()}
     figures: dict[str, float] = {}
-    for label, score in (("BM25", lambda case: case.measured[:, 0]), ("reader", lambda case: chances[id(case)])):
-        order = {id(case): np.argsort(-score(case), kind="stable") for case in answerable}
+    for label, scores in (("BM25", {case.id: case.word_match for case in some}), ("reader", odds)):
         for count in (1, 3):
-            said = {id(case): " ".join(case.quotes[row].text for row in order[id(case)][:count]) for case in answerable}
-            figures[f"{label} best {count} holds the answer"] = mean(holds(said[id(c)], c.answers) for c in answerable)
-            figures[f"{label} best {count} token recall"] = mean(token_recall(said[id(c)], c.answers) for c in answerable)
-    chosen = [[case.quotes[row] for row in extractive.choose(chances[id(case)], case.quotes)] for case in answerable]
-    quoted = [" ".join(quote.text for quote in quotes) for quotes in chosen]
-    figures["quoted holds the answer"] = mean(holds(text, c.answers) for text, c in zip(quoted, answerable, strict=True))
-    figures["quoted token recall"] = mean(token_recall(text, c.answers) for text, c in zip(quoted, answerable, strict=True))
-    figures["sentences quoted"] = mean(len(quotes) for quotes in chosen)
-    yes, no = [best[id(c)] for c in some if c.answers], [best[id(c)] for c in some if not c.answers]
-    figures["answerable refused"] = mean(value < extractive.THRESHOLD for value in yes)
-    if no:
-        figures["unanswerable refused"] = mean(value < extractive.THRESHOLD for value in no)
-        figures["AUROC answerable"] = auroc(yes, no)
+            said = [case.said(np.argsort(-scores[case.id], kind="stable")[:count]) for case in answerable]
+            figures |= quality(f"{label}, best {count}", said, answerable)
+    chosen = [extractive.choose(case.question, odds[case.id], case.quotes) for case in answerable]
+    figures |= quality(
+        "reader, as quoted", [case.said(rows) for case, rows in zip(answerable, chosen, strict=True)], answerable
+    )
+    figures["sentences quoted"] = float(np.mean([len(rows) for rows in chosen]))
+    yes = [float(odds[case.id].max()) for case in some if case.answers]
+    no = [float(odds[case.id].max()) for case in some if not case.answers]
+    figures["answerable refused"] = float(np.mean(np.array(yes) < extractive.THRESHOLD))
+    figures["unanswerable refused"] = float(np.mean(np.array(no) < extractive.THRESHOLD))
+    figures["AUROC of answerable"] = auroc(yes, no)
     return figures
 
 
-def mean(values: object) -> float:
-    return float(np.mean(list(values)))  # type: ignore[call-overload]
+def quality(label: str, said: Sequence[str], asked: Sequence[Case]) -> dict[str, float]:
+    pairs = [(text, case.answers) for text, case in zip(said, asked, strict=True)]
+    return {
+        f"{label}: holds the answer": float(np.mean([holds(*pair) for pair in pairs])),
+        f"{label}: token recall": float(np.mean([token_recall(*pair) for pair in pairs])),
+    }
 
 
 def fit(some: Sequence[Case]) -> None:
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+    """Conditional logit with "none of them" as one more choice, every question set weighing the same."""
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    development = [case for case in some if case.development]
-    rows = np.concatenate([case.measured for case in development])
-    right = np.concatenate([case.right for case in development])
-    # Every question counts the same in each set, every set the same.
-    sizes = Counter(case.name for case in development)
-    weight = np.concatenate([np.full(len(case.right), 1 / sizes[case.name] / len(case.right)) for case in development])
-    model = LogisticRegression(C=10.0, max_iter=2000).fit(rows, right, weight / weight.mean())
-    weights, bias = model.coef_[0], float(model.intercept_[0])
-    best = [
-        float((1 / (1 + np.exp(-(c.measured @ weights + bias)))).max()) for c in development if c.answers and c.name in MEASURED
-    ]
-    print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
+    asked = [case for case in some if case.development and (case.right.any() or not case.answers)]
+    sizes = Counter(case.name for case in asked)
+    share = np.array([1 / sizes[case.name] / len(sizes) for case in asked])
+    rows = np.concatenate([case.measured for case in asked])
+    right = np.concatenate([case.right for case in asked])
+    middle, spread = rows.mean(axis=0), rows.std(axis=0)
+    rows = np.column_stack([(rows - middle) / spread, np.ones(len(rows))])
+    starts = np.cumsum([0, *[len(case.right) for case in asked[:-1]]])
+    question = np.repeat(np.arange(len(asked)), [len(case.right) for case in asked])
+    answered = np.logical_or.reduceat(right, starts)
+
+    def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        odds = np.exp(rows @ weights)
+        everything = 1 + np.add.reduceat(odds, starts)
+        wanted = np.where(answered, np.add.reduceat(odds * right, starts), 1)
+        slope = share[question] * odds * (1 / everything[question] - right / wanted[question])
+        penalty = RIDGE * np.append(weights[:-1], 0)
+        return float(share @ np.log(everything / wanted) + penalty @ weights), rows.T @ slope + 2 * penalty
+
+    found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = found[:-1] / spread
+    bias = float(found[-1] - weights @ middle)
+    best = [float((case.measured @ weights + bias).max()) for case in asked if case.answers and case.name in MEASURED]
     for name, value in zip(relevance.FEATURES, weights, strict=True):
-        print(f"  {name:18s} {value:8.3f}")
+        print(f"{name:18s} {value:8.3f}")
+    print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
     print(f"BIAS = {bias:.3f}")
-    print(f"THRESHOLD = {np.quantile(best, REFUSED):.3f}")
+    print(f"THRESHOLD = {np.quantile(best, REFUSED):.2f}")
 
 
 def main() -> None:
@@ -180,6 +206,10 @@ def main() -> None:
         print(f"{name:44s} development  validation")
         for line in halves[0]:
             print(f"  {line:42s} {halves[0][line]:11.3f} {halves[1][line]:11.3f}")
+    print("questions put to documents about other things")
+    for name, other in (MEASURED, MEASURED[::-1]):
+        best = [relevance.log_odds(case.measured).max() for case in cases(name, embedder, corpus_of=other)]
+        print(f"  {name} to {other}: refused {np.mean(np.array(best) < extractive.THRESHOLD):26.3f}")
 
 
 if __name__ == "__main__":

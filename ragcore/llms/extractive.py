@@ -10,6 +10,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from ragcore.schema import ChatMessage
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
-from ragcore.text.relevance import measure, probabilities
+from ragcore.text.relevance import UNRELATED, expected_kind, log_odds, measure, unrelated_cosine
 from ragcore.text.salience import centrality, diverse
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
@@ -37,13 +38,14 @@ NO_MODEL = (
     "documents, or connect a language model in the settings."
 )
 
-THRESHOLD = 0.2
-"""The probability that the best sentence must reach; below it the answer is NOT_FOUND. Set by `benchmarks/extractive.py`
-so that about one in ten questions that can be answered is refused."""
+THRESHOLD = -0.68
+"""The log odds that the best sentence must reach; below it the answer is NOT_FOUND. `benchmarks/extractive.py --fit` sets it
+so that one in ten questions that can be answered is refused."""
 
 MAX_SENTENCES = 3
-KEEP = 0.5  # a further sentence is quoted when it is at least this likely, measured by the best one
-TOGETHER = 1.5  # how much likelier (in odds) a sentence is when it stands next to the best one
+BEHIND_FACT = 1.0  # log odds that a further sentence may lie behind the best: little when a name, date or number is asked for,
+BEHIND = 2.5  # more when something is to be explained
+TOGETHER = 1.0  # log odds that a sentence gains by standing next to the best one
 MAX_EMBEDDED = 120  # sentences per answer; of more, those with the most words of the question
 MAX_WEIGHED = 400  # sentences per summary; of more, those with the commonest words
 CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
@@ -112,18 +114,22 @@ class ExtractiveLLM(LLM):
 
     def _answer(self, query: str, quotes: Sequence[Quote]) -> str:
         quotes = _likely(query, quotes)
-        chances = self.chances(query, quotes)
-        if not quotes or chances.max() < THRESHOLD:
+        odds = self._odds(query, quotes)
+        if not quotes or odds.max() < THRESHOLD:
             return NOT_FOUND
-        return joined([quotes[row] for row in choose(chances, quotes)])
+        return joined([quotes[row] for row in choose(query, odds, quotes)])
 
-    def chances(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-        """How likely each sentence is to answer the question, 0 to 1."""
+    def _odds(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
         if not quotes:
             return np.zeros(0)
         texts = [quote.text for quote in quotes]
         passages = [quote.passage for quote in quotes]
-        return probabilities(measure(query, self._embedder.embed_query(query), texts, self._embed(texts), passages))
+        asked = self._embedder.embed_query(query)
+        return log_odds(measure(query, asked, texts, self._embed(texts), passages, floor=self._floor))
+
+    @cached_property
+    def _floor(self) -> float:
+        return unrelated_cosine(self._embedder.embed_passages(UNRELATED))
 
     def _summary(self, query: str, quotes: Sequence[Quote]) -> str:
         quotes = _common([quote for quote in quotes if quote.text != NOT_FOUND])
@@ -154,19 +160,16 @@ class ExtractiveLLM(LLM):
         return np.stack([known[text] for text in texts])
 
 
-def choose(chances: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """The rows to quote, in reading order: the best, what is nearly as good, and what the best one leans on."""
-    best = int(chances.argmax())
-    odds = chances / (1 - chances)
-
-    def beside(row: int) -> bool:
-        return abs(row - best) == 1 and quotes[row].passage == quotes[best].passage
-
-    weighed = np.array([value * (TOGETHER if beside(row) else 1.0) for row, value in enumerate(odds)])
+def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
+    """The rows to quote, in reading order: the best by its log odds, what is nearly as good, and what the best leans on."""
+    best = int(odds.argmax())
+    beside = [abs(row - best) == 1 and quote.passage == quotes[best].passage for row, quote in enumerate(quotes)]
+    weighed = odds + TOGETHER * np.array(beside)
     weighed[best] = np.inf
-    order = np.argsort(-weighed, kind="stable")[:MAX_SENTENCES]
-    taken = [int(row) for row in order if row == best or weighed[row] / (1 + weighed[row]) >= KEEP * chances[best]]
-    if best and beside(best - 1) and best - 1 not in taken and _LEANS_ON_SENTENCE_BEFORE.match(quotes[best].text):
+    behind = BEHIND_FACT if expected_kind(query) else BEHIND
+    order = [int(row) for row in np.argsort(-weighed, kind="stable")[:MAX_SENTENCES]]
+    taken = [row for row in order if weighed[row] >= odds[best] - behind]
+    if best and beside[best - 1] and best - 1 not in taken and _LEANS_ON_SENTENCE_BEFORE.match(quotes[best].text):
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     return sorted(taken)
 

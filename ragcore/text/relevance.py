@@ -1,15 +1,14 @@
 """How likely a sentence answers a question: a few plain measurements, and one fitted weight for each.
 
-Word match (BM25, Robertson & Zaragoza 2009) and closeness of meaning (cosine) see different things; a logistic regression
-over both gives one probability that orders the sentences and also says when none of them is good enough. Nothing here is
-bound to a language: where a cue does not exist (capital letters in Chinese), its measurement is 0.
+Shared words and closeness of meaning (cosine) see different things; weighed together they order the sentences, and also say
+when none of them is good enough. Nothing here is bound to a language: where a cue does not exist (capital letters in
+Chinese), its measurement is 0.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -23,48 +22,44 @@ if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 FEATURES = (
-    "word_match",  # BM25 over the candidates, divided by the question's idf sum
-    "coverage",  # share of the question's idf that the sentence holds
+    "coverage",  # share of the question's words that the sentence holds, weighed by their idf among the sentences
     "nearby_coverage",  # the same for the sentence with its two neighbours
-    "passage_coverage",  # the same for the whole passage
     "cosine",  # sentence to question
     "nearby_cosine",  # the sentence with half of each neighbour to the question
-    "passage_cosine",  # the mean of the passage's best three
-    "stands_out",  # cosine above the mean of all candidates
-    "fitting_kind",  # +1 holds a name, date or number as the question asks for, -1 asked for but not there
-    "missing_names",  # share of the question's names and numbers that the passage does not hold
-    "is_fragment",  # a heading, a table row: no sentence
+    "passage_cosine",  # the mean of the best three cosines in the passage
+    "fitting_kind",  # 1 holds a name, date or number as the question asks for, -1 does not, 0 nothing such is asked for
+    "is_fragment",  # 1 for a heading, a table row: no sentence
+    "length",  # logarithm of the number of characters: a scrap seldom answers
 )
-WEIGHTS = (1.0, 1.0, 1.0, 1.0, 4.0, 0.0, 2.0, 1.0, 0.5, -1.0, -0.5)
-BIAS = -6.0
-"""Fitted by `python benchmarks/extractive.py --fit`, which prints both."""
+WEIGHTS = (5.478, 2.106, 1.396, 4.873, 5.269, 0.715, -1.303, 0.313)
+BIAS = -10.519
+"""A conditional logit (McFadden 1974) of which sentence is right, with "none of them" as one more choice of weight 1.
+Fitted by `python benchmarks/extractive.py --fit`, which prints both."""
 
-K1, B = 1.2, 0.75
 
-
-def probabilities(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """(n, len(FEATURES)) -> (n,), 0 to 1."""
-    chances: npt.NDArray[np.float64] = 1.0 / (1.0 + np.exp(-(measured @ np.asarray(WEIGHTS) + BIAS)))
-    return chances
+def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """(n, len(FEATURES)) -> (n,): of each sentence being the answer against there being none."""
+    odds: npt.NDArray[np.float64] = measured @ np.asarray(WEIGHTS) + BIAS
+    return odds
 
 
 def measure(
-    question: str, query: Vector, sentences: Sequence[str], vectors: Vectors, passages: Sequence[int]
+    question: str, query: Vector, sentences: Sequence[str], vectors: Vectors, passages: Sequence[int], *, floor: float = 0.0
 ) -> npt.NDArray[np.float64]:
     """One row of FEATURES for each sentence, shape (n, len(FEATURES)).
 
     `query` is the question's unit vector (d,), `vectors` are the sentences' (n, d). `passages[i]` says which passage sentence i
-    stands in; sentences of one passage are neighbours in the order given.
+    stands in; sentences of one passage are neighbours in the order given. `floor` is the cosine of texts that have
+    nothing to do with each other: some embedders begin at 0.7, and only what rises above tells something.
     """
     if not sentences:
         return np.zeros((0, len(FEATURES)))
-    cosines = vectors @ query  # (n, d) @ (d,) -> (n,)
-    nearby_cosines = _with_neighbours(vectors, passages) @ query
+    cosines = (vectors @ query - floor) / (1 - floor)  # (n, d) @ (d,) -> (n,)
+    nearby_cosines = (_with_neighbours(vectors, passages) @ query - floor) / (1 - floor)
     asked = set(content_words(question))
-    found = [Counter(content_words(sentence)) for sentence in sentences]
+    found = [set(content_words(sentence)) for sentence in sentences]
     idf = _idf(asked, found)
     whole = sum(idf.values()) or 1.0
-    match = _bm25(found, idf) / whole
 
     def coverage(rows: Sequence[int]) -> float:
         return sum(weight for term, weight in idf.items() if any(term in found[row] for row in rows)) / whole
@@ -72,28 +67,42 @@ def measure(
     members: dict[int, list[int]] = {}
     for row, passage in enumerate(passages):
         members.setdefault(passage, []).append(row)
-    passage_coverage = {passage: coverage(rows) for passage, rows in members.items()}
     passage_cosine = {passage: float(np.sort(cosines[rows])[-3:].mean()) for passage, rows in members.items()}
-    missing = {passage: _missing_names(question, " ".join(sentences[row] for row in rows)) for passage, rows in members.items()}
-    mean_cosine = float(cosines.mean())
     kind = expected_kind(question)
     table = np.empty((len(sentences), len(FEATURES)))
     for row, (sentence, passage) in enumerate(zip(sentences, passages, strict=True)):
         nearby = [near for near in (row - 1, row, row + 1) if 0 <= near < len(sentences) and passages[near] == passage]
         table[row] = (
-            match[row],
             coverage([row]),
             coverage(nearby),
-            passage_coverage[passage],
             cosines[row],
             nearby_cosines[row],
             passage_cosine[passage],
-            cosines[row] - mean_cosine,
             _fitting(kind, sentence, question),
-            missing[passage],
             not _SENTENCE_END.search(sentence),
+            math.log(max(len(sentence), 1)),
         )
     return table
+
+
+def unrelated_cosine(vectors: Vectors) -> float:
+    """The mean cosine between the rows, each a text about something else: the `floor` of their embedder, 0 to 0.95."""
+    count = len(vectors)
+    mean = float((vectors @ vectors.T).sum() - count) / (count * (count - 1))
+    return min(max(mean, 0.0), 0.95)
+
+
+UNRELATED = (
+    "The recipe needs two eggs and a cup of flour.",
+    "Parliament passed the budget late on Thursday.",
+    "Glaciers carve deep valleys into the rock.",
+    "Her violin was made in Italy three centuries ago.",
+    "Press the red button to restart the printer.",
+    "The striker scored twice in the second half.",
+    "Insulin lowers the sugar in the blood.",
+    "Rent is due on the first day of the month.",
+)
+"""Texts that have nothing to do with each other, for `unrelated_cosine`."""
 
 
 def _with_neighbours(vectors: Vectors, passages: Sequence[int]) -> Vectors:
@@ -105,22 +114,12 @@ def _with_neighbours(vectors: Vectors, passages: Sequence[int]) -> Vectors:
     return mixed
 
 
-def _idf(asked: set[str], found: Sequence[Counter[str]]) -> dict[str, float]:
+def _idf(asked: set[str], found: Sequence[set[str]]) -> dict[str, float]:
     return {
         term: math.log(1 + (len(found) - holding + 0.5) / (holding + 0.5))
         for term in sorted(asked)  # sums of floats depend on their order
         for holding in [sum(term in words for words in found)]
     }
-
-
-def _bm25(found: Sequence[Counter[str]], idf: dict[str, float]) -> npt.NDArray[np.float64]:
-    lengths = np.array([words.total() for words in found], dtype=np.float64)
-    norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
-    scores = np.zeros(len(found))
-    for term, weight in idf.items():
-        count = np.array([words[term] for words in found], dtype=np.float64)
-        scores += weight * count * (K1 + 1) / (count + norm)
-    return scores
 
 
 _KINDS = {
@@ -147,7 +146,6 @@ _DATE = re.compile(
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
 _SHAPES = {"number": _NUMBER, "date": _DATE, "name": _NAME}
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;][\"'”’»)\]\s]*$")
-_NAME_OR_NUMBER = re.compile(r"(?<!^)\b(?:[^\W\d_a-zà-ÿ][\w'’-]+|\d[\d.,]*\d|\d)\b")
 
 
 def expected_kind(question: str) -> str | None:
@@ -160,9 +158,3 @@ def _fitting(kind: str | None, sentence: str, question: str) -> int:
         return 0
     said = question.lower()
     return 1 if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)) else -1
-
-
-def _missing_names(question: str, passage: str) -> float:
-    names = [name.lower() for name in _NAME_OR_NUMBER.findall(question)]
-    held = passage.lower()
-    return sum(name not in held for name in names) / len(names) if names else 0.0
