@@ -68,7 +68,7 @@ class Database:
         with self._in_words():
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * SHRINK_SECONDS)}").fetchall()
             try:
-                connection.execute("PRAGMA incremental_vacuum").fetchall()
+                connection.executescript("PRAGMA incremental_vacuum")  # execute() would give back one page
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
@@ -115,7 +115,8 @@ class Database:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only a new file listens, and only before the next line
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:  # an old file would not listen, and wait for writers
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         give_up = time.monotonic() + BUSY_SECONDS
         while True:
             try:

@@ -1,0 +1,207 @@
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ragcore.database import Database
+from ragcore.errors import DamagedStoreError, StoreError
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY);"
+
+
+def names(database: Database) -> list[str]:
+    return [row["name"] for row in database.connection().execute("SELECT name FROM things ORDER BY name")]
+
+
+def add(connection: sqlite3.Connection, name: str) -> None:
+    connection.execute("INSERT INTO things VALUES (?)", (name,))
+
+
+@pytest.fixture
+def database(tmp_path: Path):  # noqa: ANN201
+    opened = Database(tmp_path / "deep" / "library.db", SCHEMA)
+    yield opened
+    opened.close()
+
+
+def test_nothing_is_made_before_it_is_used(database: Database) -> None:
+    assert not database.path.parent.exists()
+    assert names(database) == []
+    assert database.path.exists()
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:
+    with database.transaction() as connection:
+        add(connection, "a")
+    with pytest.raises(sqlite3.IntegrityError), database.transaction() as connection:
+        connection.executemany("INSERT INTO things VALUES (?)", [("b",), ("a",)])
+    assert names(database) == ["a"]
+
+
+def test_a_transaction_inside_another_is_part_of_it(database: Database) -> None:
+    def nested() -> None:
+        with database.transaction():
+            with database.transaction() as connection:
+                add(connection, "a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        nested()
+    assert names(database) == []
+
+
+def test_a_snapshot_sees_one_moment(database: Database) -> None:
+    other = Database(database.path)
+    with database.snapshot():
+        assert names(database) == []
+        with other.transaction() as connection:
+            add(connection, "a")
+        assert names(database) == []
+    assert names(database) == ["a"]
+    other.close()
+
+
+def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: Database) -> None:
+    seen: list[sqlite3.Connection] = [database.connection()]
+    for _ in range(3):
+        thread = threading.Thread(target=lambda: seen.append(database.connection()))
+        thread.start()
+        thread.join()
+    assert len(set(map(id, seen))) == 4
+    assert names(database) == []
+    for connection in seen[1:]:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+
+
+def test_closing_closes_the_connections_of_all_threads(database: Database) -> None:
+    begun, done = threading.Event(), threading.Event()
+    seen: list[sqlite3.Connection] = []
+
+    def hold() -> None:
+        seen.append(database.connection())
+        begun.set()
+        done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    begun.wait()
+    database.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        seen[0].execute("SELECT 1")
+    done.set()
+    thread.join()
+
+
+def test_a_second_writer_waits_for_the_first(database: Database) -> None:
+    other = Database(database.path)
+    order = []
+
+    def write() -> None:
+        with other.transaction() as connection:
+            order.append("second")
+            add(connection, "b")
+        other.close()
+
+    with database.transaction() as connection:
+        thread = threading.Thread(target=write)
+        thread.start()
+        add(connection, "a")
+        thread.join(0.2)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    assert names(database) == ["a", "b"]
+
+
+def test_reading_waits_for_no_writer(database: Database) -> None:
+    other = Database(database.path, SCHEMA)
+    names(database)
+    with database.transaction() as connection:
+        add(connection, "a")
+        assert names(other) == []
+    other.close()
+
+
+def test_a_writer_that_waits_too_long_says_so(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.database.BUSY_SECONDS", 0.05)
+    other = Database(database.path)
+    with database.transaction(), pytest.raises(StoreError, match="being written by another program"), other.transaction():
+        pass
+    other.close()
+
+
+def test_many_processes_can_make_the_same_new_library(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from ragcore.database import Database\n"
+        f"database = Database(Path(sys.argv[1]), {SCHEMA!r})\n"
+        "with database.transaction() as c: c.execute('INSERT INTO things VALUES (?)', (sys.argv[2],))\n"
+    )
+    path = tmp_path / "library.db"
+    started = [subprocess.Popen([sys.executable, "-c", program, str(path), str(i)]) for i in range(4)]
+    assert [process.wait() for process in started] == [0] * 4
+    database = Database(path)
+    assert names(database) == ["0", "1", "2", "3"]
+    database.close()
+
+
+@pytest.mark.parametrize("content", [b"no database, but long enough to be one" * 100, b"SQLite format 3\0" + b"\1" * 5000])
+def test_a_file_that_is_no_library_is_called_damaged(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "library.db"
+    path.write_bytes(content)
+    database = Database(path, SCHEMA)
+    with pytest.raises(DamagedStoreError, match=r"library\.db is damaged") as caught:
+        names(database)
+    assert "backup" in caught.value.hint
+    assert path.read_bytes() == content
+
+
+def test_a_folder_in_the_place_of_the_file_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "library.db").mkdir()
+    database = Database(tmp_path / "library.db", SCHEMA)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        names(database)
+
+
+def test_a_full_disk_changes_nothing_and_says_so(database: Database) -> None:
+    names(database)
+    connection = database.connection()
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+    with pytest.raises(StoreError, match="no room on the disk"), database.transaction() as connection:
+        add(connection, "x" * 100_000)
+    connection.execute("PRAGMA max_page_count = 1000000").fetchall()
+    with database.transaction() as connection:
+        add(connection, "a")
+    assert names(database) == ["a"]
+
+
+def test_the_space_of_deleted_rows_goes_back_to_the_disk(database: Database) -> None:
+    with database.transaction() as connection:
+        for i in range(50):
+            add(connection, f"{i}" + "x" * 20_000)
+    database.shrink()
+    full = database.path.stat().st_size
+    with database.transaction() as connection:
+        connection.execute("DELETE FROM things")
+    database.shrink()
+    assert full > 1_000_000
+    assert database.path.stat().st_size < 50_000
+    assert database.path.with_name("library.db-wal").stat().st_size == 0
+
+
+def test_shrinking_while_another_writes_is_left_for_later(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.database.SHRINK_SECONDS", 0.01)
+    with database.transaction() as connection:
+        add(connection, "x" * 100_000)
+        add(connection, "b")
+    with database.transaction() as connection:
+        connection.execute("DELETE FROM things WHERE name != 'b'")
+    other = Database(database.path)
+    with other.transaction():
+        database.shrink()
+    other.close()
+    assert names(database) == ["b"]
