@@ -1,0 +1,326 @@
+"""What the disk store does when it is killed, damaged, out of room, or changed by another process."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragcore.database import Database
+from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
+from ragcore.schema import Document, TextNode
+from ragcore.vector_stores import disk
+from ragcore.vector_stores.disk import SCHEMA, DiskStore
+
+WIDTH = 16
+
+
+def direction(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.random.default_rng(number).normal(size=WIDTH).astype(np.float32)
+
+
+def item(number: int, passages: int = 3, version: str = "") -> tuple[Document, list[TextNode]]:
+    """Document `number`: its passages have its number as a word, and vectors that follow from it."""
+    texts = [f"word{number} part{i} {version}" for i in range(passages)]
+    nodes = [
+        TextNode(text, f"d{number}/{i}", ref_doc_id=f"d{number}", embedding=direction(100 * number + i))
+        for i, text in enumerate(texts)
+    ]
+    return Document("\n".join(texts), id_=f"d{number}"), nodes
+
+
+def check(store: DiskStore, folder: Path) -> set[int]:
+    """That every document there is whole, by every way of finding it; gives their numbers."""
+    numbers = set()
+    for stored in store.documents():
+        number = int(stored.id_[1:])
+        numbers.add(number)
+        source, nodes = item(number, stored.passages)
+        assert store.document(stored.id_).text == source.text
+        assert [node.text for node in store.passages(stored.id_)] == [node.text for node in nodes]
+        for node in nodes:
+            assert node.embedding is not None
+            hit = store.search(node.embedding, 1)[0]
+            assert (hit.node.id_, hit.score) == (node.id_, pytest.approx(1.0))
+        found = store.keyword_search(f"word{number}", 99)
+        assert {hit.node.id_ for hit in found} == {node.id_ for node in nodes}
+    assert len(store) == sum(stored.passages for stored in store.documents())
+    integrity = store._database.connection().execute("PRAGMA integrity_check").fetchone()[0]
+    assert integrity == "ok"
+    return numbers
+
+
+@contextmanager
+def opened(folder: Path, index: str = "documents") -> Iterator[DiskStore]:
+    database = Database(folder / "library.db", SCHEMA)
+    store = DiskStore(database, index=index, vectors=folder / "vectors")
+    yield store
+    store.close()
+    database.close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.faults.test_store_faults import item, opened
+with opened(Path(sys.argv[1])) as store:
+    present = {stored.id_ for stored in store.documents()}
+    print("ready", flush=True)
+    number = 0
+    while True:
+        number += 1
+        store.put(*item(number % 7))
+        if number % 3 == 0:
+            gone = f"d{(number + 3) % 7}"
+            if gone in {stored.id_ for stored in store.documents()}:
+                store.delete(gone)
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_whole_documents(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    with opened(tmp_path) as store:
+        store.put(*item(50))
+        for _ in range(6):
+            writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+            time.sleep(chance.uniform(0.0, 0.12))
+            writer.kill()
+            writer.wait()
+            writer.stdout.close()
+            assert 50 in check(store, tmp_path)
+        with opened(tmp_path) as reopened:
+            assert check(reopened, tmp_path) == check(store, tmp_path)
+            reopened.put(*item(60))
+        assert 60 in check(store, tmp_path)
+        store.compact()
+        assert len(list((tmp_path / "vectors").iterdir())) == 1
+
+
+@pytest.mark.parametrize("stage", ["_insert", "_add_terms", "_append"])
+def test_a_put_that_fails_half_way_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
+    real = getattr(DiskStore, stage)
+
+    def fails(*given: object) -> object:
+        real(*given)
+        raise KeyboardInterrupt
+
+    with opened(tmp_path) as store:
+        for number in (1, 2):
+            store.put(*item(number))
+        with monkeypatch.context() as broken:
+            broken.setattr(DiskStore, stage, fails)
+            for number in (2, 3):
+                with pytest.raises(KeyboardInterrupt):
+                    store.put(*item(number, 5))
+        assert check(store, tmp_path) == {1, 2}
+        store.put(*item(4))
+        assert check(store, tmp_path) == {1, 2, 4}
+
+
+def test_a_change_rolled_back_around_the_store_is_forgotten_by_it(tmp_path: Path) -> None:
+    def replaced_and_then_not(store: DiskStore) -> None:
+        with store._database.transaction():
+            store.put(*item(2, 4))
+            store.delete("d1")
+            assert store.search(direction(201), 1)[0].node.id_ == "d2/1"
+            raise ZeroDivisionError
+
+    with opened(tmp_path) as store:
+        store.put(*item(1))
+        with pytest.raises(ZeroDivisionError):
+            replaced_and_then_not(store)
+        assert check(store, tmp_path) == {1}
+        store.put(*item(3, 4))
+        assert check(store, tmp_path) == {1, 3}
+
+
+def test_vectors_longer_than_committed_are_written_over(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(*item(1))
+        (file,) = (tmp_path / "vectors").iterdir()
+        with file.open("ab") as out:
+            out.write(b"\x7f" * 1000)
+        assert check(store, tmp_path) == {1}
+        store.put(*item(2))
+        assert check(store, tmp_path) == {1, 2}
+        assert file.stat().st_size == 6 * WIDTH * 4
+
+
+def test_vectors_shorter_than_committed_are_called_damaged(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(*item(1))
+    (file,) = (tmp_path / "vectors").iterdir()
+    file.write_bytes(file.read_bytes()[:-4])
+    with opened(tmp_path) as store:
+        with pytest.raises(DamagedStoreError, match=f"{file.name} holds 188 bytes, but 192 bytes"):
+            store.search(direction(1), 1)
+        with pytest.raises(DamagedStoreError, match="shorter than what was written"):
+            store.put(*item(2))
+        assert [stored.id_ for stored in store.documents()] == ["d1"]
+        assert len(store.keyword_search("word1", 5)) == 3
+
+
+def test_missing_vectors_are_called_missing(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(*item(1))
+    (file,) = (tmp_path / "vectors").iterdir()
+    file.unlink()
+    with opened(tmp_path) as store:
+        for call in (lambda: store.search(direction(1), 1), lambda: store.put(*item(2)), lambda: store.nodes(["d1/0"])):
+            with pytest.raises(DamagedStoreError, match=f"{file.name}, which holds the vectors of this library, is missing"):
+                call()
+
+
+def test_a_folder_that_takes_no_vectors_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "vectors").write_text("a file where the folder should be")
+    with opened(tmp_path) as store:
+        with pytest.raises(StoreError, match=r"vectors cannot be written to .*vectors"):
+            store.put(*item(1))
+        assert store.documents() == []
+
+
+def test_what_another_process_changes_is_seen_at_the_next_search(tmp_path: Path) -> None:
+    program = "import sys; from pathlib import Path; from tests.faults.test_store_faults import item, opened\n"
+    program += "with opened(Path(sys.argv[1])) as store: "
+
+    def elsewhere(statement: str) -> None:
+        subprocess.run([sys.executable, "-c", program + statement, str(tmp_path)], check=True)
+
+    with opened(tmp_path) as store:
+        store.put(*item(1))
+        assert check(store, tmp_path) == {1}
+        elsewhere("store.put(*item(2, 9)); store.put(*item(3))")
+        assert check(store, tmp_path) == {1, 2, 3}
+        elsewhere("store.delete('d2'); store.put(*item(4, 2))")
+        assert check(store, tmp_path) == {1, 3, 4}
+        assert len(list((tmp_path / "vectors").iterdir())) == 1
+        with pytest.raises(UnknownDocumentError):
+            store.delete("d2")
+        elsewhere("[store.delete(f'd{i}') for i in (1, 3, 4)]")
+        assert check(store, tmp_path) == set()
+        assert store.search(direction(1), 3) == []
+        store.put(*item(5))
+        assert check(store, tmp_path) == {5}
+
+
+def test_a_reader_goes_on_while_another_object_compacts(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+    done = threading.Event()
+    with opened(tmp_path) as store, opened(tmp_path) as other:
+        store.put(*item(1))
+
+        def read() -> None:
+            try:
+                while not done.is_set():
+                    assert [hit.node.id_ for hit in store.search(direction(101), 1)] == ["d1/1"]
+                    assert [node.id_ for node in store.nodes(["d1/0", "d1/2"])] == ["d1/0", "d1/2"]
+            except BaseException as error:  # noqa: BLE001 - told by the test's own thread
+                failures.append(error)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        for _ in range(15):
+            other.put(*item(2, 20))
+            other.delete("d2")
+        done.set()
+        thread.join()
+        assert not failures
+        assert check(store, tmp_path) == {1}
+
+
+def test_two_indexes_of_one_library_know_nothing_of_each_other(tmp_path: Path) -> None:
+    with opened(tmp_path) as first, opened(tmp_path, index="other '\" index") as second:
+        first.put(*item(1))
+        source, _ = item(1)
+        second.put(source, [TextNode("word1 elsewhere", "d1/0", embedding=np.ones(2, np.float32))])
+        second.put(*[Document("x", id_="only"), [TextNode("x", "x", embedding=np.ones(2, np.float32))]])
+        assert check(first, tmp_path) == {1}
+        assert [hit.node.text for hit in second.keyword_search("word1", 5)] == ["word1 elsewhere"]
+        assert [hit.node.id_ for hit in second.search(np.ones(2, np.float32), 5, document_ids=["d1"])] == ["d1/0"]
+        first.delete("d1")
+        assert len(second) == 2
+        assert len(second.search(np.ones(2, np.float32), 5)) == 2
+
+
+def test_deleting_everything_gives_the_disk_back(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        empty = None
+        for number in range(10):
+            text = " ".join(f"word{number}x{i}" for i in range(4000))
+            nodes = [
+                TextNode(text[i * 400 : (i + 1) * 400], f"{number}/{i}", embedding=direction(i))
+                for i in range(len(text) // 400)
+            ]
+            store.put(Document(text, id_=str(number)), nodes)
+            empty = empty or store.bytes_on_disk()
+        store._database.shrink()
+        full = store.bytes_on_disk()
+        for number in range(10):
+            store.delete(str(number))
+        assert full > 500_000
+        assert store.bytes_on_disk() < 100_000
+        assert list((tmp_path / "vectors").iterdir()) == []
+
+
+def test_deleting_most_gives_most_of_the_vectors_back(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(10):
+            store.put(*item(number, 10))
+        for number in range(6):
+            store.delete(f"d{number}")
+        (file,) = (tmp_path / "vectors").iterdir()
+        assert file.stat().st_size == 40 * WIDTH * 4
+        assert check(store, tmp_path) == {6, 7, 8, 9}
+
+
+def test_replacing_the_same_document_again_and_again_does_not_grow_the_vectors(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(*item(1, 2))
+        for _ in range(30):
+            store.put(*item(2, 4))
+        (file,) = (tmp_path / "vectors").iterdir()
+        assert file.stat().st_size <= 2 * 6 * WIDTH * 4 + 4 * WIDTH * 4
+        assert check(store, tmp_path) == {1, 2}
+
+
+def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier, opened(tmp_path) as store:
+        earlier.setattr(disk, "terms_version", lambda: "an earlier version")
+        earlier.setattr(disk, "passage_terms", lambda node: ["nothing", "like", "today's", "words"])
+        for number in range(4):
+            store.put(*item(number))
+        assert store.keyword_search("word1", 5) == []
+    with opened(tmp_path) as store:
+        assert [hit.node.id_ for hit in store.keyword_search("word1", 5)] == ["d1/0", "d1/1", "d1/2"]
+        assert store.keyword_search("nothing", 5) == []
+        store.delete("d2")
+        assert check(store, tmp_path) == {0, 1, 3}
+
+
+def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(30):
+            store.put(*item(number, 30))
+    with opened(tmp_path) as store:
+        steps = 0
+
+        def count() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        store._database.connection().set_progress_handler(count, 1)
+        assert len(store) == 900
+        assert len(store.search(direction(1), 5)) == 5
+        store._database.connection().set_progress_handler(None, 1)
+        assert steps < 900  # of SQLite's virtual machine: a scan of the passages would need several for each
