@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+OPENAI_PATHS = ("/v1/chat/completions", "/v1/models")
+OLLAMA_PATHS = ("/api/chat", "/api/tags", "/api/version")
 HTML = "<!doctype html><html><body><h1>Welcome to nginx!</h1></body></html>"
 
 
@@ -79,7 +81,8 @@ class Request:
 class ScriptedServer:
     """`reply` makes the answer from the messages. `faults` are used up one a chat request; `always` is for the rest.
 
-    `requests` are those received; `disconnected` is set when a client goes away before its answer is over.
+    `openai` and `ollama`: which formats it speaks. `requests` are those received; `disconnected` is set when a client goes away
+    before its answer is over.
     """
 
     def __init__(
@@ -93,6 +96,8 @@ class ScriptedServer:
         words_per_second: float = 0.0,
         port: int = 0,
         tool_calls: Sequence[Mapping[str, Any]] = (),
+        openai: bool = True,
+        ollama: bool = True,
     ) -> None:
         self.reply = reply or plausible_answer
         self.faults = deque(faults)
@@ -101,6 +106,7 @@ class ScriptedServer:
         self.key = key
         self.words_per_second = words_per_second
         self.tool_calls = tuple(tool_calls)
+        self.paths = frozenset(OPENAI_PATHS if openai else ()) | frozenset(OLLAMA_PATHS if ollama else ())
         self.requests: list[Request] = []
         self.disconnected = threading.Event()
         self.stopping = threading.Event()
@@ -179,21 +185,23 @@ class _Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         if not self._may_enter():
             return
-        if path == "/v1/models":
+        if path not in script.paths:
+            self._send(404, {"detail": "Not Found"})
+        elif path == "/v1/models":
             self._send(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in script.models]})
         elif path == "/api/tags":
             self._send(200, {"models": [{"name": name, "model": name} for name in script.models]})
         elif path == "/api/version":
             self._send(200, {"version": "0.0.0"})
         else:
-            self._send(404, {"detail": "Not Found"})
+            self._send(405, {"detail": "Method Not Allowed"})
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers.get("content-length", 0)))
         body = json.loads(data)
         script = self._note(body)
         path = urlsplit(self.path).path
-        if path not in ("/v1/chat/completions", "/api/chat"):
+        if path not in script.paths or not path.endswith(("/chat/completions", "/chat")):
             self._send(404, {"detail": "Not Found"})
             return
         if not self._may_enter():

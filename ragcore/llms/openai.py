@@ -23,6 +23,11 @@ from ragcore.prompts import RenderedMessage
 
 OPENAI_URL = "https://api.openai.com/v1"
 
+_OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
+_NOT_TAKEN = re.compile(
+    r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead", re.IGNORECASE
+)
+
 
 class OpenAICompatibleLLM(ServedLLM):
     """`base_url` with or without /v1, a slash at the end, or a scheme. `timeout` is seconds without a sign of life."""
@@ -47,9 +52,11 @@ class OpenAICompatibleLLM(ServedLLM):
             url, kind="an OpenAI-compatible server", name=name, down_hint=down_hint, key=api_key, timeout=timeout
         )
         super().__init__(server, LLMMetadata(model, context_window, num_output), Retries(max_retries, sleep))
-        self._temperature: float | None = temperature  # None: the model takes no other than its own
-        self._limit_name: str | None = "max_completion_tokens" if url.host == "api.openai.com" else "max_tokens"
-        self._asks_for_usage = True
+        self._temperature = temperature
+        # OpenAI's newer models take only the second, older servers only the first.
+        names = ("max_tokens", "max_completion_tokens")
+        self._limit_names = names[::-1] if url.host == "api.openai.com" else names
+        self._refused: frozenset[str] = frozenset()
 
     def list_models(self) -> tuple[str, ...]:
         try:
@@ -84,32 +91,21 @@ class OpenAICompatibleLLM(ServedLLM):
             "model": self.metadata.model_name,
             "messages": [{"role": message.role.value, "content": message.content} for message in messages],
         }
-        if self._temperature is not None:
-            body["temperature"] = self._temperature
-        if self._limit_name is not None:
-            body[self._limit_name] = self.metadata.num_output
+        body["temperature"] = self._temperature
+        if limit := next((name for name in self._limit_names if name not in self._refused), None):
+            body[limit] = self.metadata.num_output
         if stream:
             body["stream"] = True
-            if self._asks_for_usage:
-                body["stream_options"] = {"include_usage": True}
-        return body
+            body["stream_options"] = {"include_usage": True}
+        return {name: value for name, value in body.items() if name not in self._refused}
 
     def _gives_way(self, refusal: Refusal, body: dict[str, Any]) -> bool:
-        """Whether to ask again without the parameter that the server named; the next calls leave it out from the start."""
-        if refusal.status not in (400, 422):
+        """Whether to ask again without the parameters that the server says it does not take; later calls leave them out too."""
+        if refusal.status not in (400, 422) or not _NOT_TAKEN.search(refusal.detail):
             return False
-        named = [name for name in body if name not in ("model", "messages", "stream") and name in refusal.detail]
-        if "stream_options" in named:
-            self._asks_for_usage = False
-        elif "max_tokens" in named and "max_completion_tokens" in refusal.detail and "context" not in refusal.detail:
-            self._limit_name = "max_completion_tokens"
-        elif "max_completion_tokens" in named and "context" not in refusal.detail:
-            self._limit_name = "max_tokens"
-        elif "temperature" in named:
-            self._temperature = None
-        else:
-            return False
-        return True
+        named = {name for name in body if name in _OPTIONAL and name in refusal.detail}
+        self._refused |= named  # each is refused once, so this ends; a new set, as other threads may be reading the old
+        return bool(named)
 
     def _read(self, data: dict[str, Any]) -> Reply:
         choice = self._choice(data)

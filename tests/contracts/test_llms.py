@@ -239,10 +239,12 @@ def test_a_server_that_does_not_stream_is_understood(client: Client) -> None:
 
 
 def test_thoughts_are_not_part_of_the_answer(client: Client) -> None:
-    with ScriptedServer(lambda messages: "<think>\nThe user wants\n</think>\n\nNine <b>sharp</b>.") as server:
-        with closing(client.open(server)) as llm:
-            assert llm.generate(CALL).text == "Nine <b>sharp</b>."
-            assert "".join(llm.stream(CALL)) == "Nine <b>sharp</b>."
+    with (
+        ScriptedServer(lambda messages: "<think>\nThe user wants\n</think>\n\nNine <b>sharp</b>.") as server,
+        closing(client.open(server)) as llm,
+    ):
+        assert llm.generate(CALL).text == "Nine <b>sharp</b>."
+        assert "".join(llm.stream(CALL)) == "Nine <b>sharp</b>."
 
 
 def test_tool_calls_are_passed_on_in_one_form(client: Client) -> None:

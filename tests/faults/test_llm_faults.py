@@ -196,9 +196,12 @@ def test_a_model_that_the_server_does_not_have(opened: Open, ask: Ask) -> None:
     ],
 )
 def test_an_unknown_model_in_the_words_of_different_servers(opened: Open, status: int, body: str) -> None:
-    with failing((), Fault(status, body)) as server, closing(opened(server.url)) as llm:
-        with pytest.raises(UnknownModelError) as caught:
-            whole(llm)
+    with (
+        failing((), Fault(status, body)) as server,
+        closing(opened(server.url)) as llm,
+        pytest.raises(UnknownModelError) as caught,
+    ):
+        whole(llm)
     assert caught.value.available == ("tiny", "tiny:latest")
 
 
@@ -218,9 +221,12 @@ def test_an_unknown_model_in_the_words_of_different_servers(opened: Open, status
 )
 def test_something_else_that_answers_at_the_address(opened: Open, ask: Ask, fault: Fault) -> None:
     naps = Naps()
-    with failing((), fault) as server, closing(opened(server.url, sleep=naps)) as llm:
-        with pytest.raises(WrongServerError, match=r"Something answers at 127\.0\.0\.1:\d+, but it is not") as caught:
-            ask(llm)
+    with (
+        failing((), fault) as server,
+        closing(opened(server.url, sleep=naps)) as llm,
+        pytest.raises(WrongServerError, match=r"Something answers at 127\.0\.0\.1:\d+, but it is not") as caught,
+    ):
+        ask(llm)
     assert not caught.value.retryable
     assert naps.seconds == []
     assert ("https://example.com/login" in caught.value.hint) is (fault.status == 301)
@@ -275,9 +281,12 @@ def test_a_server_that_fails_is_asked_twice_more(opened: Open, ask: Ask, status:
 
 
 def test_a_gateway_that_answers_with_a_page(opened: Open) -> None:
-    with failing((), Fault(502, HTML, "text/html")) as server, closing(opened(server.url)) as llm:
-        with pytest.raises(LLMServerError, match="status 502"):
-            whole(llm)
+    with (
+        failing((), Fault(502, HTML, "text/html")) as server,
+        closing(opened(server.url)) as llm,
+        pytest.raises(LLMServerError, match="status 502"),
+    ):
+        whole(llm)
 
 
 @pytest.mark.parametrize(
@@ -370,9 +379,12 @@ def test_half_a_body_is_asked_for_again(opened: Open) -> None:
 
 
 def test_an_error_object_where_the_answer_should_be(opened: Open, ask: Ask) -> None:
-    with failing((), Fault(200, json.dumps({"error": {"message": "provider is down"}}))) as server:
-        with closing(opened(server.url)) as llm, pytest.raises(LLMServerError, match="provider is down"):
-            ask(llm)
+    with (
+        failing((), Fault(200, json.dumps({"error": {"message": "provider is down"}}))) as server,
+        closing(opened(server.url)) as llm,
+        pytest.raises(LLMServerError, match="provider is down"),
+    ):
+        ask(llm)
 
 
 def test_the_key_is_in_no_error_log_or_repr(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
