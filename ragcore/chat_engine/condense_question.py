@@ -29,5 +29,6 @@ class CondenseQuestionChatEngine(ChatEngine):
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         question = condense(self._llm, message, history)
         answer = self._query_engine.stream_query(question)
-        source = ToolOutput("", "query_engine", {"query": question}, answer)
+        found = "\n\n".join(hit.text for hit in answer.source_nodes)
+        source = ToolOutput(found, "query_engine", {"query": question}, answer.source_nodes)
         return Reply(answer.pieces, answer.source_nodes, (source,), remembered=bool(answer.source_nodes))

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Event
 
@@ -30,7 +29,7 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
     work: list[Future[None]] = []
     try:
         for call, step, queue in zip(calls, steps, said, strict=True):
-            work.append(pool.submit(copy_context().run, _run, llm, call, step, queue, stopped))
+            work.append(pool.submit(_run, llm, call, step, queue, stopped))
         waiting = deque(enumerate(said))
         while waiting:
             number, queue = waiting[0]
@@ -48,17 +47,15 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
                 yield number, piece
     finally:
         stopped.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        wait([future for future in work if not future.cancelled()], timeout=GRACE)
-        for step, future in zip(steps, work, strict=False):
-            if future.cancelled():
-                step.note(stopped=True)
-                finish(step)
+        pool.shutdown(wait=False)
+        wait(work, timeout=GRACE)
 
 
 def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], stopped: Event) -> None:
     try:
-        if not stopped.is_set():
+        if stopped.is_set():
+            step.note(never_begun=True)
+        else:
             with under(step), closing(llm.stream(call)) as pieces:
                 for piece in pieces:
                     said.put(piece)
@@ -74,5 +71,5 @@ def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], sto
 
 def _raise_failure(work: Sequence[Future[None]]) -> None:
     for future in work:
-        if future.done() and not future.cancelled():
+        if future.done():
             future.result()

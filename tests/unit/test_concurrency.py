@@ -37,8 +37,10 @@ def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() ->
         finally:
             closed.set()
 
+    stream = pieces()  # held here, so that it is not closed by merely being forgotten
+
     async def read() -> None:
-        async for _ in in_threads(pieces()):
+        async for _ in in_threads(stream):
             pass
 
     async def cancel() -> None:

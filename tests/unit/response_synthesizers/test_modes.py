@@ -177,6 +177,7 @@ def test_the_trace_holds_the_calls_in_order_and_their_sum() -> None:
     expected = {"mode": "accumulate", "passages": 6, "calls": 6, "completion_tokens": 12}
     expected["prompt_tokens"] = sum(sum(len(m.content.split()) for m in call.messages) for call in llm.calls)
     assert trace.facts == expected
+    assert [[step.name for step in part.children] for part in trace.named("part")] == [["llm"]] * 6
     assert all(step.seconds >= 0 for step in trace.walk())
 
 
@@ -239,6 +240,16 @@ def test_closing_an_accumulated_answer_begins_no_further_call() -> None:
     assert stream.trace is not None
     assert all(step.seconds >= 0 for step in stream.trace.walk())
     assert stream.text == "Response 1: word "
+
+
+def test_closing_an_accumulated_answer_ends_the_requests_that_are_running() -> None:
+    llm = word_llm(lambda call: "word " * 200_000)
+    stream = Synthesizer(llm, ResponseMode.ACCUMULATE, workers=2).stream("What?", nodes("one", "two", "three"))
+    pieces = iter(stream)
+    while len(llm.calls) < 2 or not stream.text:
+        next(pieces)
+    pieces.close()
+    assert (len(llm.calls), llm.closed_streams) == (2, 2)
 
 
 @pytest.mark.parametrize("mode", [ResponseMode.COMPACT, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION])

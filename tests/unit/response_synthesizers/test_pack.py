@@ -73,6 +73,17 @@ def test_one_call_for_all_holds_the_window_and_each_passage_is_a_beginning_of_it
         assert whole.text.strip().startswith(kept.text.strip())
 
 
+def test_one_call_for_all_uses_the_whole_window_and_cuts_only_what_is_long() -> None:
+    llm = word_llm([], window=500)
+    passages = (Passage("a b c", 1), Passage("w " * 300, 2), Passage("w " * 50, 3), Passage("w " * 400, 4))
+    call = Packer(llm).squeeze(TEXT_QA, {"query_str": "?"}, passages)
+    lengths = [len(passage.text.split()) for passage in passages_of(call)]
+    assert lengths[0] == 3
+    assert lengths[2] == 50
+    assert lengths[1] == lengths[3]
+    assert 460 - 2 < tokens_sent(llm, call) <= 460
+
+
 def test_passages_that_fit_are_kept_whole_and_fill_the_call_to_the_last_token() -> None:
     passages = tuple(Passage("w " * 9, number) for number in range(1, 8))  # 10 tokens each with its number
     llm = word_llm([])
@@ -97,13 +108,15 @@ def test_parts_of_a_passage_are_whole_sentences_with_its_number_and_source() -> 
         assert re.fullmatch(r"(This sentence has exactly seven words here\.\s?)+", part.text)
 
 
-def test_each_text_is_counted_a_fixed_number_of_times_however_many_there_are() -> None:
-    def counted_characters(passages: int) -> int:
+def test_the_text_counted_grows_with_the_text_sent_and_not_faster() -> None:
+    for passages in (100, 400):
         llm = CharacterCounting()
-        Packer(llm).pack(TEXT_QA, {"query_str": "?"}, tuple(Passage(f"p{n} " + "w " * 100, n) for n in range(passages)))
-        return llm.characters
-
-    assert counted_characters(400) < 4.5 * counted_characters(100)
+        texts = tuple(Passage(f"p{n} " + "w " * 100, n) for n in range(passages))
+        sent = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, texts).calls
+        counted, llm.characters = llm.characters, 0
+        for call in sent:
+            tokens_sent(llm, call)
+        assert counted < 3 * llm.characters
 
 
 class CharacterCounting(ScriptedLLM):
@@ -114,6 +127,24 @@ class CharacterCounting(ScriptedLLM):
     def count_tokens(self, text: str) -> int:
         self.characters += len(text)
         return len(text.split())
+
+
+class Superadditive(ScriptedLLM):
+    """Joined texts cost more than their parts."""
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split()) * 13 // 10
+
+
+@given(st.sampled_from([300, 500, 1000]), st.lists(WORDS, min_size=1, max_size=30))
+@settings(max_examples=40, deadline=None)
+def test_the_window_holds_where_joined_texts_cost_more_than_their_parts(window: int, texts: list[str]) -> None:
+    llm = Superadditive(context_window=window, num_output=40)
+    passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))
+    packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, passages)
+    squeezed = Packer(llm).squeeze(TEXT_QA, {"query_str": "?"}, passages)
+    assert all(tokens_sent(llm, call) <= window - 40 for call in (*packed.calls, squeezed))
+    assert words_of([p for pack in packed.packs for p in pack]) == words_of(passages)
 
 
 def test_the_oldest_of_the_history_gives_way_to_the_passages_and_the_trace_says_how_much() -> None:
