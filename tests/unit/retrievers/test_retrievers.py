@@ -1,0 +1,104 @@
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ragcore.errors import QuestionError
+from ragcore.observe import span
+from ragcore.retrievers.bm25 import BM25Retriever
+from ragcore.retrievers.vector import VectorIndexRetriever
+from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
+from ragcore.vector_stores.memory import MemoryStore
+
+PLACES = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (3.0, 4.0), "south": (0.0, -1.0)}
+
+
+class Compass:
+    """An embedder of four words, which counts how often it is asked."""
+
+    name = "compass"
+    dimension = 2
+
+    def __init__(self, turned: bool = False) -> None:
+        self.calls: list[list[str]] = []
+        self._turned = turned
+
+    def embed_passages(self, texts: Sequence[str]) -> Any:
+        self.calls.append(list(texts))
+        rows = np.array([PLACES[text] for text in texts], np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows[:, ::-1].copy() if self._turned else rows
+
+    def embed_query(self, text: str) -> Any:
+        return self.embed_passages([text])[0]
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    store = MemoryStore()
+    for word in PLACES:
+        vector = Compass().embed_query(word)
+        store.put(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", embedding=vector)])
+    return store
+
+
+def hits(found: Sequence[NodeWithScore]) -> list[tuple[str, float]]:
+    return [(hit.node.id_, round(hit.get_score(), 4)) for hit in found]
+
+
+def test_the_vector_retriever_gives_the_nearest_with_their_cosines(store: MemoryStore) -> None:
+    found = VectorIndexRetriever(store, Compass(), 3).retrieve("north")
+    assert hits(found) == [("north/0", 1.0), ("north-east/0", 0.8), ("east/0", 0.0)]
+    found = VectorIndexRetriever(store, Compass(), document_ids=["east", "south"]).retrieve("north")
+    assert hits(found) == [("east/0", 0.0), ("south/0", -1.0)]
+
+
+def test_several_texts_are_embedded_together_and_their_mean_is_looked_for(store: MemoryStore) -> None:
+    embedder = Compass()
+    bundle = QueryBundle("where?", custom_embedding_strs=("north", "east"))
+    found = VectorIndexRetriever(store, embedder, 1).retrieve(bundle)
+    assert embedder.calls == [["north", "east"]]
+    assert hits(found) == [("north-east/0", round(7 / (5 * math.sqrt(2)), 4))]
+
+
+def test_a_bundles_own_vector_is_used_as_it_is(store: MemoryStore) -> None:
+    embedder = Compass()
+    found = VectorIndexRetriever(store, embedder, 1).retrieve(QueryBundle("north", embedding=np.array([5, 0], np.float32)))
+    assert hits(found) == [("east/0", 1.0)]
+    assert embedder.calls == []
+
+
+def test_one_bundle_may_be_asked_of_retrievers_with_different_embedders(store: MemoryStore) -> None:
+    bundle = QueryBundle("north")
+    assert hits(VectorIndexRetriever(store, Compass(), 1).retrieve(bundle)) == [("north/0", 1.0)]
+    assert bundle.embedding is None
+    assert hits(VectorIndexRetriever(store, Compass(turned=True), 1).retrieve(bundle)) == [("east/0", 1.0)]
+
+
+def test_the_bm25_retriever_gives_what_shares_words(store: MemoryStore) -> None:
+    assert [id_ for id_, _ in hits(BM25Retriever(store, 5).retrieve("Which wind blows north?"))][:2] == [
+        "north/0",
+        "north-east/0",
+    ]
+    assert [id_ for id_, _ in hits(BM25Retriever(store, 5, ["south"]).retrieve("wind"))] == ["south/0"]
+    assert BM25Retriever(store).retrieve("nothing shared") == []
+
+
+@pytest.mark.parametrize("question", ["", " \n\t", QueryBundle("")])
+def test_no_question_is_an_error_that_says_so(store: MemoryStore, question: str | QueryBundle) -> None:
+    for retriever in (VectorIndexRetriever(store, Compass()), BM25Retriever(store)):
+        with pytest.raises(QuestionError, match="no question"):
+            retriever.retrieve(question)
+
+
+def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
+    with span("query") as root:
+        VectorIndexRetriever(store, Compass(), 2).retrieve("north")
+    (step,) = root.named("retrieve")
+    assert step.facts == {
+        "retriever": "vector",
+        "question": "north",
+        "found": [{"id": "north/0", "score": 1.0}, {"id": "north-east/0", "score": pytest.approx(0.8)}],
+    }
