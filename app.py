@@ -1,0 +1,23 @@
+"""Starts Lectern: `python app.py` or `streamlit run app.py`. The screens begin in ui/shell.py."""
+
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+from ui import web
+
+app = st.App(
+    Path(__file__).resolve().parent / "ui" / "shell.py",
+    lifespan=web.lifespan,
+    routes=[
+        Route("/api/upload", web.upload, methods=["PUT"]),
+        Route("/api/page/{file_id}/{page_index:int}", web.page_image),
+    ],
+    middleware=[Middleware(web.KnownHosts), Middleware(web.SecurityHeaders)],
+    on_script_error=web.on_script_error,
+)
+
+if __name__ == "__main__":
+    app.run()

@@ -1,0 +1,118 @@
+"""Chat: a conversation with the documents. Its id is in the address, so that a reload shows the same."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragcore.errors import Problem
+from ui import places, resources, words
+from ui.asking import ask_in_chat
+from ui.state import fill_new_widget, session, widget
+from ui.widgets import answer
+from ui.widgets.passage import citation_clicks, open_source, passage_panel
+from ui.widgets.problem import Choice, problem
+
+WINDOW = 20  # messages drawn at once
+
+library, runs, state = resources.library(), resources.runs(), session()
+
+asked_for = st.query_params.get("c") or state.conversation
+conversation = library.conversations.get(asked_for) if asked_for else None
+if conversation is not None and conversation.id != state.conversation:
+    state.passage = ""
+if "s" in st.query_params and not state.passage and state.conversation is None:
+    state.passage = st.query_params["s"]  # a reloaded page
+state.conversation = conversation.id if conversation else None
+address = {"c": conversation.id} if conversation else {}
+if conversation and state.passage:
+    address["s"] = state.passage
+if st.query_params.to_dict() != address:
+    st.query_params.from_dict(address)
+
+
+def ask() -> None:
+    ask_in_chat(str(widget("ask") or ""), box="ask")
+
+
+def show_earlier() -> None:
+    state.earlier += WINDOW
+
+
+def options(*, disabled: bool) -> None:
+    """How to answer, and from which documents, just above the question."""
+    fill_new_widget("chat_mode", library.settings.answers.chat_mode)
+    mode = words.CHAT_MODES[str(widget("chat_mode"))]
+    chosen = len(widget("chat_files") or ())
+    scope = f" · {words.count(chosen, 'document')}" if chosen else ""
+    with st.popover(f"{mode.label}{scope}", type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
+        st.radio(
+            "How to answer",
+            list(words.CHAT_MODES),
+            key="chat_mode",
+            format_func=lambda name: words.CHAT_MODES[name].label,
+            captions=[each.sentence for each in words.CHAT_MODES.values()],
+            persist_state="session",
+        )
+        ready = {file.id: file.name for file in library.files.all() if file.ready}
+        st.multiselect(
+            "Only in these documents",
+            list(ready),
+            key="chat_files",
+            format_func=lambda file_id: ready.get(file_id, "a deleted document"),
+            placeholder="All documents",
+            persist_state="session",
+        )
+
+
+run = runs.get(conversation.id) if conversation else None
+messages = library.conversations.messages(conversation.id) if conversation else []
+ready = sum(file.ready for file in library.files.all())
+
+if asked_for and conversation is None:
+    problem(Problem("This conversation is no longer here.", "It was deleted. Begin a new one below."), key="gone")
+
+if not messages and state.problem is None:
+    with st.container(key="empty_chat"):
+        st.title("Ask your documents", anchor=False)
+        if ready:
+            st.markdown("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
+        else:
+            st.markdown("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read.")
+            st.page_link(places.HOME, label="Add documents", icon=":material/upload_file:")
+
+first = max(0, len(messages) - WINDOW - state.earlier)
+if first:
+    st.button(
+        f"Show earlier messages ({first})", key="earlier", type="tertiary", icon=":material/history:", on_click=show_earlier
+    )
+
+running = None
+for message in messages[first:]:
+    if message.role == "user":
+        answer.question(message)
+    elif run is not None and message.id == run.message_id:
+        running = message
+    else:
+        answer.answer(message, last=message is messages[-1])
+
+if state.problem is not None:
+    pressed = problem(state.problem, [Choice("Dismiss", "dismiss")], key="chat")
+    if pressed:
+        state.problem = None
+        st.rerun()
+
+citation_clicks()
+source = open_source(state.conversation)
+if source is not None:
+    passage_panel(source)
+
+with st.bottom:
+    with st.container(key="composer_options", horizontal=True):
+        options(disabled=run is not None)
+    if run is not None:
+        st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
+st.chat_input("Ask your documents" if not messages else "Ask a follow-up", key="ask", on_submit=ask, disabled=run is not None)
+
+if run is not None and running is not None:
+    answer.growing_answer(run, running)
+    st.rerun()

@@ -1,0 +1,147 @@
+"""Query: one question, answered in a chosen way from chosen passages, which are listed with their scores."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragcore.conversations import Ask, Message
+from ui import places, resources, words
+from ui.asking import ask_once
+from ui.safetext import label
+from ui.state import fill_new_widget, fill_widget, session, widget
+from ui.widgets import answer
+from ui.widgets.passage import address, citation_clicks, open_source, passage_panel
+from ui.widgets.problem import Choice, problem
+
+SNIPPET = 280  # characters of a passage in the list
+RECENT = 12
+
+library, runs, state = resources.library(), resources.runs(), session()
+
+asked_for = st.query_params.get("q") or state.query
+query = library.conversations.get(asked_for) if asked_for else None
+if query is not None and query.id != state.query:
+    state.passage = ""
+if "s" in st.query_params and not state.passage and state.query is None:
+    state.passage = st.query_params["s"]
+state.query = query.id if query else None
+wanted = {"q": query.id} if query else {}
+if query and state.passage:
+    wanted["s"] = state.passage
+if st.query_params.to_dict() != wanted:
+    st.query_params.from_dict(wanted)
+
+messages = library.conversations.messages(query.id) if query else []
+reply = next((message for message in messages if message.role == "assistant"), None)
+run = runs.get(query.id) if query else None
+if reply is not None and reply.ask is not None:  # a result opened anew brings its question and settings with it
+    fill_new_widget("query_text", reply.ask.question)
+    fill_new_widget("query_mode", reply.ask.response_mode)
+    fill_new_widget("query_top_k", reply.ask.top_k)
+    fill_new_widget("query_files", list(reply.ask.file_ids or ()))
+fill_new_widget("query_mode", library.settings.answers.response_mode)
+fill_new_widget("query_top_k", library.settings.answers.top_k)
+
+
+def ask() -> None:
+    question = str(widget("query_text") or "")
+    ask_once(
+        question,
+        Ask(
+            question,
+            chat_mode=None,
+            response_mode=str(widget("query_mode")),
+            top_k=int(widget("query_top_k")),
+            file_ids=tuple(widget("query_files") or ()) or None,
+        ),
+    )
+
+
+def open_query(query_id: str) -> None:
+    """Show an earlier result with the question and the settings it had."""
+    state.query, state.passage, state.problem = query_id, "", None
+    st.query_params.from_dict({"q": query_id})
+    found = next((message for message in library.conversations.messages(query_id) if message.ask), None)
+    if found is not None and found.ask is not None:
+        fill_widget("query_text", found.ask.question)
+        fill_widget("query_mode", found.ask.response_mode)
+        fill_widget("query_top_k", found.ask.top_k)
+        fill_widget("query_files", list(found.ask.file_ids or ()))
+
+
+def passages(message: Message) -> None:
+    st.subheader("Passages", anchor=False)
+    top = max((source.score or 0.0 for source in message.sources), default=0.0)
+    for source in message.sources:
+        with st.container(key=f"hit_{message.id}_{source.number}", border=True):
+            score = f" · score {source.score:.3f}" if source.score is not None else ""
+            share = f" · {round(100 * source.score / top)} % of the best" if source.score is not None and top > 0 else ""
+            st.markdown(f"[{source.number} · {label(words.place(source))}]({address(message, source)})")
+            shown = " ".join(source.text.split())
+            st.markdown(label(shown[:SNIPPET] + ("…" if len(shown) > SNIPPET else "")))
+            st.caption(label(f"{words.count(len(source.text), 'character')}{score}{share}"))
+
+
+files = {file.id: file.name for file in library.files.all() if file.ready}
+recent = library.conversations.all("query")
+
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.title("Query", anchor=False)
+    if recent:
+        with st.popover("Earlier questions", type="tertiary", icon=":material/history:"):
+            for number, one in enumerate(recent[:RECENT]):
+                st.button(label(one.title), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
+st.markdown("One question on its own. Choose how the answer is made, and compare.")
+
+if not files and reply is None:
+    st.page_link(places.HOME, label="Add a document first", icon=":material/upload_file:")
+
+st.text_area("Question", key="query_text", height=90, placeholder="What do you want to know?", persist_state="session")
+with st.container(key="query_options", horizontal=True, vertical_alignment="bottom"):
+    st.selectbox(
+        "Way of answering",
+        list(words.RESPONSE_MODES),
+        key="query_mode",
+        format_func=lambda name: words.RESPONSE_MODES[name].label,
+        persist_state="session",
+        width=230,
+    )
+    st.number_input(
+        "Passages", 1, 100, key="query_top_k", help="How many passages are looked at.", persist_state="session", width=130
+    )
+    st.multiselect(
+        "Only in these documents",
+        list(files),
+        key="query_files",
+        format_func=lambda file_id: files.get(file_id, "a deleted document"),
+        placeholder="All documents",
+        persist_state="session",
+        width=260,
+    )
+st.caption(words.RESPONSE_MODES[str(widget("query_mode"))].sentence)
+with st.container(horizontal=True):
+    st.button("Ask", key="query_ask", type="primary", icon=":material/arrow_forward:", on_click=ask, disabled=run is not None)
+    if run is not None:
+        st.button("Stop", key="query_stop", icon=":material/stop:", on_click=run.stop)
+
+if state.problem is not None and problem(state.problem, [Choice("Dismiss", "dismiss")], key="query"):
+    state.problem = None
+    st.rerun()
+
+citation_clicks()
+source = open_source(state.query)
+if source is not None:
+    passage_panel(source)
+
+if reply is not None:
+    st.divider()
+    answer.question(messages[0])
+    if run is not None:
+        answer.growing_answer(run, reply)
+        st.rerun()
+    if reply.ask is not None and reply.ask.response_mode == "no_text" and reply.state == "done":
+        answer.facts_line(reply)
+    else:
+        answer.answer(reply, last=True)
+    if reply.sources:
+        passages(reply)

@@ -1,0 +1,288 @@
+"""Settings: which language model writes the answers, how answers and passages are made, and where everything is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from pydantic import ValidationError
+
+from ragcore.config import LLMSettings, Provider, Settings, mask, read_key, write_key
+from ragcore.errors import Problem
+from ui import resources, words
+from ui.safetext import label
+from ui.state import fill_new_widget, fill_widget, session, widget
+from ui.widgets.component import component
+from ui.widgets.problem import problem
+
+library, state = resources.library(), session()
+
+PROVIDERS: dict[Provider, tuple[str, str]] = {
+    "none": ("None", "Answers quote your documents word for word. Nothing to install."),
+    "ollama": ("Ollama", "Language models on this computer, or another one in your network. Nothing leaves it."),
+    "openai": ("OpenAI", "Questions and the passages found for them are sent to OpenAI. Needs a key."),
+    "openai_compatible": (
+        "Another server",
+        "Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own.",
+    ),
+}
+_UNSAVED = component("unsaved", "<span hidden></span>")
+
+
+def drafted() -> LLMSettings | None:
+    """The connection as it stands in the fields; None while a field cannot work."""
+    try:
+        return library.settings.llm.model_copy(
+            update=LLMSettings(
+                provider=widget("llm_provider"),
+                base_url=str(widget("llm_url") or "").strip(),
+                model=str(widget("llm_model") or "").strip(),
+                context_window=int(widget("llm_window") or 0),
+                timeout=float(widget("llm_timeout") or 0),
+            ).model_dump(exclude={"num_output", "temperature"})
+        )
+    except ValidationError:
+        return None
+
+
+def fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
+    put("llm_provider", settings.provider)
+    put("llm_url", settings.base_url)
+    put("llm_model", settings.model)
+    put("llm_window", settings.context_window)
+    put("llm_timeout", int(settings.timeout))
+    put("llm_key", "")
+
+
+def save_llm() -> None:
+    draft, key = drafted(), str(widget("llm_key") or "").strip()
+    if draft is None:
+        return
+    if key:
+        write_key(library.folder, draft.provider, key)
+    library.update_settings(library.settings.model_copy(update={"llm": draft}))
+    fill(draft, fill_widget)
+    state.report, state.notice = None, "Saved. The next answer uses it."
+
+
+def discard_llm() -> None:
+    fill(library.settings.llm, fill_widget)
+    state.report = None
+
+
+def forget_key(provider: Provider) -> None:
+    write_key(library.folder, provider, "")
+    state.notice = "The key is forgotten."
+
+
+def keep(part: str, field: str, key: str) -> None:
+    """Keep one value as soon as it is changed."""
+    old: Settings = library.settings
+    group = getattr(old, part)
+    made = type(group).model_validate({**group.model_dump(), field: widget(key)})
+    library.update_settings(old.model_copy(update={part: made}))
+    state.notice = "Saved."
+
+
+def changed_provider() -> None:
+    state.report = None
+    fill_widget("llm_key", "")
+    saved = library.settings.llm
+    same = saved.provider == widget("llm_provider")
+    fill_widget("llm_url", saved.base_url if same else "")
+    fill_widget("llm_model", saved.model if same else "")
+
+
+fill(library.settings.llm, fill_new_widget)
+
+st.title("Settings", anchor=False)
+
+st.subheader("Language model", anchor=False)
+st.markdown("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves.")
+provider: Provider = (
+    st.segmented_control(
+        "Who writes the answers",
+        list(PROVIDERS),
+        key="llm_provider",
+        format_func=lambda name: PROVIDERS[name][0],
+        required=True,
+        label_visibility="collapsed",
+        on_change=changed_provider,
+        persist_state="session",
+    )
+    or "none"
+)
+st.caption(PROVIDERS[provider][1])
+
+if provider != "none":
+    if provider != "openai":
+        usual = "http://localhost:11434" if provider == "ollama" else "http://localhost:1234/v1"
+        st.text_input(
+            "Address",
+            key="llm_url",
+            placeholder=usual,
+            persist_state="session",
+            help="Where the server listens. Empty: the usual address."
+            if provider == "ollama"
+            else "Where the server listens, up to and with /v1.",
+        )
+    known = list(dict.fromkeys([*(state.report.models if state.report else ()), str(widget("llm_model") or "")]))
+    st.selectbox(
+        "Model",
+        [name for name in known if name],
+        key="llm_model",
+        index=None,
+        accept_new_options=True,
+        placeholder="Type a name, or press Test to see what the server has",
+        persist_state="session",
+    )
+    if provider != "ollama":
+        stored = read_key(library.folder, provider)
+        st.text_input(
+            "Key",
+            type="password",
+            key="llm_key",
+            autocomplete="off",
+            placeholder=f"Stored: {mask(stored)}. Type a new one to replace it."
+            if stored
+            else "Only if the server wants one"
+            if provider == "openai_compatible"
+            else "sk-…",
+            help="Kept in a file that only you can read. It is sent to this server and shown to nobody.",
+            persist_state="session",
+        )
+        if stored:
+            st.button("Forget the stored key", key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
+    with st.expander("More", type="compact"):
+        st.number_input(
+            "Context window",
+            512,
+            2_000_000,
+            step=512,
+            key="llm_window",
+            persist_state="session",
+            help="How many tokens (about ¾ of a word each) the model can take in at once. Its maker says how many.",
+        )
+        st.number_input(
+            "Time-out in seconds",
+            1,
+            3600,
+            step=10,
+            key="llm_timeout",
+            persist_state="session",
+            help="How long the server may be silent before an answer is given up.",
+        )
+
+draft = drafted()
+typed_key = str(widget("llm_key") or "").strip()
+dirty = draft != library.settings.llm or bool(typed_key)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.button("Save", key="save_llm", type="primary", on_click=save_llm, disabled=not dirty or draft is None)
+    test = provider != "none" and st.button("Test", key="test_llm", icon=":material/network_check:")
+    if dirty:
+        st.button("Discard", key="discard_llm", type="tertiary", on_click=discard_llm)
+        st.caption("Not saved yet")
+_UNSAVED(key="unsaved", data={"dirty": dirty})
+
+if test and draft is not None:
+    from ragcore.llms.connect import check_connection
+
+    with st.spinner("Asking the server for a few words…"):
+        state.report = check_connection(draft, typed_key or read_key(library.folder, draft.provider))
+    st.rerun()
+if state.report is not None and provider != "none":
+    if state.report.ok:
+        with st.container(key="report_ok"):
+            st.markdown(f":material/check_circle: {label(state.report.message)}" + (" Save to use it." if dirty else ""))
+    else:
+        problem(Problem(state.report.message, state.report.hint), key="report")
+    if state.report.models:
+        shown = ", ".join(state.report.models[:12])
+        st.caption(f"On this server: {label(shown)}")
+
+st.divider()
+st.subheader("Answers", anchor=False)
+answers = library.settings.answers
+fill_widget("set_top_k", answers.top_k)
+fill_widget("set_chat_mode", answers.chat_mode)
+fill_widget("set_response_mode", answers.response_mode)
+fill_widget("set_system_prompt", answers.system_prompt)
+st.number_input(
+    "Passages per answer",
+    1,
+    100,
+    key="set_top_k",
+    on_change=keep,
+    args=("answers", "top_k", "set_top_k"),
+    help="How many passages are looked at for each answer. More see more of your documents, and take longer.",
+)
+st.selectbox(
+    "In a chat",
+    list(words.CHAT_MODES),
+    key="set_chat_mode",
+    format_func=lambda name: words.CHAT_MODES[name].label,
+    on_change=keep,
+    args=("answers", "chat_mode", "set_chat_mode"),
+    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.CHAT_MODES.values()),
+)
+st.caption(words.CHAT_MODES[answers.chat_mode].sentence)
+st.selectbox(
+    "For a single question",
+    list(words.RESPONSE_MODES),
+    key="set_response_mode",
+    format_func=lambda name: words.RESPONSE_MODES[name].label,
+    on_change=keep,
+    args=("answers", "response_mode", "set_response_mode"),
+    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.RESPONSE_MODES.values()),
+)
+st.caption(words.RESPONSE_MODES[answers.response_mode].sentence)
+st.text_area(
+    "Say this to the language model in every chat",
+    key="set_system_prompt",
+    placeholder="For example: Answer in French.",
+    on_change=keep,
+    args=("answers", "system_prompt", "set_system_prompt"),
+    height=80,
+)
+
+st.divider()
+st.subheader("Passages", anchor=False)
+st.markdown(
+    "Documents are cut into passages, and answers are made from the passages that fit. A change here applies to files "
+    "added from now on."
+)
+ingest = library.settings.ingest
+fill_widget("set_chunk_size", ingest.chunk_size)
+fill_widget("set_chunk_overlap", ingest.chunk_overlap)
+with st.container(horizontal=True):
+    st.number_input(
+        "Length in tokens",
+        16,
+        2048,
+        step=10,
+        key="set_chunk_size",
+        on_change=keep,
+        width=220,
+        args=("ingest", "chunk_size", "set_chunk_size"),
+        help="A token is about ¾ of a word. 200 suits the built-in search; longer passages give more context.",
+    )
+    st.number_input(
+        "Overlap in tokens",
+        0,
+        ingest.chunk_size // 2,
+        step=5,
+        key="set_chunk_overlap",
+        on_change=keep,
+        width=220,
+        args=("ingest", "chunk_overlap", "set_chunk_overlap"),
+        help="How much of a passage the next one repeats.",
+    )
+
+st.divider()
+st.subheader("Where things are kept", anchor=False)
+status = library.status()
+st.markdown(
+    f"Documents, passages, conversations and settings are in one folder on this computer, {words.size(status.bytes_on_disk)} "
+    "so far. Delete the folder and everything is gone."
+)
+st.code(str(status.folder), language=None, wrap_lines=True)

@@ -1,0 +1,85 @@
+"""Text from outside - file names, documents, questions, models' answers - made safe for places that read Markdown.
+
+The page's content policy lets nothing be loaded from elsewhere; this keeps such text from trying, and from looking like
+something it is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
+_FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
+_CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
+_CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
+
+
+def label(text: str) -> str:
+    """`text` as it is, in any label, caption or title: every character that Markdown would act on is escaped."""
+    return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
+
+
+def plain_md(text: str) -> str:
+    """`text` as it is, over several lines, in a Markdown block."""
+    return "  \n".join(_ACTIVE.sub(r"\\\1", line) if line.strip() else "&nbsp;" for line in text.strip().splitlines())
+
+
+def answer_md(text: str, links: Mapping[int, str] | None = None) -> str:
+    """An answer, with its headings, lists, tables and code, but nothing that loads, links or runs.
+
+    `links[n]` is where the citation [n] leads; a number that is not in it stays text.
+    """
+    links = links or {}
+    out: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        found = _FENCE.match(line)
+        if fence:
+            if found and found.group(2).startswith(fence) and not found.group(3).strip():
+                fence = ""
+            out.append(line)
+        elif found and not (found.group(2)[0] == "`" and "`" in found.group(3)):
+            fence = found.group(2)
+            # The language is dropped where it would draw: a diagram can load pictures.
+            language = re.sub(r"[^\w+#-]", "", found.group(3).strip().split(" ")[0])
+            out.append(f"{found.group(1)}{fence}{'' if language.lower() in ('mermaid', 'math') else language}")
+        else:
+            out.append(_line(line, links))
+    if fence:
+        out.append(fence)
+    return "\n".join(out)
+
+
+def _line(line: str, links: Mapping[int, str]) -> str:
+    parts: list[str] = []
+    end = 0
+    for span in _CODE_SPAN.finditer(line):
+        parts += [_inline(line[end : span.start()], links), span.group(0)]
+        end = span.end()
+    parts.append(_inline(line[end:], links))
+    joined = "".join(parts)
+    # A heading inside an answer must not outshine the page's own.
+    return re.sub(r"^( {0,3})#{1,6}\s+(.*?)\s*#*$", r"\1#### \2", joined)
+
+
+def _inline(text: str, links: Mapping[int, str]) -> str:
+    text = _CITATIONS.sub(lambda m: "".join(f"[{number.strip()}]" for number in re.split(r"[,;]", m.group(1))), text)
+    parts: list[str] = []
+    end = 0
+    for citation in _CITATION.finditer(text):
+        number = int(citation.group(1))
+        parts.append(_defang(text[end : citation.start()]))
+        parts.append(f"[{number}]({links[number]})" if number in links else f"\\[{number}\\]")
+        end = citation.end()
+    parts.append(_defang(text[end:]))
+    return "".join(parts)
+
+
+def _defang(text: str) -> str:
+    # Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses.
+    text = re.sub(r"([\[\]<&$^~])", r"\\\1", text)
+    text = re.sub(r":(?=[A-Za-z/])", "\\:", text)
+    text = re.sub(r"\bwww\.", r"www\\.", text, flags=re.IGNORECASE)
+    return re.sub(r"(?<=\w)@(?=\w)", r"\\@", text)

@@ -1,0 +1,77 @@
+"""The frame around every page: its title, the way from page to page, the conversations, and what is being read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui import places, resources
+from ui.state import fill_widget, session, widget
+from ui.widgets.conversations import conversation_list
+
+HERE = Path(__file__).resolve().parent
+SEARCH_FROM = 8  # conversations; fewer are found by looking
+
+
+def frame() -> None:
+    st.set_page_config(page_title="Lectern", page_icon=str(HERE / "static" / "icon.png"), layout="wide")
+    st.html(HERE / "style.css")
+    st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
+    page = st.navigation(
+        [
+            st.Page(places.HOME, title="Documents", icon=":material/description:", default=True),
+            st.Page(places.CHAT, title="Chat", icon=":material/chat_bubble:"),
+            st.Page(places.QUERY, title="Query", icon=":material/manage_search:"),
+            st.Page(places.SETTINGS, title="Settings", icon=":material/settings:"),
+        ]
+    )
+    state = session()
+    if state.notice:
+        st.toast(state.notice.replace("[", "\\[").replace(":", "\\:"), duration="long")
+        state.notice = ""
+    with st.sidebar:
+        reading()
+        conversations(page.url_path == "chat")
+    page.run()
+    resources.warm_embedder()
+
+
+def conversations(in_chat: bool) -> None:
+    state = session()
+    if st.button("New chat", icon=":material/add:", key="new_chat", width="stretch"):
+        fill_widget("search", "")
+        places.go_to_chat(None)
+    open_id = (st.query_params.get("c") or state.conversation) if in_chat else None
+    search = str(widget("search") or "")
+    place = st.container()
+    shown = conversation_list(open_id, search)
+    if shown >= SEARCH_FROM or search:
+        place.text_input(
+            "Search conversations",
+            key="search",
+            placeholder="Search conversations",
+            label_visibility="collapsed",
+            icon=":material/search:",
+        )
+        if not shown:
+            st.caption("No conversation has these words.")
+
+
+def reading() -> None:
+    """What is being read, on every page."""
+    busy = any(file.active for file in resources.library().files.all())
+    st.fragment(_reading, run_every=1.0 if busy else None)()
+
+
+def _reading() -> None:
+    active = [file for file in resources.library().files.all() if file.active]
+    if not active:
+        return
+    done = sum(file.fraction for file in active) / len(active)
+    files = "1 document" if len(active) == 1 else f"{len(active)} documents"
+    with st.container(key="reading"):
+        st.progress(done, f"Reading {files}")
+
+
+frame()

@@ -1,0 +1,53 @@
+"""What one browser tab remembers beyond the address of its page. Everything that must outlive it is in the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from ragcore.errors import Problem
+
+if TYPE_CHECKING:
+    from ragcore.llms.connect import ConnectionReport
+
+
+@dataclass
+class Session:
+    conversation: str | None = None  # open on the chat page
+    query: str | None = None  # open on the query page
+    passage: str = ""  # "message.number", open in the side panel
+    earlier: int = 0  # messages drawn beyond the usual window
+    problem: Problem | None = None  # why the last question was not taken
+    notice: str = ""  # said once, as a toast
+    asked: bool = False  # a question was taken on another page: go to the chat
+    report: ConnectionReport | None = None  # of the last connection test
+
+
+def session() -> Session:
+    """This tab's session."""
+    kept: Session | None = st.session_state.get("_session")
+    if kept is None:
+        kept = st.session_state["_session"] = Session()
+    return kept
+
+
+def widget(key: str) -> Any:
+    """What the widget with this key holds now, or None."""
+    return st.session_state.get(key)
+
+
+def fill_widget(key: str, value: object) -> None:
+    """Give a widget its value before it is drawn."""
+    st.session_state[key] = value
+
+
+def fill_new_widget(key: str, value: object) -> None:
+    """Give a widget its first value; one that has a value keeps it."""
+    st.session_state.setdefault(key, value)
+
+
+def event(key: str, name: str) -> Any:
+    """What the component with this key has just reported under `name`, or None."""
+    return getattr(st.session_state.get(key), name, None)

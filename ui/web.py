@@ -1,0 +1,229 @@
+"""The web server around the screens: who may call it, what a page may load, uploads straight to disk, and page images."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+import time
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+
+import anyio
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragcore.errors import RagError, TooLargeError
+from ragcore.schema import new_id
+from ui import resources
+
+logger = logging.getLogger(__name__)
+
+TICKET_SECONDS = 24 * 3600
+NAME_CHARS = 180
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+_secret = secrets.token_bytes(32)
+
+
+@asynccontextmanager
+async def lifespan(_app: object) -> AsyncIterator[None]:
+    """Open the library before the first visitor, and end its worker when the server ends."""
+    try:
+        await anyio.to_thread.run_sync(resources.library)
+    except RagError:
+        logger.exception("the library cannot be opened")  # the screens say so, and try again
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        try:
+            await anyio.to_thread.run_sync(lambda: resources.library().close())
+        except RagError:
+            logger.info("there was no library to close")
+
+
+def on_script_error(error: BaseException) -> bool:
+    """Show any failure of a screen in the one form; the traceback goes to the log alone."""
+    from ui.widgets.problem import unexpected
+
+    if not isinstance(error, RagError):
+        logger.error("a screen failed", exc_info=error)
+    unexpected(error)
+    return True
+
+
+# Who may call.
+
+
+class KnownHosts:
+    """Answers only to this server's own names, so that a page elsewhere cannot reach it by pointing its name here."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not known_host(Headers(scope=scope).get("host", "")):
+            await PlainTextResponse("This server does not go by that name.", status_code=421)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def known_host(host: str) -> bool:
+    """Whether a Host header names this server, by the list that also guards its websocket."""
+    name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
+    allowed = [str(entry).strip("[]") for entry in st.get_option("server.allowedHosts") or LOCAL_HOSTS]
+    return "*" in allowed or any(name == entry or (entry.startswith("*.") and name.endswith(entry[1:])) for entry in allowed)
+
+
+class SecurityHeaders:
+    """A page may run its own scripts and load from this server, and nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in security_headers().items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+@cache
+def security_headers() -> dict[str, str]:
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    page = re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL)
+    inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    hashes = " ".join(f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline)
+    return {
+        "Content-Security-Policy": (
+            "default-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; "
+            f"script-src 'self' {hashes} 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
+            "img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
+            "frame-src 'self' blob: data:"
+        ),
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "SAMEORIGIN",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+# Uploads.
+
+
+def ticket(now: float | None = None) -> str:
+    """Lets a page drawn by this server upload to it. It is sent in a header, which no other site can make a browser send."""
+    hour = int((time.time() if now is None else now) // 3600)
+    return f"{hour}.{_sign(hour)}"
+
+
+def valid_ticket(given: str, now: float | None = None) -> bool:
+    hour, _, signature = given.partition(".")
+    if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
+        return False
+    age = (time.time() if now is None else now) - int(hour) * 3600
+    return 0 <= age < TICKET_SECONDS and hmac.compare_digest(signature.encode(), _sign(int(hour)).encode())
+
+
+def _sign(hour: int) -> str:
+    return hmac.new(_secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
+
+
+def safe_name(name: str) -> str:
+    """The last part of a path, without what a file system or a terminal could trip over."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    shown = "".join(character if character.isprintable() else " " for character in last)
+    shown = " ".join(re.sub(r'[<>:"|?*]', "_", shown).split()).lstrip(".").strip()
+    if len(shown) > NAME_CHARS:
+        stem, dot, suffix = shown.rpartition(".")
+        keep = dot + suffix if dot and len(suffix) <= 10 else ""
+        shown = (stem if keep else shown)[: NAME_CHARS - len(keep)] + keep
+    return shown or "unnamed"
+
+
+async def upload(request: Request) -> Response:
+    """Take one file in. The answer says what became of it, in words for the person who dropped it."""
+    if not valid_ticket(request.headers.get("x-lectern-ticket", "")):
+        return _refusal(403, "This page is out of date.", "Reload the page and add the file again.")
+    name = safe_name(request.query_params.get("name", ""))
+    library = await anyio.to_thread.run_sync(resources.library)
+    limit = library.settings.ingest.max_file_mb * 1_000_000
+    too_large = TooLargeError(
+        f"{name} is larger than {limit // 1_000_000:,} MB.", hint="Split the file, or raise the limit in Settings."
+    )
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > limit:
+        await anyio.to_thread.run_sync(library.files.refuse, name, int(announced), too_large)
+        return _refusal(413, too_large.what, too_large.hint)
+    target = library.incoming / f"{new_id()}.part"
+    size = 0
+    try:
+        async with await anyio.open_file(target, "wb") as file:
+            async for piece in request.stream():
+                size += len(piece)
+                if size > limit:
+                    raise too_large
+                await file.write(piece)
+        added = await anyio.to_thread.run_sync(library.add, target, name)
+    except ClientDisconnect:
+        return Response(status_code=499)
+    except RagError as error:
+        await anyio.to_thread.run_sync(library.files.refuse, name, size, error)
+        return _refusal(422, error.what, error.hint)
+    except OSError:
+        logger.exception("an upload could not be written")
+        return _refusal(507, f"{name} could not be saved.", "The disk may be full. Make room and add the file again.")
+    finally:
+        target.unlink(missing_ok=True)
+    await anyio.to_thread.run_sync(library.start_worker)
+    return JSONResponse({"id": added.file.id, "name": added.file.name, "outcome": added.outcome})
+
+
+def _refusal(status: int, what: str, hint: str) -> Response:
+    return JSONResponse({"what": what, "hint": hint}, status_code=status)
+
+
+# Page images.
+
+
+async def page_image(request: Request) -> Response:
+    """A page of a PDF as an image. The address carries the file's version, so that a browser may keep it."""
+    library = await anyio.to_thread.run_sync(resources.library)
+    file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
+    try:
+        data = await anyio.to_thread.run_sync(library.page_image, file_id, index)
+    except RagError as error:
+        return JSONResponse({"what": error.what, "hint": error.hint}, status_code=404)
+    return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
+
+
+def image_type(data: bytes) -> str:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return "image/png" if data.startswith(b"\x89PNG") else "image/jpeg"
+
+
+def page_address(file_id: str, version: str) -> str:
+    """Where the pages of a file are; add the page's index to it, and then the version."""
+    return f"/api/page/{file_id}/{{index}}?v={version[:12]}"

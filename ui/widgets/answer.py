@@ -1,0 +1,124 @@
+"""Questions and answers: as text that grows, then with its passages, its facts, and what can be done with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ragcore.conversations import Message, Source
+from ragcore.errors import Problem
+from ragcore.runs import Run
+from ui import resources, words
+from ui.asking import answer_again
+from ui.places import go_to_settings
+from ui.safetext import answer_md, label, plain_md
+from ui.state import widget
+from ui.widgets.component import component
+from ui.widgets.passage import address
+from ui.widgets.problem import Choice, problem
+
+_ACTIONS = component("actions", '<div class="root"></div>')
+
+AGAIN = Choice("Try again", "again", primary=True)
+QUOTE = Choice("Answer without a model", "quote")
+CHANGE = Choice("Open settings", "settings")
+
+
+def question(message: Message) -> None:
+    with st.chat_message("user"):
+        st.markdown(plain_md(message.text))
+
+
+def answer(message: Message, *, last: bool) -> None:
+    """A finished answer; `last` gets the buttons."""
+    with st.chat_message("assistant"):
+        if message.text:
+            st.markdown(answer_md(message.text, _links(message.sources, message)))
+        if message.state in ("interrupted", "writing"):
+            _retry(message, Problem("This answer was interrupted.", "What had been written is kept."), [AGAIN])
+            return
+        if message.state == "failed":
+            _failed(message)
+            return
+        if message.state == "stopped":
+            st.caption("Stopped. What had been written is kept.")
+        sources_row(message)
+        facts_line(message)
+        if last:
+            _actions(message)
+
+
+def growing_answer(run: Run, message: Message) -> None:
+    """Follow an answer until it is finished. What is a whole paragraph is sent once and not again."""
+    with st.chat_message("assistant"):
+        slot, tail = st.empty(), ""
+        for piece in run.follow():
+            widget("")  # lets a click on Stop, or anywhere, in between
+            tail += piece
+            if not tail:
+                slot.markdown(f":shimmer[{waiting_words()}]")
+                continue
+            links = _links(run.sources, message)
+            while "\n\n" in tail and tail.split("\n\n", 1)[0].count("```") % 2 == 0:
+                done, tail = tail.split("\n\n", 1)
+                slot.markdown(answer_md(done, links))
+                slot = st.empty()
+            if tail:
+                slot.markdown(answer_md(tail, links))
+
+
+def waiting_words() -> str:
+    state = resources.library().status().embedder
+    return "Getting ready for the first question…" if state in ("idle", "loading") else "Reading your documents…"
+
+
+def cited(message: Message) -> list[Source]:
+    """The passages the text refers to, in its order; all of them where it refers to none."""
+    numbers = [int(number) for number in re.findall(r"\d{1,3}", " ".join(re.findall(r"\[[\d,;\s]+\]", message.text)))]
+    by_number = {source.number: source for source in message.sources}
+    return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number] or list(message.sources)
+
+
+def sources_row(message: Message) -> None:
+    if not message.sources:
+        return
+    chips = [f"[**{source.number}** {label(words.place(source))}]({address(message, source)})" for source in cited(message)]
+    with st.container(key=f"chips_{message.id}"):
+        st.markdown(" ".join(chips))
+
+
+def facts_line(message: Message) -> None:
+    if message.facts is None:
+        return
+    line = label(words.answer_facts(message.facts))
+    if message.facts.condensed:
+        line += f"  \nLooked for: {label(message.facts.condensed)}"
+    with st.container(key=f"facts_{message.id}"):
+        st.caption(line)
+
+
+def _actions(message: Message) -> None:
+    key = f"actions_{message.id}"
+    _ACTIONS(key=key, data={"text": message.text}, on_again_change=lambda: answer_again(message.id))
+
+
+def _failed(message: Message) -> None:
+    shown = message.problem or Problem("The answer could not be finished.")
+    model = resources.library().settings.llm.provider != "none"
+    choices = [AGAIN, QUOTE, CHANGE] if model else [AGAIN]
+    _retry(message, shown, choices if shown.retryable or not model else [QUOTE, CHANGE, AGAIN])
+
+
+def _retry(message: Message, shown: Problem, choices: Sequence[Choice]) -> None:
+    pressed = problem(shown, choices, key=message.id)
+    if pressed == CHANGE.label:
+        go_to_settings()
+    if pressed is not None:
+        answer_again(message.id, extractive=True if pressed == QUOTE.label else None)
+        st.rerun()
+
+
+def _links(sources: Sequence[Source], message: Message) -> dict[int, str]:
+    return {source.number: address(message, source) for source in sources}

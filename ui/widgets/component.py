@@ -1,0 +1,28 @@
+"""Our own elements of the page: each is a script and a style sheet beside this file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+
+
+class Component(Protocol):
+    def __call__(self, *, key: str, data: Any, **events: Any) -> Any: ...
+
+
+def component(name: str, html: str) -> Component:
+    """Register the component whose files are `name`.js and `name`.css."""
+    style = HERE / f"{name}.css"
+    css = (HERE / "base.css").read_text("utf-8") + (style.read_text("utf-8") if style.exists() else "")
+    made: Component = st.components.v2.component(
+        f"lectern_{name}", html=html, css=css, js=(HERE / f"{name}.js").read_text("utf-8")
+    )
+    return made
+
+
+def nothing() -> None:
+    """For events that are read after the component is drawn."""

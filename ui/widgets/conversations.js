@@ -1,0 +1,92 @@
+// The conversations in the sidebar: open, rename, delete.
+const lists = new WeakMap();
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function draw(list) {
+  const { data, root } = list;
+  const send = (what, id, more) => list.send("act", { do: what, id, at: Date.now(), ...more });
+  root.replaceChildren();
+  for (const item of data.items) {
+    const row = element("li", item.id === data.open ? "open" : "");
+    if (list.editing === item.id) {
+      const form = element("form");
+      const field = element("input");
+      field.value = item.title;
+      field.maxLength = 120;
+      field.setAttribute("aria-label", "Name of this conversation");
+      const keep = () => {
+        if (list.editing !== item.id) return;
+        list.editing = null;
+        if (field.value.trim() && field.value.trim() !== item.title) { send("rename", item.id, { title: field.value.trim() }); item.title = field.value.trim(); }
+        draw(list);
+      };
+      form.onsubmit = (event) => { event.preventDefault(); keep(); };
+      field.onblur = keep;
+      field.onkeydown = (event) => { if (event.key === "Escape") { list.editing = null; draw(list); } };
+      form.append(field);
+      row.append(form);
+      setTimeout(() => { field.focus(); field.select(); }, 0);
+    } else if (list.deleting === item.id) {
+      const sure = element("div", "sure");
+      sure.append(element("span", "", "Delete this conversation?"));
+      const yes = element("button", "danger", "Delete");
+      yes.onclick = () => { list.deleting = null; row.remove(); send("delete", item.id); };
+      const no = element("button", "plain", "Keep");
+      no.onclick = () => { list.deleting = null; draw(list); };
+      sure.append(yes, no);
+      row.append(sure);
+      setTimeout(() => yes.focus(), 0);
+    } else {
+      const open = element("button", "title", item.title);
+      open.title = item.title;
+      if (item.id === data.open) open.setAttribute("aria-current", "page");
+      open.onclick = () => send("open", item.id);
+      const more = element("button", "more", "⋯");
+      more.setAttribute("aria-label", `Rename or delete: ${item.title}`);
+      more.setAttribute("aria-expanded", String(list.menu === item.id));
+      more.onclick = (event) => { event.stopPropagation(); list.menu = list.menu === item.id ? null : item.id; draw(list); };
+      row.append(open, more);
+      if (list.menu === item.id) {
+        const menu = element("div", "menu");
+        const rename = element("button", "", "Rename");
+        rename.onclick = () => { list.menu = null; list.editing = item.id; draw(list); };
+        const remove = element("button", "", "Delete");
+        remove.onclick = () => { list.menu = null; list.deleting = item.id; draw(list); };
+        menu.append(rename, remove);
+        row.append(menu);
+        setTimeout(() => rename.focus(), 0);
+      }
+    }
+    root.append(row);
+  }
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let list = lists.get(parentElement);
+  if (!list) {
+    list = { root: parentElement.querySelector("ul") };
+    lists.set(parentElement, list);
+    list.away = (event) => { if (list.menu && !event.composedPath().includes(list.root)) { list.menu = null; draw(list); } };
+    list.escape = (event) => { if (event.key === "Escape" && list.menu) { list.menu = null; draw(list); } };
+    document.addEventListener("click", list.away);
+    document.addEventListener("keydown", list.escape);
+  }
+  list.send = setTriggerValue;
+  const signature = JSON.stringify(data);
+  if (signature !== list.signature) {
+    list.signature = signature;
+    list.data = data;
+    if (!list.editing) draw(list);
+  }
+  return () => {
+    document.removeEventListener("click", list.away);
+    document.removeEventListener("keydown", list.escape);
+    lists.delete(parentElement);
+  };
+}

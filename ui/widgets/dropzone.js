@@ -1,0 +1,134 @@
+// Drop files or folders, or choose them; each goes straight to the disk of this computer, four at a time.
+const zones = new WeakMap();
+const AT_ONCE = 4;
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+async function filesOf(entry) {
+  if (entry.isFile) return [await new Promise((done, failed) => entry.file(done, failed))];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const batch = await new Promise((done, failed) => reader.readEntries(done, failed));
+    if (!batch.length) break;
+    for (const child of batch) if (!child.name.startsWith(".")) found.push(...(await filesOf(child)));
+  }
+  return found;
+}
+
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry()).filter(Boolean);
+  if (!entries.length) return [...transfer.files];
+  return (await Promise.all(entries.map(filesOf))).flat();
+}
+
+function size(bytes) {
+  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function add(zone, files) {
+  for (const file of files) {
+    const row = element("li");
+    const name = element("span", "name", file.name);
+    const state = element("span", "state", `${size(file.size)} · waiting`);
+    const bar = element("div", "bar");
+    const fill = element("div", "fill");
+    bar.append(fill);
+    row.append(name, state, bar);
+    zone.list.append(row);
+    zone.waiting.push({ file, row, state, bar, fill });
+  }
+  next(zone);
+}
+
+function next(zone) {
+  while (zone.running < AT_ONCE && zone.waiting.length) send(zone, zone.waiting.shift());
+}
+
+function ended(zone) {
+  zone.running -= 1;
+  next(zone);
+  const idle = !zone.running && !zone.waiting.length;
+  clearTimeout(zone.timer);
+  // Many files landing together are told of together.
+  zone.timer = setTimeout(() => zone.trigger("landed", Date.now()), idle ? 50 : 700);
+}
+
+function send(zone, upload) {
+  zone.running += 1;
+  const request = new XMLHttpRequest();
+  request.open("PUT", `${zone.address}?name=${encodeURIComponent(upload.file.name)}`);
+  request.setRequestHeader("X-Lectern-Ticket", zone.ticket);
+  request.responseType = "json";
+  upload.state.textContent = `${size(upload.file.size)} · copying`;
+  request.upload.onprogress = (event) => {
+    if (event.lengthComputable) upload.fill.style.width = `${(100 * event.loaded) / event.total}%`;
+  };
+  request.onload = () => {
+    const said = request.response || {};
+    upload.bar.remove();
+    if (request.status === 200 && said.outcome !== "duplicate") {
+      upload.row.remove();
+    } else {
+      upload.row.className = request.status === 200 ? "said" : "failed";
+      upload.state.textContent = request.status === 200
+        ? "is in your library already."
+        : `${said.what || "could not be added."} ${said.hint || ""}`;
+      if (request.status !== 200) upload.row.querySelector(".name").remove();
+      // A refused file stays in the list below with the same words; here they may go.
+      setTimeout(() => upload.row.remove(), 8000);
+    }
+    ended(zone);
+  };
+  request.onerror = () => {
+    upload.bar.remove();
+    upload.row.className = "failed";
+    upload.state.textContent = "was not added: the connection was lost. ";
+    const again = element("button", "plain", "Try again");
+    again.type = "button";
+    again.onclick = () => { upload.row.remove(); add(zone, [upload.file]); };
+    upload.row.append(again);
+    ended(zone);
+  };
+  request.send(upload.file);
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let zone = zones.get(parentElement);
+  const area = parentElement.querySelector(".area");
+  const input = parentElement.querySelector("input");
+  if (!zone) {
+    zone = { list: parentElement.querySelector("ul"), waiting: [], running: 0 };
+    zones.set(parentElement, zone);
+    zone.prevent = (event) => { if (event.dataTransfer && [...event.dataTransfer.types].includes("Files")) event.preventDefault(); };
+    // A file dropped beside the area must not replace the page.
+    window.addEventListener("dragover", zone.prevent);
+    window.addEventListener("drop", zone.prevent);
+  }
+  zone.address = data.address;
+  zone.ticket = data.ticket;
+  zone.trigger = setTriggerValue;
+  area.classList.toggle("small", Boolean(data.small));
+  let depth = 0;
+  area.ondragenter = (event) => { event.preventDefault(); depth += 1; area.classList.add("over"); };
+  area.ondragleave = () => { depth -= 1; if (depth <= 0) area.classList.remove("over"); };
+  area.ondragover = (event) => event.preventDefault();
+  area.ondrop = async (event) => {
+    event.preventDefault();
+    depth = 0;
+    area.classList.remove("over");
+    add(zone, await dropped(event.dataTransfer));
+  };
+  area.onclick = (event) => { if (event.target !== input) input.click(); };
+  input.onchange = () => { add(zone, [...input.files]); input.value = ""; };
+  return () => {
+    window.removeEventListener("dragover", zone.prevent);
+    window.removeEventListener("drop", zone.prevent);
+    zones.delete(parentElement);
+  };
+}

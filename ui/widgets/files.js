@@ -1,0 +1,129 @@
+// The list of files. One row per file, kept across updates so that bars move and nothing jumps.
+const lists = new WeakMap();
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function button(text, className, onclick, label) {
+  const made = element("button", className, text);
+  made.type = "button";
+  if (label) made.setAttribute("aria-label", label);
+  made.onclick = onclick;
+  return made;
+}
+
+function buildRow(list, id) {
+  const row = element("li", "row");
+  row.dataset.id = id;
+  const view = { row, signature: "", mode: "" };
+  view.kind = element("span", "kind");
+  view.kind.setAttribute("aria-hidden", "true");
+  view.name = element("span", "name");
+  view.facts = element("span", "facts");
+  view.bar = element("div", "bar");
+  view.fill = element("div", "fill");
+  view.bar.append(view.fill);
+  view.bar.setAttribute("role", "progressbar");
+  view.note = element("div", "note");
+  view.extra = element("div", "extra");
+  view.actions = element("div", "actions");
+  const middle = element("div", "middle");
+  middle.append(view.name, view.facts, view.bar, view.note, view.extra);
+  row.append(view.kind, middle, view.actions);
+  list.views.set(id, view);
+  return view;
+}
+
+function update(list, view, file) {
+  const act = (what, more) => list.send("act", { do: what, id: file.id, at: Date.now(), ...more });
+  view.row.dataset.state = file.state;
+  view.kind.textContent = file.kind;
+  view.name.textContent = file.name;
+  view.name.title = file.name;
+  view.facts.textContent = file.facts;
+  view.bar.hidden = file.state !== "active";
+  if (file.state === "active") {
+    view.fill.style.width = `${Math.round(file.fraction * 1000) / 10}%`;
+    view.bar.setAttribute("aria-label", `${file.name}: ${file.facts}`);
+    view.bar.setAttribute("aria-valuenow", String(Math.round(file.fraction * 100)));
+  }
+  view.note.hidden = !file.problem;
+  // What a person is doing in a row - typing a password, about to delete - outlives the updates around it.
+  const signature = JSON.stringify([file.state, file.problem, file.retry, view.mode]);
+  if (signature === view.signature) return;
+  view.signature = signature;
+  view.note.replaceChildren();
+  view.extra.replaceChildren();
+  view.actions.replaceChildren();
+  if (file.problem) {
+    view.note.append(element("span", "what", file.problem.what), " ", element("span", "hint", file.problem.hint));
+  }
+  const again = (mode) => { view.mode = mode; update(list, view, file); };
+  if (view.mode === "delete") {
+    const sure = element("div", "confirm");
+    sure.setAttribute("role", "group");
+    sure.append(element("span", "", "Delete this file, its text and its passages?"));
+    const yes = button("Delete", "danger", () => { act("delete"); view.row.classList.add("leaving"); });
+    sure.append(yes, button("Keep", "plain", () => again("")));
+    view.extra.append(sure);
+    setTimeout(() => yes.focus(), 0);
+    return;
+  }
+  if (file.problem && file.problem.needs_password) {
+    const form = element("form", "confirm");
+    const field = element("input");
+    field.type = "password";
+    field.placeholder = "Password of this file";
+    field.autocomplete = "off";
+    field.setAttribute("aria-label", `Password of ${file.name}`);
+    const open = element("button", "accent", "Unlock");
+    open.type = "submit";
+    form.append(field, open);
+    form.onsubmit = (event) => { event.preventDefault(); if (field.value) act("retry", { password: field.value }); };
+    view.extra.append(form);
+  } else if (file.retry) {
+    view.actions.append(button(file.state === "stopped" ? "Resume" : "Retry", "plain", () => act("retry"), `Retry ${file.name}`));
+  }
+  if (file.problem && file.problem.details) {
+    const details = element("details");
+    details.append(element("summary", "", "Details"), element("code", "", file.problem.details));
+    view.extra.append(details);
+  }
+  if (file.state === "active") {
+    view.actions.append(button("Stop", "plain", () => act("stop"), `Stop reading ${file.name}`));
+  } else {
+    const bin = button("", "icon", () => again("delete"), `Delete ${file.name}`);
+    bin.title = "Delete";
+    bin.innerHTML = '<svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M4 7h16M10 11v6M14 11v6M6 7l1 12a1 1 0 0 0 1 1h8a1 1 0 0 0 1-1l1-12M9 7V4h6v3"/></svg>';
+    view.actions.append(bin);
+  }
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector("ul");
+  let list = lists.get(parentElement);
+  if (!list) {
+    list = { views: new Map() };
+    lists.set(parentElement, list);
+    list.seen = () => { if (document.visibilityState === "visible") list.send("act", { do: "look", at: Date.now() }); };
+    document.addEventListener("visibilitychange", list.seen);
+  }
+  list.send = setTriggerValue;
+  const wanted = new Set(data.files.map((file) => file.id));
+  for (const [id, view] of list.views) {
+    if (!wanted.has(id)) { view.row.remove(); list.views.delete(id); }
+  }
+  let previous = null;
+  for (const file of data.files) {
+    const view = list.views.get(file.id) || buildRow(list, file.id);
+    update(list, view, file);
+    const place = previous ? previous.nextSibling : root.firstChild;
+    if (place !== view.row) root.insertBefore(view.row, place);
+    previous = view.row;
+  }
+  return () => { document.removeEventListener("visibilitychange", list.seen); lists.delete(parentElement); };
+}

@@ -1,0 +1,92 @@
+"""The files of the library: where to drop new ones, and a row for each with how far reading it has come."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragcore.errors import RagError, UnknownDocumentError
+from ragcore.ingestion.files import FileRow
+from ui import resources, words
+from ui.state import event, session
+from ui.web import ticket
+from ui.widgets.component import component
+
+_DROPZONE = component(
+    "dropzone",
+    """<div class="area"><svg viewBox="0 0 24 24" width="40" height="40" fill="none" stroke="currentColor" stroke-width="1.4"
+stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.5 4.5"/>
+<path d="M4 15v3a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-3"/></svg>
+<span class="big">Drop your files here</span>
+<span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, text. Up to 500 MB each.</span>
+<button type="button" class="accent">Choose files</button><input type="file" multiple tabindex="-1" aria-label="Choose files">
+</div><ul aria-live="polite"></ul>""",
+)
+
+_FILES = component("files", '<ul aria-label="Your documents"></ul>')
+
+
+def dropzone(*, small: bool) -> None:
+    _DROPZONE(
+        key="dropzone", data={"address": "/api/upload", "ticket": ticket(), "small": small}, on_landed_change=lambda: None
+    )
+
+
+def file_rows() -> None:
+    """A row per file, moving while something is being read."""
+    files = resources.library().files.all()
+    busy = any(file.active for file in files)
+    ready = sum(file.ready for file in files)
+    st.fragment(_rows, run_every=1.0 if busy else None)(busy, ready)
+
+
+def _rows(busy: bool, ready: int) -> None:
+    files = resources.library().files.all()
+    _FILES(key="files", data={"files": [_row(file) for file in files]}, on_act_change=_act)
+    now_busy = any(file.active for file in files)
+    if session().notice or now_busy != busy or sum(file.ready for file in files) != ready:
+        st.rerun()
+
+
+def _row(file: FileRow) -> dict[str, object]:
+    problem = None
+    if file.problem is not None:
+        problem = {
+            "what": file.problem.what,
+            "hint": file.problem.hint,
+            "needs_password": file.problem.needs_password,
+            "details": file.problem.details,
+        }
+    state = "active" if file.active else file.stage.value
+    return {
+        "id": file.id,
+        "name": file.name,
+        "kind": file.kind[:5],
+        "facts": words.file_facts(file),
+        "state": state,
+        "fraction": file.fraction,
+        "problem": problem,
+        "retry": bool(file.path) and state in ("failed", "stopped"),
+    }
+
+
+def _act() -> None:
+    asked = event("files", "act")
+    if not isinstance(asked, dict):
+        return
+    library, file_id = resources.library(), str(asked.get("id", ""))
+    if asked.get("do") == "stop":
+        library.files.stop(file_id)
+    elif asked.get("do") == "retry":
+        password = asked.get("password")
+        library.files.retry(file_id, password if isinstance(password, str) else None)
+        library.start_worker()
+    elif asked.get("do") == "delete":
+        try:
+            deleted = library.delete_file(file_id)
+        except UnknownDocumentError:
+            return  # another tab was quicker
+        except RagError as error:
+            session().notice = f"{error.what} {error.hint}"
+            return
+        passages = f"{words.count(deleted.passages, 'passage')} and " if deleted.passages else ""
+        session().notice = f"{deleted.name} is deleted. {passages}{words.size(deleted.bytes_freed)} freed."

@@ -1,0 +1,46 @@
+"""Three lights: is the search ready, who writes the answers, and where everything is kept."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from ragcore.library import Status
+from ui import resources, words
+
+
+def lights() -> None:
+    status = resources.library().status()
+    st.fragment(_lights, run_every=1.0 if status.embedder in ("idle", "loading") else None)()
+
+
+def _lights() -> None:
+    status = resources.library().status()
+    model = status.llm_label
+    none = resources.library().settings.llm.provider == "none"
+    stored = f"{words.size(status.bytes_on_disk)} on this computer"
+    with st.container(key="lights", horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(
+            '<div class="lights">'
+            + _light(*_search(status))
+            + _light("off" if none else "on", "Language model", model)
+            + _light("on", "Storage", stored, title=str(status.folder))
+            + "</div>",
+            width="content",
+        )
+
+
+def _search(status: Status) -> tuple[str, str, str]:
+    if status.embedder == "failed":
+        return "bad", "Search", status.embedder_error.what if status.embedder_error else "could not be started"
+    if status.embedder == "ready":
+        return "on", "Search", "ready"
+    return "wait", "Search", "getting ready…"
+
+
+def _light(state: str, name: str, text: str, *, title: str = "") -> str:
+    return (
+        f'<span class="light" title="{escape(title)}"><i class="dot {state}"></i>'
+        f"<b>{escape(name)}</b> <span>{escape(text)}</span></span>"
+    )

@@ -1,0 +1,79 @@
+// A cited passage in its document: the page's image with the lines marked, or the text with the passage marked.
+const views = new WeakMap();
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function drawPage(view) {
+  const { data, root } = view;
+  view.label.textContent = `${data.word[0].toUpperCase()}${data.word.slice(1)} ${view.index === data.index ? data.label : view.index + 1} of ${data.count}`;
+  view.back.disabled = view.index <= 0;
+  view.on.disabled = view.index >= data.count - 1;
+  view.home.hidden = view.index === data.index;
+  const sheet = element("div", "sheet");
+  const image = new Image();
+  image.alt = `${data.name}, ${view.label.textContent}`;
+  image.onload = () => {
+    sheet.classList.remove("waiting");
+    const first = sheet.querySelector("mark");
+    if (first) first.scrollIntoView({ block: "center", inline: "nearest" });
+  };
+  image.onerror = () => { sheet.className = "sheet broken"; sheet.replaceChildren(element("p", "", "This page could not be drawn.")); };
+  sheet.classList.add("waiting");
+  sheet.append(image);
+  image.src = data.address.replace("{index}", String(view.index));
+  if (view.index === data.index) {
+    for (const [left, top, width, height] of data.boxes) {
+      const mark = element("mark");
+      mark.style.cssText = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
+      sheet.append(mark);
+    }
+  }
+  root.querySelector(".sheet")?.remove();
+  root.append(sheet);
+}
+
+function build(view) {
+  const { data, root } = view;
+  root.replaceChildren();
+  if (data.kind === "text") {
+    const text = element("div", "text");
+    const mark = element("mark", "", data.marked);
+    text.append(data.before, mark, data.after);
+    root.append(text);
+    // Only the nearest scrolling box moves, never the whole page.
+    requestAnimationFrame(() => mark.scrollIntoView({ block: "center" }));
+    return;
+  }
+  const bar = element("div", "bar");
+  const move = (by) => { view.index += by; drawPage(view); };
+  view.back = element("button", "plain", "‹");
+  view.back.setAttribute("aria-label", `Previous ${data.word}`);
+  view.back.onclick = () => move(-1);
+  view.on = element("button", "plain", "›");
+  view.on.setAttribute("aria-label", `Next ${data.word}`);
+  view.on.onclick = () => move(1);
+  view.label = element("span", "label");
+  view.home = element("button", "link", `Back to the passage`);
+  view.home.onclick = () => { view.index = data.index; drawPage(view); };
+  bar.append(view.back, view.label, view.on, view.home);
+  root.append(bar);
+  view.index = data.index;
+  drawPage(view);
+}
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".root");
+  const signature = JSON.stringify(data);
+  const view = views.get(parentElement);
+  if (!view || view.signature !== signature) {
+    const made = { root, data, signature };
+    views.set(parentElement, made);
+    build(made);
+  }
+  return () => views.delete(parentElement);
+}

@@ -1,0 +1,49 @@
+"""The one form of every error: what happened, what it means, one or two buttons; the rest unfolds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ragcore.errors import Problem, RagError
+from ui.safetext import label
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button of the form. `key` tells the buttons of a page apart."""
+
+    label: str
+    key: str
+    primary: bool = False
+
+
+def problem(shown: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
+    """Draw the form; gives the label of the button that was pressed."""
+    pressed = None
+    with st.container(key=f"problem_{key}"):
+        st.markdown(f"**{label(shown.what)}**" + (f"  \n{label(shown.hint)}" if shown.hint else ""))
+        if choices:
+            with st.container(horizontal=True, gap="small"):
+                for choice in choices:
+                    if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
+                        pressed = choice.label
+        if shown.details:
+            with st.expander("Details", type="compact"):
+                st.code(shown.details, language=None, wrap_lines=True)
+    return pressed
+
+
+def unexpected(error: BaseException) -> None:
+    """What a failing screen shows in the place of a traceback."""
+    if isinstance(error, RagError):
+        shown = Problem.of(error)
+    else:
+        shown = Problem(
+            "This screen could not be drawn.",
+            "Nothing in your library was changed. Try again; if it happens again, please report it.",
+            details=type(error).__name__,
+        )
+    problem(shown, [Choice("Try again", "again", primary=True)], key="unexpected")

@@ -1,0 +1,112 @@
+"""How the screens say things: sizes, times, places, and one plain sentence for every way of answering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragcore.conversations import AnswerFacts, Source
+from ragcore.ingestion.files import FileRow, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    label: str
+    sentence: str
+
+
+CHAT_MODES: Mapping[str, Mode] = {
+    "condense_plus_context": Mode(
+        "Follow-ups and documents",
+        "Works out what a follow-up question means, looks in your documents, and remembers the conversation.",
+    ),
+    "context": Mode("Documents each time", "Looks in your documents with your exact words, and remembers the conversation."),
+    "condense_question": Mode(
+        "One full question", "Turns what you say into one complete question and answers that from your documents alone."
+    ),
+    "simple": Mode("Just talk", "Does not look in your documents. Needs a language model."),
+}
+
+RESPONSE_MODES: Mapping[str, Mode] = {
+    "compact": Mode("Compact", "Puts as many passages as fit into each call. The usual choice."),
+    "refine": Mode("Refine", "Reads one passage after another and improves the answer each time. Thorough, and slow."),
+    "tree_summarize": Mode("Tree summarize", "Sums up groups of passages, then the summaries. Good for “what is this about?”"),
+    "simple_summarize": Mode("Simple summarize", "Shortens all passages to fit one call. Quick, and may leave things out."),
+    "accumulate": Mode("Accumulate", "Asks the question of each passage on its own and lists the answers."),
+    "compact_accumulate": Mode("Compact accumulate", "Like Accumulate, with several passages in each call."),
+    "generation": Mode("Generation", "Does not look in your documents: the language model answers from what it knows."),
+    "no_text": Mode("Passages only", "Finds the passages and writes no answer."),
+}
+
+STAGES: Mapping[Stage, str] = {
+    Stage.QUEUED: "Waiting",
+    Stage.READING: "Reading",
+    Stage.SPLITTING: "Splitting",
+    Stage.EMBEDDING: "Indexing",
+    Stage.STORING: "Saving",
+    Stage.READY: "Ready",
+    Stage.FAILED: "Could not be read",
+    Stage.STOPPED: "Stopped",
+}
+
+
+def size(count: int) -> str:
+    """Bytes as people say them."""
+    if count < 1_000_000:
+        return f"{max(1, round(count / 1000)) if count else 0} KB"
+    return f"{count / 1e6:.1f} MB" if count < 1e9 else f"{count / 1e9:.2f} GB"
+
+
+def count(number: int, thing: str) -> str:
+    """ "1 page", "1,204 pages" """
+    if number == 1:
+        return f"1 {thing}"
+    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{number:,} {plural}"
+
+
+def time_left(seconds: float) -> str:
+    if seconds < 5:
+        return "a few seconds left"
+    if seconds < 55:
+        return f"about {round(seconds / 5) * 5} s left"
+    if seconds < 3600:
+        return f"about {round(seconds / 60)} min left"
+    return f"about {seconds / 3600:.1f} h left"
+
+
+def file_facts(file: FileRow) -> str:
+    """The thin line under a file's name."""
+    if file.ready:
+        pages = [count(file.pages, "page")] if file.pages > 1 else []
+        return " · ".join(["Ready", *pages, count(file.passages, "passage"), size(file.size)])
+    parts = [STAGES[file.stage]]
+    if file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
+        thing = "passages" if file.stage is Stage.EMBEDDING else "parts"
+        parts.append(f"{file.done:,} of {file.total:,} {thing}")
+    if file.seconds_left is not None:
+        parts.append(time_left(file.seconds_left))
+    return " · ".join([*parts, size(file.size)])
+
+
+def place(source: Source) -> str:
+    """ "handbook.pdf · p. 4" """
+    if not source.page_label:
+        return source.file_name
+    word = "p." if source.page_word == "page" else source.page_word
+    return f"{source.file_name} · {word} {source.page_label}"
+
+
+def answer_facts(facts: AnswerFacts) -> str:
+    """The thin line under an answer."""
+    parts = [facts.mode_label]
+    if facts.calls and not facts.extractive:
+        parts.append(count(facts.calls, "call"))
+    parts.append(f"{facts.seconds:.1f} s")
+    if facts.passages_used:
+        parts.append(f"{facts.passages_used:,} of {count(facts.passages_total, 'passage')}")
+    if facts.extractive:
+        parts.append("no language model: quoting your documents")
+    elif facts.model:
+        parts.append(facts.model)
+    return " · ".join(parts)
