@@ -1,7 +1,7 @@
 """Conversations in which the passages found for each message stand before the model together with what was said.
 
 `context` looks up the message as it is: one call a turn. `condense_plus_context` first makes it a question that stands alone,
-from the second turn on with a call of its own, and looks that up; the model still sees the message as it was written.
+from the second turn on with a call of its own, and looks that up; a model that writes still sees the message as it was.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class ContextChatEngine(ChatEngine):
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         bundle = QueryBundle(self._question(message, history))
         nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
-        answer = self._synthesizer.stream(message, nodes, history)
+        # A reader that only quotes makes nothing of the conversation: it needs the question that stands alone.
+        asked = bundle.query_str if self._synthesizer.llm.metadata.is_extractive else message
+        answer = self._synthesizer.stream(asked, nodes, history)
         source = ToolOutput("\n\n".join(found.text for found in nodes), "retriever", {"query": bundle.query_str}, nodes)
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 

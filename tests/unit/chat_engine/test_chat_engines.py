@@ -74,6 +74,7 @@ def test_two_turns_make_their_calls_look_up_their_questions_and_remember_what_wa
     assert prompts(llm) == CALLS[mode]
     assert retriever.asked == LOOKED_UP[mode]
     assert str(answer) == f"reply to {ANSWERED[mode]}"
+    assert [source.raw_input for source in answer.sources] == [{"query": question} for question in LOOKED_UP[mode][1:]]
     assert said(chat) == [
         ("user", "Hello?"),
         ("assistant", "reply to Hello?"),
@@ -114,6 +115,13 @@ def test_the_conversation_is_condensed_as_one_line_a_message() -> None:
     assert answer.trace is not None
     assert answer.trace.named("condense")[0].facts["question"] == "Who wrote the book?"
     assert [step.name for step in answer.trace.children] == ["condense", "retrieve", "synthesize"]
+
+
+def test_a_reader_that_only_quotes_is_asked_the_question_that_stands_alone() -> None:
+    chat, _ = engine(ChatMode.CONDENSE_PLUS_CONTEXT, UnlockedLLM(lambda call: str(talking()(call)), is_extractive=True))
+    chat.chat("Hello?")
+    assert str(chat.chat("And who?")) == "reply to Who wrote the book?"
+    assert said(chat)[2] == ("user", "And who?")
 
 
 def test_a_condensed_question_that_is_empty_leaves_the_message_as_it_is() -> None:

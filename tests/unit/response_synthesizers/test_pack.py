@@ -147,6 +147,13 @@ def test_the_window_holds_where_joined_texts_cost_more_than_their_parts(window: 
     assert words_of([p for pack in packed.packs for p in pack]) == words_of(passages)
 
 
+def test_many_small_passages_keep_to_the_window_where_joined_texts_cost_more_than_their_parts() -> None:
+    llm = Superadditive(context_window=500, num_output=40)
+    packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, tuple(Passage("w w w", number) for number in range(200)))
+    assert all(tokens_sent(llm, call) <= 460 for call in packed.calls)
+    assert [number for call in packed.calls for number in shown(call)] == list(range(200))
+
+
 def test_the_oldest_of_the_history_gives_way_to_the_passages_and_the_trace_says_how_much() -> None:
     llm = word_llm([], window=400, num_output=40)
     history = turns(*[f"message{n} " + "w " * 19 for n in range(20)])
