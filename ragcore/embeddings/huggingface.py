@@ -214,6 +214,7 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
 
 def _open(model_name: str, device: str | None, cache_folder: str | None) -> SentenceTransformer:
     """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
+    import httpx
     from sentence_transformers import SentenceTransformer
 
     try:
@@ -225,12 +226,23 @@ def _open(model_name: str, device: str | None, cache_folder: str | None) -> Sent
                 hint="Choose a folder that sentence-transformers saved, or use the built-in model.",
             ) from error
     try:
+        _reach_server()
         return SentenceTransformer(model_name, device=device, cache_folder=cache_folder)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
         raise EmbeddingError(
             f"The embedding model {model_name!r} is not on this computer and could not be downloaded.",
             hint="Check its name and the network, give the folder of a model you have, or use the built-in model.",
         ) from error
+
+
+def _reach_server() -> None:
+    """Fail at once where the library would try every file of the model again and again, for over a minute."""
+    import httpx
+    from huggingface_hub import constants
+
+    if constants.is_offline_mode():
+        raise OSError("HF_HUB_OFFLINE is set")
+    httpx.head(constants.ENDPOINT, timeout=5.0)
 
 
 @contextmanager

@@ -60,7 +60,13 @@ def chunk_spans(text: str, *, size: int, overlap: int, tokenizer: Tokenizer, cut
     ruler = _Ruler(text, tokenizer, size)
     stride = max(1, min(size // 16, overlap or size))
     pieces = list(_pieces(ruler, 0, len(text), cutters, stride))
-    return [span for start, end in _pack(ruler, pieces, overlap) if (span := ruler.trimmed(start, end))]
+    spans: list[Span] = []
+    for start, end in _pack(ruler, pieces, overlap):
+        span = ruler.trimmed(start, end)
+        # Where all that is new is white space, what is left was in the chunk before.
+        if span and (not spans or span[1] > spans[-1][1]):
+            spans.append(span)
+    return spans
 
 
 class _Ruler:

@@ -1,0 +1,167 @@
+"""What every embedder promises, held against the bundled model and the hashing one."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragcore.embeddings import bundled
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import EmbeddingError
+
+TEXTS = [
+    "The heron stood in the shallow water.",
+    "",
+    "Interest rates rose by a quarter of a point. " * 4,
+    "Ein Reiher steht am Ufer.",
+    "heron",
+    "漢字とかな 😀",
+]
+LONG = " ".join(f"Item {number} is a ledger entry about freight." for number in range(60))  # some 600 tokens
+
+
+@pytest.fixture(scope="module", params=["bundled", "hashing"])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    return HuggingFaceEmbedding() if request.param == "bundled" else HashEmbedding()
+
+
+def test_rows_are_unit_float32_vectors_lying_one_after_the_other(embedder: Embedder) -> None:
+    rows = embedder.embed_passages(TEXTS)
+    assert rows.shape == (len(TEXTS), embedder.dimension)
+    assert rows.dtype == np.float32
+    assert rows.flags.c_contiguous
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+
+
+def test_a_query_is_one_unit_vector(embedder: Embedder) -> None:
+    row = embedder.embed_query("Where do herons stand?")
+    assert row.shape == (embedder.dimension,)
+    assert row.dtype == np.float32
+    assert float(np.linalg.norm(row)) == pytest.approx(1, abs=1e-5)
+
+
+def test_no_texts_give_no_rows(embedder: Embedder) -> None:
+    assert embedder.embed_passages([]).shape == (0, embedder.dimension)
+
+
+def test_each_row_belongs_to_its_text_whatever_stands_beside_it(embedder: Embedder) -> None:
+    texts = [*TEXTS, LONG, "last"]
+    together = embedder.embed_passages(texts)
+    for text, row in zip(texts, together, strict=True):
+        assert embedder.embed_passages([text])[0] == pytest.approx(row, abs=1e-5)
+
+
+def test_what_is_said_after_300_tokens_counts(embedder: Embedder) -> None:
+    plain, zebra = embedder.embed_passages([LONG, f"{LONG} Then a zebra ate every submarine in Norway."])
+    assert float(plain @ zebra) < 0.9999
+
+
+def test_the_order_of_words_far_apart_does_not_hide_them(embedder: Embedder) -> None:
+    """The middle of a long text is found by a question about it better than by a question about something else."""
+    text = f"{LONG} The heron is a wading bird of the marshes. {LONG}"
+    plain, marsh = embedder.embed_passages([f"{LONG} {LONG}", text])
+    asked = embedder.embed_query("heron wading bird of the marshes")
+    assert float(asked @ marsh) > float(asked @ plain)
+
+
+def test_the_same_text_gives_the_same_numbers(embedder: Embedder) -> None:
+    assert np.array_equal(embedder.embed_passages(TEXTS), embedder.embed_passages(TEXTS))
+
+
+def test_eight_threads_get_what_one_gets(embedder: Embedder) -> None:
+    expected = embedder.embed_passages(TEXTS)
+    asked = embedder.embed_query(TEXTS[0])
+    found: list[float] = []
+
+    def work() -> None:
+        for _ in range(3):
+            worst = np.abs(embedder.embed_passages(TEXTS) - expected).max()
+            found.append(max(float(worst), float(np.abs(embedder.embed_query(TEXTS[0]) - asked).max())))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 24
+    assert max(found) < 1e-5
+
+
+def test_related_texts_are_nearer_than_unrelated_ones(embedder: Embedder) -> None:
+    heron, rates = embedder.embed_passages([TEXTS[0], TEXTS[2]])
+    asked = embedder.embed_query("a heron in water")
+    assert float(asked @ heron) > float(asked @ rates) + 0.2
+
+
+def test_half_a_surrogate_pair_does_not_stop_it(embedder: Embedder) -> None:
+    assert np.isfinite(embedder.embed_passages(["broken \ud83d emoji"])).all()
+
+
+def test_the_bundled_vectors_are_those_of_sentence_transformers_itself() -> None:
+    from sentence_transformers import SentenceTransformer
+
+    reference = SentenceTransformer(str(bundled.model_folder()), local_files_only=True)
+    expected = reference.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
+    assert np.abs(HuggingFaceEmbedding().embed_passages(TEXTS) - expected).max() < 1e-5
+
+
+def test_a_long_text_is_the_mean_of_windows_of_whole_words() -> None:
+    words = [f"word{number}" for number in range(300)]
+    small = HuggingFaceEmbedding(max_length=32)
+    tokens = small._model._windows(" ".join(words))
+    parts = [part for part, _ in tokens]
+    assert len(parts) > 10
+    assert " ".join(part.strip() for part in parts).split() == words
+    mean = small.embed_passages(parts).mean(axis=0)
+    assert small.embed_passages([" ".join(words)])[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+    assert max(length for _, length in small._model._windows("x" * 5000 + " " + " ".join(words))) <= 30
+
+
+def test_instructions_are_put_before_questions_and_texts() -> None:
+    plain = HuggingFaceEmbedding()
+    told = HuggingFaceEmbedding(query_instruction="query: ", text_instruction="passage: ")
+    assert told.embed_query("herons") == pytest.approx(plain.embed_query("query: herons"), abs=1e-6)
+    assert told.get_text_embedding("herons") == pytest.approx(plain.get_text_embedding("passage: herons"), abs=1e-6)
+    assert HuggingFaceEmbedding("intfloat/e5-small-v2").query_instruction == "query: "
+    assert told.name != plain.name
+
+
+def test_name_and_dimension_are_known_before_the_model_is_loaded() -> None:
+    embedder = HuggingFaceEmbedding()
+    assert (embedder.dimension, embedder._loaded) == (384, None)
+    assert embedder.name == "sentence-transformers/all-MiniLM-L6-v2@53aa51172d14"
+
+
+def test_a_model_that_cannot_be_had_is_named() -> None:
+    with pytest.raises(EmbeddingError, match="'nobody/no-such-model'") as caught:
+        HuggingFaceEmbedding("nobody/no-such-model").embed_query("x")
+    assert "built-in model" in caught.value.hint
+
+
+def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddingError, match=tmp_path.name):
+        HuggingFaceEmbedding(str(tmp_path)).warm()
+
+
+def test_changed_model_files_are_refused_and_good_ones_read_once(tmp_path: Path) -> None:
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"not the model")
+    with pytest.raises(EmbeddingError, match=r"model\.safetensors is damaged"):
+        bundled.check(weights, remember_in=tmp_path / "marks")
+    with pytest.raises(EmbeddingError, match="cannot be read"):
+        bundled.check(tmp_path / "gone", remember_in=tmp_path / "marks")
+    assert not (tmp_path / "marks").exists()
+    bundled.check(bundled.model_folder() / "model.safetensors", remember_in=tmp_path / "marks")
+    assert len(list((tmp_path / "marks").iterdir())) == 1
+
+
+def test_hashed_vectors_are_the_same_on_every_machine() -> None:
+    # crc32(b"heron") is 0x7c824ba9: odd, so +1, at (0x7c824ba9 >> 1) % 16 = 4.
+    expected = np.zeros(16, np.float32)
+    expected[4] = 1
+    assert np.array_equal(HashEmbedding(16).embed_query("the herons"), expected)

@@ -1,0 +1,71 @@
+"""SentenceSplitter: where it cuts, by worked examples."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.text.tokens import WordTokenizer
+
+WORDS = WordTokenizer()
+
+
+def test_whole_sentences_are_taken_while_they_fit_and_repeated_within_the_overlap() -> None:
+    text = "One two three. Four five. Six seven eight nine. Ten."
+    assert SentenceSplitter(6, 2, tokenizer=WORDS).split_text(text) == [
+        "One two three. Four five.",
+        "Four five. Six seven eight nine.",
+        "Ten.",
+    ]
+
+
+def test_the_overlap_gives_way_when_the_next_sentence_would_not_fit_beside_it() -> None:
+    assert SentenceSplitter(4, 3, tokenizer=WORDS).split_text("A b c. D e f g.") == ["A b c.", "D e f g."]
+
+
+def test_paragraphs_that_fit_stay_whole() -> None:
+    text = "A b. C d. E f.\n\n\nG h. I j."
+    assert SentenceSplitter(7, 0, tokenizer=WORDS).split_text(text) == ["A b. C d. E f.", "G h. I j."]
+    assert SentenceSplitter(7, 0, tokenizer=WORDS, paragraph_separator="|").split_text(text.replace("\n\n\n", "|")) == [
+        "A b. C d. E f.",
+        "|G h. I j.",
+    ]
+
+
+def test_a_long_sentence_is_cut_at_phrases_then_words() -> None:
+    text = "one two, three four five; six seven eight nine ten"
+    assert SentenceSplitter(3, 0, tokenizer=WORDS).split_text(text) == [
+        "one two,",
+        "three four five;",
+        "six seven eight",
+        "nine ten",
+    ]
+    assert SentenceSplitter(3, 0, tokenizer=WORDS, secondary_chunking_regex=None).split_text(text)[0] == "one two, three"
+
+
+def test_no_dot_of_an_ellipsis_is_lost() -> None:
+    text = "wait... " * 20
+    assert "".join(SentenceSplitter(1, 0, tokenizer=WORDS).split_text(text)) == "wait..." * 20
+
+
+def test_an_emoji_family_and_its_joiners_stay_together_where_they_fit() -> None:
+    family = "👨\u200d👩\u200d👧"
+    chunks = SentenceSplitter(6, 0, tokenizer=list).split_text(family * 9)
+    assert chunks == [family] * 9
+
+
+def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
+    heavy = {"😀": 5}
+    splitter = SentenceSplitter(3, 0, tokenizer=lambda text: [0] * sum(heavy.get(c, 1) for c in text if c != " "))
+    assert splitter.split_text("ab 😀 cd") == ["ab", "😀", "cd"]
+
+
+def test_a_function_that_gives_a_list_serves_as_tokenizer() -> None:
+    assert SentenceSplitter(2, 0, tokenizer=str.split).split_text("a b c d") == ["a b", "c d"]
+
+
+def test_making_a_splitter_loads_no_tokenizer() -> None:
+    code = "import sys; from ragcore.node_parser.sentence import SentenceSplitter; SentenceSplitter(); print({'torch', 'tokenizers', 'tiktoken', 'numpy'} & set(sys.modules))"  # noqa: E501
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,28 @@
+"""TokenTextSplitter: where it cuts, by worked examples."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcore.node_parser.token import TokenTextSplitter
+from ragcore.text.tokens import WordTokenizer
+
+WORDS = WordTokenizer()
+
+
+def test_words_are_taken_while_they_fit_and_the_last_are_repeated() -> None:
+    assert TokenTextSplitter(4, 1, tokenizer=WORDS).split_text("a b c d e f g h") == ["a b c d", "d e f g", "g h"]
+    assert TokenTextSplitter(1, 0, tokenizer=WORDS).split_text("foo bar") == ["foo", "bar"]
+
+
+def test_lines_are_the_second_choice() -> None:
+    assert TokenTextSplitter(1, 0, tokenizer=WORDS).split_text("foo\nbar\nbaz qux") == ["foo", "bar", "baz", "qux"]
+
+
+def test_characters_are_the_last_choice() -> None:
+    assert TokenTextSplitter(4, 0, tokenizer=list, backup_separators=()).split_text("abcdefghij") == ["abcd", "efgh", "ij"]
+
+
+def test_an_empty_separator_is_refused() -> None:
+    with pytest.raises(ValueError, match="separator cannot be empty"):
+        TokenTextSplitter(separator="").split_text("word " * 3000)
