@@ -1,0 +1,156 @@
+"""Bytes to text: which encoding they are in, and what every reader removes from its text.
+
+An encoding is taken from the byte order mark, else from what the file says of itself, else it is UTF-8 if that fits, else
+it is guessed. No character is dropped: a byte that fits no encoding is read as Windows-1252 or Latin-1.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from ragcore.errors import DamagedFileError, EmptyFileError, UnsupportedFileError
+
+GUESS_BYTES = 60_000  # enough to tell encodings apart, and quick
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(
+    rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
+
+
+def decode(data: bytes, name: str, *, declares: bool = False) -> str:
+    """The text that `data` is, cleaned. `declares`: the format may name its encoding (HTML, XML), and is believed.
+
+    EmptyFileError, DamagedFileError (nothing but zeros), UnsupportedFileError (not text).
+    """
+    if not data:
+        raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
+    if not data.strip(b"\0"):
+        raise DamagedFileError(
+            f"{name} holds nothing but zeros, no text.",
+            hint="Such a file is left by an interrupted copy or download. Copy or download it again.",
+        )
+    text = clean(_decoded(data, name, declares))
+    if not text.strip():
+        raise EmptyFileError(f"{name} holds nothing but blank space.", hint="Save it again from the program it comes from.")
+    return text
+
+
+def clean(text: str) -> str:
+    """Line ends as \\n, no NUL, no form feed, no half of a surrogate pair, no byte order mark."""
+    if _SURROGATES.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").replace("\ufeff", "")
+    if "\f" in text:
+        text = re.sub("\n?\f\n?", "\n", text)
+    return text
+
+
+def _decoded(data: bytes, name: str, declares: bool) -> str:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _lenient(data, encoding)
+    wide = _wide_encoding(data)
+    if wide:
+        return _lenient(data, wide)
+    if declares and (declared := _DECLARED.search(data[:4096])):
+        try:
+            return data.decode(declared[1].decode("ascii"))
+        except (LookupError, UnicodeError):
+            pass  # it says something else than it is: look for ourselves
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if text and b"\x1b$" not in data and b"\x1b(" not in data:
+        _refuse_binary(data, name)
+        return text
+    _refuse_binary(data, name)
+    return _mostly_utf8(data) or _guessed(data)
+
+
+def _lenient(data: bytes, encoding: str) -> str:
+    return (
+        data.decode(encoding, "surrogatepass" if encoding.startswith("utf-16") else "replace")
+        if _even(data, encoding)
+        else data.decode(encoding, "replace")
+    )
+
+
+def _even(data: bytes, encoding: str) -> bool:
+    return encoding.startswith("utf-16") and len(data) % 2 == 0
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a mark: zeros stand at the same place of every unit."""
+    head = data[:4000]
+    head = head[: len(head) // 4 * 4]
+    if len(head) < 8 or head.count(0) < len(head) // 5:
+        return None
+    zeros = [head[place::4].count(0) / (len(head) // 4) for place in range(4)]
+    if zeros[0] > 0.9 and zeros[1] > 0.6 and zeros[3] < 0.1:
+        return "utf-32-be"
+    if zeros[3] > 0.9 and zeros[2] > 0.6 and zeros[0] < 0.1:
+        return "utf-32-le"
+    even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
+    if even > 0.4 and odd < 0.05:
+        return "utf-16-be"
+    if odd > 0.4 and even < 0.05:
+        return "utf-16-le"
+    return None
+
+
+def _refuse_binary(data: bytes, name: str) -> None:
+    head = data[:20_000]
+    if len(head) - len(head.translate(None, _NOT_TEXT)) > max(len(head) // 50, 8):
+        raise UnsupportedFileError(
+            f"{name} is not text: it holds binary data.",
+            hint="Open it in the program it comes from and save it as PDF, or as text.",
+        )
+
+
+def _mostly_utf8(data: bytes) -> str:
+    """UTF-8 with a few stray bytes, such as two files put together; "" where it is something else."""
+    text = data.decode("utf-8", "surrogateescape")
+    stray = _SURROGATES.findall(text)
+    fitting = len(re.findall("[^\x00-\x7f\ud800-\udfff]", text))
+    if fitting < 4 * len(stray):
+        return ""
+    return _SURROGATES.sub(lambda match: _single(ord(match[0]) - 0xDC00), text)
+
+
+def _single(byte: int) -> str:
+    raw = bytes([byte])
+    try:
+        return raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _guessed(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(_sample(data)).best()
+    for encoding in (best.encoding if best else "cp1252", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except (UnicodeError, LookupError):
+            continue
+    return "".join(_single(byte) for byte in data) if len(data) < 1_000_000 else data.decode("latin-1")
+
+
+def _sample(data: bytes) -> bytes:
+    """The lines that say most about the encoding: those with bytes above ASCII, up to GUESS_BYTES."""
+    if len(data) <= GUESS_BYTES:
+        return data
+    telling = re.findall(rb"[^\n]{0,200}[\x80-\xff\x1b][^\n]{0,200}", data[: 20 * GUESS_BYTES])
+    return b"\n".join(telling)[:GUESS_BYTES] or data[:GUESS_BYTES]

@@ -1,0 +1,194 @@
+"""Word documents: paragraphs, headings, lists and tables in their order, with text boxes, footnotes and comments.
+
+Read from the XML itself (ECMA-376 part 1, 17: WordprocessingML; strict files use other namespaces, so names are compared
+without), because it also holds content controls, text boxes and changes that were accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.readers import tables
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.decode import clean, decode
+from ragcore.readers.markup import html_text
+from ragcore.readers.opc import Package, core_properties, damaged, package
+from ragcore.readers.safexml import attribute, local
+from ragcore.schema import Document
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+SUFFIXES = (".docx", ".docm", ".dotx")
+
+_LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sectPr", "instrText", "delText"})
+_NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
+_SINGLE = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    with package(path, options.name) as parts:
+        main = _main_part(parts, options.name)
+        root = parts.xml(main)
+        blocks = [*_margins(parts, main, "header"), *_blocks(root, parts, main)]
+        blocks += [*_notes(parts, main), *_margins(parts, main, "footer")]
+        metadata = {"file_name": options.name, **core_properties(parts)}
+    text = clean("\n\n".join(blocks)).strip()
+    if not text:
+        raise NoTextError(
+            f"{options.name} is a Word document with no text in it.",
+            hint="If it holds pictures of text, save it as PDF and have its text recognised (OCR).",
+        )
+    return Document(text, metadata=metadata)
+
+
+def _main_part(parts: Package, name: str) -> str:
+    for candidate in (*parts.linked("", "officeDocument"), "word/document.xml"):
+        if candidate in parts:
+            return candidate
+    raise damaged(name, "it is no Word document inside")
+
+
+def _blocks(element: _Element, parts: Package, part: str) -> Iterator[str]:
+    """Paragraphs and tables below `element`, whatever they are wrapped in. Items of a list stay together."""
+    items: list[str] = []
+    for block in _flat(element):
+        kind = local(block)
+        if kind == "p":
+            text = paragraph(block)
+            if not text.strip():
+                continue
+            if _is_item(block):
+                items.append(f"- {text.strip()}")
+                continue
+            if items:
+                yield "\n".join(items)
+                items = []
+            yield text.strip("\n")
+            continue
+        if items:
+            yield "\n".join(items)
+            items = []
+        if kind == "tbl":
+            lines = list(table_lines(block))
+            if lines:
+                yield "\n".join(lines)
+        elif kind == "altChunk":
+            yield from _inserted(block, parts, part)
+    if items:
+        yield "\n".join(items)
+
+
+def _flat(element: _Element) -> Iterator[_Element]:
+    for child in element:
+        kind = local(child)
+        if kind in ("p", "tbl", "altChunk"):
+            yield child
+        elif kind and kind not in _LEFT_OUT:
+            yield from _flat(child)
+
+
+def paragraph(element: _Element) -> str:
+    """The paragraph's text, with that of text boxes anchored in it after its own."""
+    own: list[str] = []
+    boxes: list[str] = []
+    stack = list(reversed(element))
+    while stack:
+        node = stack.pop()
+        kind = local(node)
+        if kind in ("t", "m"):
+            own.append(node.text or "")
+        elif kind in _SINGLE:
+            own.append(_SINGLE[kind])
+        elif kind == "sym":
+            own.append(_symbol(node))
+        elif kind == "txbxContent":
+            boxes += [text for inner in _flat(node) if (text := _box_text(inner)).strip()]
+        elif kind and kind not in _LEFT_OUT:
+            stack.extend(reversed(node))
+    return "\n".join(filter(str.strip, ["".join(own), *boxes]))
+
+
+def _box_text(block: _Element) -> str:
+    return paragraph(block) if local(block) == "p" else "\n".join(table_lines(block))
+
+
+def table_lines(table: _Element) -> Iterator[str]:
+    """A line for each row, `a | b | c`; a cell that spans columns is said once, one continued from above is empty."""
+    for row in _within(table, "tr"):
+        cells = []
+        for cell in _within(row, "tc"):
+            parts = [_box_text(block) for block in _flat(cell) if local(block) != "altChunk"]
+            cells.append(" ".join(" ".join(parts).split()))
+        if any(cells):
+            yield tables.plain(cells)
+
+
+def _within(element: _Element, kind: str) -> Iterator[_Element]:
+    """The children of one kind, also inside content controls and accepted insertions, but not inside other tables."""
+    for child in element:
+        name = local(child)
+        if name == kind:
+            yield child
+        elif name in ("sdt", "sdtContent", "ins", "customXml", "smartTag"):
+            yield from _within(child, kind)
+
+
+def _is_item(element: _Element) -> bool:
+    return any(local(child) == "pPr" and any(local(inner) == "numPr" for inner in child) for child in element)
+
+
+def _symbol(node: _Element) -> str:
+    try:
+        code = int(attribute(node, "char") or "", 16)
+    except ValueError:
+        return ""
+    return "" if 0xE000 <= code <= 0xF8FF or code > 0x10FFFF else chr(code)  # a private sign means nothing without its font
+
+
+def _notes(parts: Package, main: str) -> Iterator[str]:
+    for kind, each in _NOTES:
+        for part in parts.linked(main, kind):
+            for note in _optional(parts, part):
+                if local(note) == each and attribute(note, "type") in (None, "normal"):
+                    text = "\n".join(_blocks(note, parts, part))
+                    if text.strip():
+                        yield text.strip()
+
+
+def _margins(parts: Package, main: str, kind: str) -> Iterator[str]:
+    """Headers or footers, each wording once and without those that only hold the page's number."""
+    seen = set()
+    for part in parts.linked(main, kind):
+        text = "\n".join(_blocks_of(parts, part))
+        if text not in seen and any(character.isalpha() for character in text):
+            seen.add(text)
+            yield text
+
+
+def _blocks_of(parts: Package, part: str) -> list[str]:
+    try:
+        return list(_blocks(parts.xml(part), parts, part))
+    except DamagedFileError:
+        return []  # the body is what counts
+
+
+def _optional(parts: Package, part: str) -> list[_Element]:
+    try:
+        return list(parts.xml(part))
+    except DamagedFileError:
+        return []
+
+
+def _inserted(chunk: _Element, parts: Package, part: str) -> Iterator[str]:
+    """A web page or text that Word shows as part of the document."""
+    path = parts.links(part).get(attribute(chunk, "id") or "", ("", ""))[1]
+    if path in parts:
+        data = parts.bytes(path)
+        if path.lower().endswith((".html", ".htm", ".xhtml")):
+            yield html_text(decode(data, path, declares=True))
+        elif path.lower().endswith(".txt"):
+            yield decode(data, path)

@@ -1,0 +1,115 @@
+"""Mail: who wrote to whom, when and about what, then the message; the names of what was attached."""
+
+from __future__ import annotations
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.decode import clean, decode
+from ragcore.readers.markup import html_text
+from ragcore.schema import Document, Scalar
+
+SUFFIXES = (".eml", ".mht", ".mhtml")
+
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    data = path.read_bytes()
+    if not data.strip():
+        raise EmptyFileError(f"{options.name} is empty.", hint="Save the message again from your mail program.")
+    message = parsed(data)
+    if not message.keys():
+        raise DamagedFileError(
+            f"{options.name} is no mail message inside.", hint="Save the message again from your mail program."
+        )
+    text = message_text(message, options.name)
+    if not text.strip():
+        raise NoTextError(f"{options.name} has no text in it.", hint="Save the message again from your mail program.")
+    metadata: dict[str, Scalar] = {"file_name": options.name}
+    if subject := header(message, "Subject"):
+        metadata["title"] = subject
+    if sender := header(message, "From"):
+        metadata["author"] = sender
+    return Document(text, metadata=metadata)
+
+
+def parsed(data: bytes) -> EmailMessage:
+    message = message_from_bytes(data.lstrip(), policy=policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def header(message: EmailMessage, name: str) -> str:
+    """Decoded and on one line; "" when it is missing."""
+    try:
+        value = str(message.get(name, ""))
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError):
+        # The standard library's parser stumbles over some malformed addresses: take them as they stand.
+        value = next((str(raw) for key, raw in message.raw_items() if key.lower() == name.lower()), "")
+    return " ".join(clean(value).split())
+
+
+def message_text(message: EmailMessage, name: str) -> str:
+    head = [f"{key}: {value}" for key in _HEADERS if (value := header(message, key))]
+    body, attached = _body(message, name)
+    if message.get_content_type() in ("application/pkcs7-mime", "multipart/encrypted") and not body.strip():
+        raise EncryptedFileError(f"{name} is an encrypted message.", hint="Open it in your mail program and save its text.")
+    parts = ["\n".join(head), clean(body).strip()]
+    if attached:
+        parts.append("Attached: " + ", ".join(attached))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _body(message: EmailMessage, name: str) -> tuple[str, list[str]]:
+    """The text, preferring plain to HTML where both say the same, and the names of the attachments."""
+    texts: list[str] = []
+    attached: list[str] = []
+    stack: list[EmailMessage] = [message]
+    while stack:
+        part = stack.pop()
+        kind = part.get_content_type()
+        if part.is_multipart():
+            children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
+            if kind == "multipart/alternative":
+                children = _best(children)
+            elif kind == "message/rfc822" and part is not message:
+                texts.extend(message_text(child, name) for child in children)
+                continue
+            stack.extend(reversed(children))
+            continue
+        file_name = _file_name(part)
+        if file_name and (part.get_content_disposition() == "attachment" or not kind.startswith("text/")):
+            attached.append(file_name)
+        elif kind.startswith("text/"):
+            texts.append(_part_text(part, name))
+    return "\n\n".join(text for text in texts if text.strip()), attached
+
+
+def _best(children: list[EmailMessage]) -> list[EmailMessage]:
+    plain = [child for child in children if child.get_content_type() == "text/plain" and str(child.get_payload()).strip()]
+    return plain[:1] or children[-1:]
+
+
+def _part_text(part: EmailMessage, name: str) -> str:
+    payload = part.get_payload(decode=True)
+    data = payload if isinstance(payload, bytes) else b""
+    if not data.strip(b" \t\r\n\0"):
+        return ""
+    is_html = part.get_content_type() == "text/html"
+    charset = str(part.get_param("charset") or "")
+    try:
+        text = clean(data.decode(charset))
+    except (LookupError, UnicodeError):
+        text = decode(data, name, declares=is_html)
+    return html_text(text) if is_html else text
+
+
+def _file_name(part: EmailMessage) -> str:
+    try:
+        return " ".join(clean(part.get_filename() or "").split())
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError):
+        return "a file without a readable name"

@@ -1,0 +1,74 @@
+"""Jupyter notebooks: what was written, the code, and what the code printed. Pictures and widgets are left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.decode import clean, decode
+from ragcore.readers.markup import html_text
+from ragcore.schema import Document
+
+SUFFIXES = (".ipynb",)
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    try:
+        notebook = json.loads(decode(path.read_bytes(), options.name))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(options.name) from error
+    if not isinstance(notebook, dict):
+        raise _damaged(options.name)
+    cells = notebook.get("cells")
+    if cells is None:  # version 3 keeps them in worksheets
+        cells = [
+            cell for sheet in _list(notebook.get("worksheets")) if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))
+        ]
+    parts = [part for cell in _list(cells) if isinstance(cell, dict) for part in _cell(cell)]
+    text = clean("\n\n".join(part.strip("\n") for part in parts if part.strip()))
+    if not text:
+        raise NoTextError(f"{options.name} is a notebook with nothing written in it.", hint="Write something in it first.")
+    return Document(text, metadata={"file_name": options.name})
+
+
+def _cell(cell: dict[str, Any]) -> list[str]:
+    source = _joined(cell.get("source", cell.get("input")))
+    if cell.get("cell_type") != "code":
+        return [source]
+    return [f"```\n{source}\n```" if source.strip() else "", *(_output(output) for output in _list(cell.get("outputs")))]
+
+
+def _output(output: Any) -> str:
+    if not isinstance(output, dict):
+        return ""
+    data = output.get("data", output)
+    if not isinstance(data, dict):
+        return ""
+    for key in ("text", "text/markdown", "text/plain"):
+        if key in data:
+            return _COLOURS.sub("", _joined(data[key]))
+    if "text/html" in data:
+        return html_text(_joined(data["text/html"]))
+    if output.get("output_type") in ("error", "pyerr"):
+        return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
+    return ""
+
+
+def _joined(source: Any) -> str:
+    return "".join(str(line) for line in source) if isinstance(source, list) else str(source or "")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _damaged(name: str) -> DamagedFileError:
+    return DamagedFileError(
+        f"{name} is not a notebook: its content is not what Jupyter writes.", hint="Save it again in Jupyter."
+    )

@@ -1,0 +1,26 @@
+"""Markdown. The marks stay: they are readable, and `MarkdownNodeParser` cuts at the headings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.decode import decode
+from ragcore.schema import Document, Scalar
+
+SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")
+
+_FRONT = re.compile(r"\A---\n(.*?\n)(?:---|\.\.\.)\n", re.S)
+_FRONT_LINE = re.compile(r"^(title|author|date):\s*(.+?)\s*$", re.M)
+_FIRST_HEADING = re.compile(r"^# +(.+?) *#*$", re.M)
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    text = decode(path.read_bytes(), options.name)
+    metadata: dict[str, Scalar] = {"file_name": options.name}
+    if front := _FRONT.match(text):
+        metadata.update((key, value.strip("\"'")) for key, value in _FRONT_LINE.findall(front[1]))
+    if "title" not in metadata and (heading := _FIRST_HEADING.search(text)):
+        metadata["title"] = heading[1]
+    return Document(text, metadata=metadata)

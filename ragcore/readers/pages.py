@@ -1,0 +1,206 @@
+"""The pages of a PDF as a person sees them: pictures of pages, and where on a page a quote stands.
+
+PDFium may be used by one thread at a time, so everything here and in the PDF reader holds `LOCK`.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, UnsupportedFileError
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+LOCK = threading.RLock()
+
+MAX_PIXELS = 16_000_000  # of a page's picture; a plan on A0 is drawn smaller
+MAX_SIDE = 12_000  # pixels; WebP ends at 16383
+LEAST_PART = 12  # characters of a quote that count as found, where the quote is longer
+GRID = 1 << 20  # steps that a page is divided into, to place boxes exactly
+
+_WRONG_PASSWORD, _UNKNOWN_SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+_DROPPED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\ufffe\x02\u200b\ufeff\0")
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page in percent of its width and height, from the top left corner."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+def page_count(path: Path, password: str | None = None) -> int:
+    with opened(path, path.name, password) as pdf:
+        return len(pdf)
+
+
+def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None) -> bytes:
+    """The page as WebP. `scale` 1.0 is 72 dots per inch; a huge page is drawn smaller. InputError when there is no page."""
+    with opened(path, path.name, password) as pdf:
+        page = _page(pdf, page_index, path.name)
+        width, height = (max(side, 1.0) for side in page.get_size())
+        scale = min(scale, (MAX_PIXELS / (width * height)) ** 0.5, MAX_SIDE / max(width, height))
+        image = page.render(scale=scale).to_pil()
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", quality=82, method=2)
+    return buffer.getvalue()
+
+
+def highlight_boxes(path: Path, page_index: int, quote: str, *, password: str | None = None) -> list[Box]:
+    """Where the quote stands on the page, one box for each line of it, in reading order.
+
+    White space, hyphens and ligatures do not matter. Of a quote that begins on the page before or goes on to the next one,
+    the part on this page is found. Empty when none of it is here.
+    """
+    wanted = "".join(character for character, _ in _letters(quote))
+    with opened(path, path.name, password) as pdf:
+        page = _page(pdf, page_index, path.name)
+        text = page.get_textpage()
+        try:
+            return _boxes(page, text, wanted)
+        finally:
+            text.close()
+
+
+@contextmanager
+def opened(path: Path, name: str, password: str | None) -> Iterator[pypdfium2.PdfDocument]:
+    """The document, with PDFium locked. EncryptedFileError, UnsupportedFileError, DamagedFileError name `name`."""
+    import pypdfium2
+
+    with LOCK:
+        try:
+            # The path and not its bytes: PDFium then reads what it needs, and 500 MB stay on the disk.
+            pdf = pypdfium2.PdfDocument(path, password=password)
+        except pypdfium2.PdfiumError as error:
+            raise _translated(error, name, password) from error
+        try:
+            yield pdf
+        finally:
+            pdf.close()
+
+
+def _translated(error: Any, name: str, password: str | None) -> Exception:
+    if error.err_code == _WRONG_PASSWORD:
+        if password is None:
+            return EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+        return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
+    if error.err_code == _UNKNOWN_SECURITY:
+        return UnsupportedFileError(
+            f"{name} is protected in a way that needs the program it was made for.",
+            hint="Open it there and save a copy without protection.",
+        )
+    return DamagedFileError(
+        f"{name} could not be read: it is damaged, or no PDF.",
+        hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
+    )
+
+
+def _page(pdf: pypdfium2.PdfDocument, index: int, name: str) -> pypdfium2.PdfPage:
+    import pypdfium2
+
+    if not 0 <= index < len(pdf):
+        raise InputError(f"{name} has {len(pdf)} pages, and no page {index + 1}.", hint="Choose a page that it has.")
+    try:
+        return pdf[index]
+    except pypdfium2.PdfiumError as error:
+        raise DamagedFileError(f"Page {index + 1} of {name} is damaged.", hint="Its other pages can be shown.") from error
+
+
+def _letters(text: str) -> Iterator[tuple[str, int]]:
+    """What counts when two texts are compared, and which character of `text` it comes from."""
+    for place, character in enumerate(text):
+        if character.isspace() or character in _DROPPED:
+            continue
+        for letter in character if character.isascii() else unicodedata.normalize("NFKC", character):
+            if not letter.isspace():
+                yield letter, place
+
+
+def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str) -> list[Box]:
+    import pypdfium2.raw as pdfium
+
+    on_page = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))
+    letters = list(_letters(on_page))
+    start, length = _common("".join(letter for letter, _ in letters), wanted)
+    if length == 0:
+        return []
+    found = [_placed(page, text, place) for place in dict.fromkeys(place for _, place in letters[start : start + length])]
+    return [_percent(line) for line in _in_lines([corners for corners in found if corners is not None])]
+
+
+def _common(page: str, wanted: str) -> tuple[int, int]:
+    """Where on the page the longest part of `wanted` begins, and how long it is; length 0 when only scraps are there."""
+    whole = page.find(wanted)
+    if whole >= 0:
+        return whole, len(wanted)
+    best, best_length = 0, 0
+    low, high = 1, min(len(page), len(wanted))
+    # A part of a shared part is shared too, so the greatest length can be found by halving.
+    while low <= high:
+        length = (low + high) // 2
+        seen = {page[place : place + length]: place for place in range(len(page) - length, -1, -1)}
+        place = next((seen[part] for at in range(len(wanted) - length + 1) if (part := wanted[at : at + length]) in seen), None)
+        if place is None:
+            high = length - 1
+        else:
+            best, best_length = place, length
+            low = length + 1
+    reaches_over = page.endswith(wanted[:best_length]) or page.startswith(wanted[len(wanted) - best_length :])
+    return (best, best_length) if best_length >= LEAST_PART or (best_length and reaches_over) else (0, 0)
+
+
+_Corners = tuple[float, float, float, float]  # left, top, right, bottom in steps of GRID, top down
+
+
+def _placed(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, place: int) -> _Corners | None:
+    """Where a character is drawn on the page as it is shown, turned and cropped; None when it has no size."""
+    import ctypes
+
+    import pypdfium2
+    import pypdfium2.raw as pdfium
+
+    try:
+        left, bottom, right, top = text.get_charbox(place, loose=True)
+    except pypdfium2.PdfiumError:
+        return None
+    if right <= left or top <= bottom:
+        return None
+    x, y = ctypes.c_int(), ctypes.c_int()
+    points = []
+    for across, up in ((left, top), (right, bottom)):
+        pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, across, up, x, y)
+        points.append((float(x.value), float(y.value)))
+    (x1, y1), (x2, y2) = points
+    return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+
+
+def _in_lines(corners: list[_Corners]) -> list[_Corners]:
+    lines: list[_Corners] = []
+    for left, top, right, bottom in corners:
+        if lines:
+            before = lines[-1]
+            level = min(before[3], bottom) - max(before[1], top) > 0.5 * min(before[3] - before[1], bottom - top)
+            if level and right > before[0]:  # also when written from right to left
+                lines[-1] = (min(before[0], left), min(before[1], top), max(before[2], right), max(before[3], bottom))
+                continue
+            if level and left < before[0] and before[0] - right < 0.05 * GRID:
+                lines[-1] = (left, min(before[1], top), before[2], max(before[3], bottom))
+                continue
+        lines.append((left, top, right, bottom))
+    return lines
+
+
+def _percent(corners: _Corners) -> Box:
+    left, top, right, bottom = (min(max(100 * side / GRID, 0.0), 100.0) for side in corners)
+    return Box(round(left, 3), round(top, 3), round(right - left, 3), round(bottom - top, 3))

@@ -1,0 +1,126 @@
+"""PowerPoint: each slide's text in its order, its tables, and the speaker's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.readers import tables
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.decode import clean
+from ragcore.readers.opc import Package, core_properties, damaged, package
+from ragcore.readers.parts import joined
+from ragcore.readers.safexml import attribute, local
+from ragcore.schema import Document
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+SUFFIXES = (".pptx", ".pptm", ".ppsx", ".potx")
+
+_FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})  # placeholders that say nothing about the subject
+_TITLES = frozenset({"title", "ctrTitle"})
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    with package(path, options.name) as parts:
+        slides = list(_slides(parts, options.name))
+        pages = []
+        for number, slide in enumerate(slides, 1):
+            pages.append((str(number), clean("\n\n".join(_slide(parts, slide))).strip()))
+            options.progress(number, len(slides))
+        metadata = {"file_name": options.name, **core_properties(parts)}
+    text, stretches = joined(pages)
+    if not text:
+        raise NoTextError(
+            f"{options.name} has no text on its slides.",
+            hint="If they are pictures, save it as PDF and have its text recognised (OCR).",
+        )
+    return Document(text, metadata=metadata, pages=stretches, page_word="slide")
+
+
+def _slides(parts: Package, name: str) -> Iterator[str]:
+    """The slides' parts in the order in which they are shown."""
+    main = next((path for path in (*parts.linked("", "officeDocument"), "ppt/presentation.xml") if path in parts), None)
+    if main is None:
+        raise damaged(name, "it is no PowerPoint presentation inside")
+    links = parts.links(main)
+    for entry in parts.xml(main).iter():
+        if local(entry) == "sldId":
+            identity = next(
+                (str(value) for key, value in entry.attrib.items() if str(key).startswith("{") and str(key).endswith("}id")), ""
+            )
+            path = links.get(identity, ("", ""))[1]
+            if path in parts:
+                yield path
+
+
+def _slide(parts: Package, slide: str) -> Iterator[str]:
+    yield from _shapes(parts, slide)
+    for note in parts.linked(slide, "notesSlide"):
+        text = "\n".join(_shapes(parts, note))
+        if text.strip():
+            yield f"Notes: {text}"
+    for comment in parts.linked(slide, "comments"):
+        for element in _tree(parts, comment):
+            if local(element) == "text" and (element.text or "").strip():
+                yield f"Comment: {(element.text or '').strip()}"
+
+
+def _shapes(parts: Package, part: str) -> list[str]:
+    """The text of each shape; the title first, wherever it was drawn."""
+    titles: list[str] = []
+    others: list[str] = []
+    for shape in _tree(parts, part):
+        kind = local(shape)
+        if kind == "sp":
+            placeholder = next((attribute(node, "type") for node in shape.iter() if local(node) == "ph"), None)
+            if placeholder in _FURNITURE:
+                continue
+            text = _paragraphs(shape)
+            (titles if placeholder in _TITLES else others).append(text)
+        elif kind == "tbl":
+            rows = [[_paragraphs(cell) for cell in row if local(cell) == "tc"] for row in shape if local(row) == "tr"]
+            cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+            others.append("\n".join(tables.plain(row) for row in cells if any(row)))
+    for diagram in parts.linked(part, "diagramData"):
+        others.append("\n".join(_paragraphs(node) for node in _tree(parts, diagram) if local(node) == "t" and len(node)))
+    for chart in parts.linked(part, "chart"):
+        others.append(_chart(parts, chart))
+    return [text for text in (*titles, *others) if text.strip()]
+
+
+def _tree(parts: Package, part: str) -> Iterator[_Element]:
+    try:
+        root = parts.xml(part)
+    except DamagedFileError:
+        return  # the other slides can still be read
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        if local(element) == "Fallback":  # the same once more, for old programs
+            continue
+        yield element
+        if local(element) != "sp":
+            stack.extend(reversed(element))
+
+
+def _paragraphs(element: _Element) -> str:
+    lines = []
+    for node in element.iter():
+        if local(node) == "p":
+            line = "".join((run.text or "") if local(run) == "t" else "\n" if local(run) == "br" else "" for run in node.iter())
+            if line.strip():
+                lines.append(line.strip())
+    return "\n".join(lines)
+
+
+def _chart(parts: Package, chart: str) -> str:
+    """Titles, categories and values of a chart, as its file keeps them."""
+    found: list[str] = []
+    for element in _tree(parts, chart):
+        if local(element) in ("t", "v") and (element.text or "").strip():
+            found.append(" ".join((element.text or "").split()))
+    return " | ".join(dict.fromkeys(found)) if any(any(map(str.isalpha, value)) for value in found) else ""

@@ -1,0 +1,77 @@
+"""Finds the reader of a file, and reads it: by its name, unless its first bytes show that it is something else.
+
+A reader is found by being in this folder and having `SUFFIXES`; adding one is adding a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+import ragcore.readers
+from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
+from ragcore.readers.base import Reader, ReadOptions
+from ragcore.readers.sniff import true_suffix
+from ragcore.schema import Document
+
+
+def reader_for(name: str) -> Reader:
+    """The reader for a file called `name`. UnsupportedFileError when there is none."""
+    suffix = suffix_of(name)
+    found = _readers().get(suffix)
+    if found is None:
+        what = f"{name} is a {suffix} file, which cannot be read" if suffix else f"{name} has no ending that says what it is"
+        raise UnsupportedFileError(f"{what}.", hint="Save it as PDF or as text and add that.")
+    return found
+
+
+def supported_suffixes() -> tuple[str, ...]:
+    """Every ending that a reader takes, with its dot, in alphabetical order."""
+    return tuple(sorted(_readers()))
+
+
+def suffix_of(name: str) -> str:
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower()
+
+
+def read_file(path: Path, options: ReadOptions) -> Document:
+    """The document in `path`, called `options.name`. Every failure is an UnreadableFileError that names the file."""
+    name = options.name
+    if path.stat().st_size == 0:
+        raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
+    try:
+        reader = reader_for("x" + true_suffix(path, name, suffix_of(name), supported_suffixes()))
+        document = reader.read(path, options)
+    except RagError:
+        raise
+    except MemoryError as error:
+        raise TooLargeError(f"{name} needs more memory to read than there is.", hint="Split it into several files.") from error
+    except Exception as error:  # parsers of broken files raise whatever they like
+        raise DamagedFileError(
+            f"{name} could not be read: it seems to be damaged.",
+            hint="Open it in the program it comes from and save it again, or save it as PDF.",
+        ) from error
+    if not document.text.strip():
+        raise NoTextError(
+            f"{name} holds no text.", hint="If it holds pictures of text, have their text recognised first (OCR)."
+        )
+    if len(document.text) > options.max_text_chars:
+        raise TooLargeError(
+            f"{name} has {len(document.text):,} characters of text; {options.max_text_chars:,} is the most for one file.",
+            hint="Split it into several files, or raise the limit in the settings.",
+        )
+    return document
+
+
+@cache
+def _readers() -> dict[str, Reader]:
+    found: dict[str, Reader] = {}
+    for module in pkgutil.iter_modules(ragcore.readers.__path__):
+        if module.name != "registry":
+            reader = importlib.import_module(f"ragcore.readers.{module.name}")
+            for suffix in getattr(reader, "SUFFIXES", ()):
+                found[suffix] = cast(Reader, reader)
+    return found

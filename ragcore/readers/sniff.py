@@ -1,0 +1,140 @@
+"""What a file really is, from its first bytes, whatever its name says."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from ragcore.errors import EncryptedFileError, UnsupportedFileError
+
+_NO_READER = (  # first bytes, what to call it, what to do
+    (b"\x89PNG\r\n", "a picture (PNG)", "picture"),
+    (b"\xff\xd8\xff", "a picture (JPEG)", "picture"),
+    (b"GIF8", "a picture (GIF)", "picture"),
+    (b"II*\0", "a picture (TIFF)", "picture"),
+    (b"MM\0*", "a picture (TIFF)", "picture"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "archive"),
+    (b"Rar!\x1a\x07", "a RAR archive", "archive"),
+    (b"\x1f\x8b", "a gzip archive", "archive"),
+    (b"BZh", "a bzip2 archive", "archive"),
+    (b"\xfd7zXZ\0", "an xz archive", "archive"),
+    (b"\x7fELF", "a program", "other"),
+    (b"SQLite format 3\0", "a database", "other"),
+    (b"ID3", "a sound recording", "other"),
+    (b"OggS", "a recording", "other"),
+    (b"fLaC", "a sound recording", "other"),
+    (b"PAR1", "a Parquet table", "other"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive", "archive"),
+)
+_WHAT_TO_DO = {
+    "picture": "Save it as PDF and have its text recognised (OCR), then add that.",
+    "archive": "Unpack it, and add the files in it or a zip of them.",
+    "other": "Save what you want to read as PDF or as text and add that.",
+}
+_OLD_OFFICE = (  # streams of a compound file, as UTF-16 names
+    ("EncryptedPackage", "", ""),
+    ("WordDocument", "an old Word document (.doc)", "Word or LibreOffice and save it as .docx"),
+    ("PowerPoint Document", "an old PowerPoint presentation (.ppt)", "PowerPoint or LibreOffice and save it as .pptx"),
+    ("Workbook", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
+    ("Book", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
+    ("__substg1.0_", "an Outlook message (.msg)", "Outlook or Thunderbird and save it as .eml"),
+    ("__properties_version1.0", "an Outlook message (.msg)", "Outlook or Thunderbird and save it as .eml"),
+)
+_PACKED = frozenset(
+    {".pdf", ".docx", ".docm", ".dotx", ".pptx", ".pptm", ".xlsx", ".xlsm", ".odt", ".ods", ".odp", ".epub", ".rtf"}
+)
+_OLD = frozenset({".doc", ".xls", ".ppt", ".msg", ".zip", ""})
+_MIMETYPES = {
+    "application/epub+zip": ".epub",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+}
+
+
+def true_suffix(path: Path, name: str, named: str, known: tuple[str, ...]) -> str:
+    """The ending that the file should have; `named`, the one it has, unless its bytes say otherwise.
+
+    UnsupportedFileError for what no reader takes, EncryptedFileError for Office files with a password.
+    """
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if b"%PDF-" in head[:1024] and (named not in known or named == ".pdf" or head.lstrip().startswith(b"%PDF-")):
+        return ".pdf"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip_suffix(path, name, named)
+    if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        _refuse_compound(path, name)
+    if head.startswith(b"{\\rtf"):
+        return ".rtf"
+    _refuse_known(head, name)
+    if named in _PACKED or named in _OLD:
+        start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+        if start.startswith((b"<!doctype html", b"<html")) or b"<html" in start[:1000]:
+            return ".html"
+        if start.startswith(b"<?xml"):
+            return ".xml"
+    return named
+
+
+def _refuse_known(head: bytes, name: str) -> None:
+    for first, what, kind in _NO_READER:
+        if head.startswith(first):
+            _refuse(name, what, _WHAT_TO_DO[kind])
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        _refuse(name, "a picture (WebP)", _WHAT_TO_DO["picture"])
+    if head[:4] == b"RIFF" and head[8:12] in (b"WAVE", b"AVI "):
+        _refuse(name, "a recording", _WHAT_TO_DO["other"])
+    if head[4:8] == b"ftyp":
+        _refuse(name, "a video, sound recording or picture", _WHAT_TO_DO["other"])
+    if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
+        _refuse(name, "a picture (BMP)", _WHAT_TO_DO["picture"])
+    if head[:2] == b"MZ" and b"\0" in head[:64]:
+        _refuse(name, "a program", _WHAT_TO_DO["other"])
+
+
+def _refuse(name: str, what: str, to_do: str) -> None:
+    raise UnsupportedFileError(f"{name} is {what}, which cannot be read.", hint=to_do)
+
+
+def _zip_suffix(path: Path, name: str, named: str) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = {part.lstrip("/") for part in archive.namelist()}
+            if "mimetype" in parts and archive.getinfo("mimetype").file_size < 200:
+                try:
+                    mimetype = archive.read("mimetype").decode("ascii", "replace").strip()
+                except (RuntimeError, zipfile.BadZipFile, NotImplementedError, OSError):
+                    mimetype = ""
+                for known, suffix in _MIMETYPES.items():
+                    if mimetype.startswith(known):
+                        return suffix
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, KeyError):
+        if named in _PACKED and named != ".pdf":
+            return named  # its reader says that it is damaged
+        parts = set()
+    for folder, suffix in (("word/", ".docx"), ("ppt/", ".pptx"), ("xl/", ".xlsx")):
+        if any(part.startswith(folder) for part in parts) and "[Content_Types].xml" in parts:
+            return suffix
+    if "META-INF/container.xml" in parts:
+        return ".epub"
+    if named in _PACKED and named not in (".pdf", ".rtf"):
+        return named
+    raise UnsupportedFileError(
+        f"{name} is a zip archive." if named != ".zip" else f"{name} is an archive, not a document.",
+        hint="Add it with the ending .zip to have the files in it read, or unpack it.",
+    )
+
+
+def _refuse_compound(path: Path, name: str) -> None:
+    """The old format of Office files, which new ones with a password are wrapped in."""
+    content = path.read_bytes()
+    for stream, what, program in _OLD_OFFICE:
+        if stream.encode("utf-16-le") in content:
+            if stream == "EncryptedPackage":
+                raise EncryptedFileError(
+                    f"{name} is protected with a password.",
+                    hint="Open it in Office with its password, save a copy without password, and add that.",
+                )
+            _refuse(name, what, f"Open it in {program}, then add that.")
+    _refuse(name, "an old Office file", "Open it in Office or LibreOffice and save it in today's format, then add that.")
