@@ -36,9 +36,6 @@ EMBED_AT_ONCE = 32  # passages between two looks at whether to go on: well under
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
 SIGN_SECONDS = 2.0
 
-# Where a passage stands is for people and citations; it says nothing about the passage's meaning.
-POSITION_KEYS = ("file_id", "page_label", "page_index", "page_word")
-
 
 class Worker:
     """Works through the queue of one library. `embedder` is loaded when the first passage needs it."""
@@ -128,7 +125,11 @@ class Worker:
         """A zip becomes the files in it, each with a row of its own, and its own row goes."""
         self._report(file, Stage.READING, 0, 0)
         into = self._files.location(file).parent / "unpacked"
-        options = ReadOptions(name=file.name, password=self._files.password(file.id))
+        options = ReadOptions(
+            name=file.name,
+            password=self._files.password(file.id),
+            progress=lambda done, total: self._report(file, Stage.READING, done, total),
+        )
         for member in unpack(self._files.location(file), into, options):
             if member.error is not None:
                 self._files.refuse(member.name, 0, member.error)
