@@ -69,7 +69,8 @@ def _ends(text: str, mark: re.Match[str], following: int, *, lower_case: bool) -
         return True
     head = _OPENERS.match(text, following)
     first = text[head.end()] if head and head.end() < len(text) else ""
-    if first.islower() and not lower_case:
+    # Georgian has small letters only, in the eyes of Unicode.
+    if first.islower() and not lower_case and not "\u10d0" <= first <= "\u10ff":
         return False
     if mark["soft"] != ".":
         return True

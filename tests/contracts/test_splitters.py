@@ -16,7 +16,9 @@ from ragcore.node_parser.splitter import TokenSplitter
 from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.text.tokens import Tokenizer, WordTokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
+from tests.unit.text.vocabulary import find_vocabulary
 
+find_vocabulary()
 UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))
 ESSAY = Path("../shared/data/paul_graham/paul_graham_essay.txt")
 

@@ -1,0 +1,89 @@
+"""The words that keyword search compares: forms of a word meet, different words do not."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import snowballstemmer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.text.keywords import content_words, stem, words
+
+SAME = [
+    ("herons", "Heron"),
+    ("running", "runs"),
+    ("connected", "connections"),
+    ("naïve", "NAIVE"),
+    ("company's", "companies"),
+    ("company’s", "company"),
+    ("ＡＢＣ", "abc"),
+    ("ﬁle", "files"),
+    ("Städte", "Stadt"),
+    ("Straße", "STRASSE"),
+    ("книгами", "книга"),
+    ("الكتاب", "كتاب"),
+    ("cafe\u0301", "café"),
+    ("שָׁלוֹם", "שלום"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_forms_of_a_word_meet(one: str, other: str) -> None:
+    assert words(one) == words(other)
+    assert len(words(one)) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("university", "universe"), ("2019", "2020"), ("GPT-4", "GPT-5"), ("wales", "whales")]
+)
+def test_different_words_stay_apart(one: str, other: str) -> None:
+    assert words(one) != words(other)
+
+
+def test_words_come_in_order_and_stop_words_only_on_request() -> None:
+    assert words("The dogs of the town") == ["the", "dog", "of", "the", "town"]
+    assert content_words("The dogs of the town") == ["dog", "town"]
+    assert content_words("Was ist eine Quittung?") == ["quittung"]
+    assert content_words("What is it?") == []
+
+
+def test_words_that_are_common_elsewhere_but_mean_something_in_english_are_kept() -> None:
+    assert content_words("Did the son die in the car?") == ["son", "die", "car"]
+
+
+def test_scripts_without_spaces_become_pairs_of_characters() -> None:
+    assert words("東京都 and 東") == ["東京", "京都", "and", "東"]
+    assert words("GPU版です") == ["gpu", "版で", "です"]
+    assert set(words("한국어")) == {"한국", "국어"}
+    assert set(words("ภาษา")) <= set(words("ภาษาไทย"))
+
+
+def test_vowel_signs_do_not_break_a_word() -> None:
+    assert len(words("हिन्दी बाङ्ला తెలుగు")) == 3
+
+
+@given(st.text())
+def test_every_text_has_words_of_letters_and_digits_only(text: str) -> None:
+    found = words(text)
+    assert all(word and not any(c.isspace() for c in word) for word in found)
+    assert words(text) == found
+
+
+@given(st.lists(st.sampled_from(["heron", "rates", "Ufer", "naïve", "don't"])), st.lists(st.sampled_from(["tax", "été", "42"])))
+def test_a_text_has_the_words_of_its_lines(first: list[str], second: list[str]) -> None:
+    assert words("\n".join([*first, *second])) == words(" ".join(first)) + words(" ".join(second))
+    assert words(" ".join(first)) == [stem(word) for word in first]
+
+
+def test_eight_threads_stem_alike() -> None:
+    text = " ".join(f"connect{letter}ions" for letter in "abcdefghijklmnopqrstuvwxyz")
+    found: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: found.append(words(text))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone = snowballstemmer.stemmer("english")
+    assert found == [[alone.stemWord(word) for word in text.split()]] * 8
