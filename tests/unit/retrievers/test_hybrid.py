@@ -1,0 +1,107 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ragcore.observe import span
+from ragcore.retrievers.hybrid import HybridRetriever, hybrid_retriever
+from ragcore.schema import Document, QueryBundle, TextNode
+from ragcore.vector_stores.memory import MemoryStore
+
+
+class Constant:
+    """An embedder that puts every question in the same place."""
+
+    name = "constant"
+    dimension = 2
+
+    def embed_passages(self, texts: Sequence[str]) -> Any:
+        return np.array([[1.0, 0.0]] * len(texts), np.float32)
+
+    def embed_query(self, text: str) -> Any:
+        return self.embed_passages([text])[0]
+
+
+def filled(passages: dict[str, tuple[str, tuple[float, float]]]) -> MemoryStore:
+    store = MemoryStore()
+    for id_, (text, vector) in passages.items():
+        store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
+    return store
+
+
+PASSAGES = {
+    "both": ("the invoice E-4711 is due", (0.8, 0.6)),
+    "near": ("when must it be paid", (1.0, 0.0)),
+    "word": ("list: E-4711, E-4712", (-0.6, 0.8)),
+    "none": ("the weather is fine", (0.0, 1.0)),
+    "far": ("nothing at all", (-1.0, 0.0)),
+}
+QUESTION = "invoice E-4711"
+
+
+def test_what_both_find_comes_before_what_either_finds() -> None:
+    found = hybrid_retriever(filled(PASSAGES), Constant(), 3).retrieve(QUESTION)
+    assert found[0].node.id_ == "both"
+    assert {hit.node.id_ for hit in found} == {"both", "near", "word"}
+
+
+def test_the_score_is_the_cosine_and_the_share_of_the_best_bm25_in_their_proportion() -> None:
+    store = filled(PASSAGES)
+    bm25 = {hit.node.id_: hit.get_score() for hit in store.keyword_search(QUESTION, 9)}
+    expected = {
+        id_: 0.7 * max(vector[0], 0.0) + 0.3 * bm25.get(id_, 0.0) / max(bm25.values()) for id_, (_, vector) in PASSAGES.items()
+    }
+    found = HybridRetriever(store, Constant(), 5, cosine_share=0.7).retrieve(QUESTION)
+    assert [hit.node.id_ for hit in found] == sorted(expected, key=lambda id_: -expected[id_])
+    assert [hit.score for hit in found] == pytest.approx([expected[hit.node.id_] for hit in found], abs=1e-6)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_a_share_outside_of_0_to_1_is_refused(share: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        HybridRetriever(MemoryStore(), Constant(), 5, cosine_share=share)
+
+
+def test_the_trace_tells_cosine_and_bm25_of_what_was_found_and_what_just_missed() -> None:
+    store = filled(PASSAGES)
+    with span("query") as root:
+        found = hybrid_retriever(store, Constant(), 2).retrieve(QUESTION)
+    (step,) = root.named("retrieve")
+    told = step.facts["found"] + step.facts["next_best"]
+    assert [fact["id"] for fact in step.facts["found"]] == [hit.node.id_ for hit in found]
+    assert len(told) == 4
+    bm25 = {hit.node.id_: hit.score for hit in store.keyword_search(QUESTION, 9)}
+    for fact in told:
+        assert fact["cosine"] == pytest.approx(PASSAGES[fact["id"]][1][0], abs=1e-6)
+        assert fact["bm25"] == bm25.get(fact["id"], 0.0)
+
+
+def test_what_only_the_words_found_has_its_cosine_and_what_is_below_the_pool_is_unknown() -> None:
+    """With a pool of 2, "word" and "near" are among one side's best two only."""
+    passages = {**PASSAGES, "word": ("invoice E-4711 invoice E-4711", (-0.6, 0.8)), "third": ("E-4711", (-0.8, 0.6))}
+    with span("query") as root:
+        HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=0.0).retrieve(QUESTION)
+    (step,) = root.named("retrieve")
+    told = {fact["id"]: fact for fact in step.facts["found"] + step.facts["next_best"]}
+    assert told["word"]["cosine"] == pytest.approx(-0.6)
+    with span("query") as root:
+        HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=1.0).retrieve(QUESTION)
+    (step,) = root.named("retrieve")
+    assert {fact["id"]: fact["bm25"] for fact in step.facts["found"]} == {"near": None}
+
+
+def test_only_the_chosen_documents_are_looked_in() -> None:
+    found = hybrid_retriever(filled(PASSAGES), Constant(), 5, document_ids=["of far", "of word"]).retrieve(QUESTION)
+    assert {hit.node.id_ for hit in found} == {"far", "word"}
+
+
+def test_nothing_is_found_where_there_is_nothing() -> None:
+    assert hybrid_retriever(MemoryStore(), Constant(), 5).retrieve(QUESTION) == []
+    assert hybrid_retriever(filled(PASSAGES), Constant(), 0).retrieve(QUESTION) == []
+
+
+def test_the_callers_question_is_left_as_it_is() -> None:
+    bundle = QueryBundle(QUESTION)
+    hybrid_retriever(filled(PASSAGES), Constant(), 5).retrieve(bundle)
+    assert bundle.embedding is None
