@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Sequence
+from inspect import GEN_CREATED, getgeneratorstate
 
 from ragcore.concurrency import in_threads
-from ragcore.observe import Span
+from ragcore.observe import Span, finish
 from ragcore.schema import NodeWithScore, Response, StreamingResponse
 
 
@@ -45,11 +46,17 @@ class AnswerStream(StreamingResponse):
     def close(self) -> None:
         """End the answer. When another thread is just waiting for a piece, it ends with that piece."""
         self._closed = True
+        unread = getgeneratorstate(self.pieces) == GEN_CREATED
         try:
             self.pieces.close()
         except ValueError:
             if not getattr(self.pieces, "gi_running", False):
                 raise
+        if unread and self.trace is not None:
+            # The steps end when their generators do, and a generator that never began has no end.
+            for step in self.trace.walk():
+                if step.seconds < 0:
+                    finish(step)
 
     def whole(self) -> Response:
         """The answer once it is finished."""

@@ -191,7 +191,7 @@ class Packer:
         return passage if self._cost(passage) <= tokens else self._parts(passage, tokens)[0]
 
     def _sent(self, call: LLMCall) -> int:
-        return sum(self._llm.count_tokens(message.content) + MESSAGE_TOKENS for message in call.messages())
+        return sum(self._count(message.content) + MESSAGE_TOKENS for message in call.messages())
 
     def _cost(self, passage: Passage) -> int:
         return self._count(f"{passage}\n\n")

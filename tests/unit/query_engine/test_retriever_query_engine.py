@@ -76,6 +76,15 @@ def test_leaving_the_loop_ends_the_request_and_the_trace() -> None:
     assert list(stream) == []
 
 
+def test_a_stream_closed_unread_asks_nothing_and_its_trace_has_ended() -> None:
+    llm = word_llm([])
+    stream = RetrieverQueryEngine.from_args(ListRetriever(THREE), llm).stream_query("What?")
+    stream.close()
+    assert (list(stream), llm.calls) == ([], [])
+    assert stream.trace is not None
+    assert [0 <= step.seconds < 20 for step in stream.trace.walk()] == [True] * 3
+
+
 def test_a_span_of_the_reader_does_not_end_up_in_the_answer_s_trace() -> None:
     stream = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(["a b"])).stream_query("What?")
     with span("reader") as reader:
