@@ -74,7 +74,7 @@ class Refusal(Exception):
         self.code = code
         self.retry_after = retry_after  # seconds
         self.location = location
-        self.is_page = is_page  # HTML, or nothing a model server would send
+        self.is_page = is_page  # HTML and the like: from something in between, or no model server at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class ModelServer:
 
     def said_error(self, error: object) -> LLMError:
         """An `error` object where an answer should be."""
-        detail, code = _explanation({"error": error})
+        detail, code = _explanation(json.dumps({"error": error}))
         return self._in_words(Refusal(500, detail=self._clean(detail), code=code, retry_after=None, location="", is_page=False))
 
     def failure(self, refusal: Refusal, *, model: str, available: Callable[[], tuple[str, ...]]) -> LLMError:
@@ -264,18 +264,14 @@ class ModelServer:
 
     def _refusal(self, response: httpx.Response) -> Refusal:
         is_page = _is_page(response)
-        try:
-            data = {} if is_page else json.loads(_body(response, most=64 * 1024))
-        except ValueError:
-            data = {}
-        detail, code = _explanation(data)
+        detail, code = ("", "") if is_page else _explanation(_text(_body(response)))
         return Refusal(
             response.status_code,
             detail=self._clean(detail),
             code=code,
             retry_after=_seconds(response.headers.get("retry-after", "")),
             location=response.headers.get("location", ""),
-            is_page=is_page or not data,
+            is_page=is_page,
         )
 
     def _clean(self, detail: str) -> str:
@@ -348,6 +344,8 @@ class ModelServer:
             return self._unavailable(error)
         if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(error):  # it does not speak HTTP at all
             return self.wrong_server()
+        if isinstance(error, httpx.DecodingError):
+            return self.unreadable()
         return LLMProtocolError(
             f"{self.name} at {self.place} broke the connection off.",
             hint="Ask again. If it stays, look at the server's own messages.",
@@ -403,11 +401,11 @@ def _lines(response: httpx.Response) -> Iterator[str]:
         yield _text(rest)
 
 
-def _body(response: httpx.Response, most: int = MAX_BODY) -> bytes:
+def _body(response: httpx.Response) -> bytes:
     body = b""
     for chunk in response.iter_bytes():
         body += chunk
-        if len(body) > most:
+        if len(body) > MAX_BODY:
             raise httpx.DecodingError("a body without end", request=response.request)
     return body
 
@@ -424,10 +422,15 @@ def _is_page(response: httpx.Response) -> bool:
     )
 
 
-def _explanation(data: object) -> tuple[str, str]:
-    """What a server says is wrong, and its code: {"error": "..."}, {"error": {"message", "code"}}, {"message"}, {"detail"}."""
+def _explanation(body: str) -> tuple[str, str]:
+    """What a server says is wrong, and its code: {"error": "..."}, {"error": {"message", "code"}}, {"message"}, {"detail"}, or
+    plain text."""
+    try:
+        data = json.loads(body)
+    except ValueError:
+        data = body if all(character.isprintable() or character.isspace() for character in body) else ""
     if not isinstance(data, dict):
-        return "", ""
+        return data if isinstance(data, str) else "", ""
     error = data.get("error", data)
     if isinstance(error, str):
         return error, ""

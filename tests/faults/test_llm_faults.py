@@ -25,6 +25,7 @@ from ragcore.errors import (
     RateLimitError,
     UnknownModelError,
 )
+from ragcore.llms import http
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.http import BrokenOffError, EmptyAnswerError, WrongServerError
 from ragcore.llms.ollama import Ollama
@@ -280,6 +281,40 @@ def test_a_server_that_fails_is_asked_twice_more(opened: Open, ask: Ask, status:
     assert len(naps.seconds) == 4
 
 
+def test_a_refusal_without_a_word(opened: Open, ask: Ask) -> None:
+    with (
+        failing((), Fault(400, "")) as server,
+        closing(opened(server.url)) as llm,
+        pytest.raises(LLMServerError, match=r"refused the request \(status 400\)\."),
+    ):
+        ask(llm)
+
+
+def test_a_line_or_a_body_that_never_ends_is_given_up(opened: Open, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = {"message": {"content": "Hi"}, "finish_reason": "stop"}
+    good = {"choices": [choice], "message": {"content": "Hi"}, "done": True}  # but for the spaces that follow
+    monkeypatch.setattr(http, "MAX_LINE", 100_000)
+    monkeypatch.setattr(http, "MAX_BODY", 100_000)
+    with (
+        failing((), Fault(body=json.dumps(good) + " " * 2_000_000)) as server,
+        closing(opened(server.url)) as llm,
+        pytest.raises(LLMProtocolError, match="something that is not an answer"),
+    ):
+        ask(llm)
+
+
+def test_a_secure_address_of_a_server_that_is_not(opened: Open, ask: Ask) -> None:
+    naps = Naps()
+    with (
+        failing(()) as server,
+        closing(opened(server.url.replace("http:", "https:"), sleep=naps)) as llm,
+        pytest.raises(LLMUnavailableError, match="no secure connection") as caught,
+    ):
+        ask(llm)
+    assert "begins with http://" in caught.value.hint
+    assert naps.seconds == []
+
+
 def test_a_gateway_that_answers_with_a_page(opened: Open) -> None:
     with (
         failing((), Fault(502, HTML, "text/html")) as server,
@@ -309,8 +344,13 @@ def test_a_prompt_that_is_too_long(opened: Open, ask: Ask, fault: Fault) -> None
         assert len(server.chats) == 1
 
 
-def test_a_request_that_is_refused_for_another_reason_is_not_repeated(opened: Open, ask: Ask) -> None:
-    with failing((), error(400, "Images are not welcome")) as server, closing(opened(server.url)) as llm:
+@pytest.mark.parametrize(
+    "fault",
+    [error(400, "Images are not welcome"), Fault(400, "Images are not welcome.\n", "text/plain")],
+    ids=["json", "plain"],
+)
+def test_a_request_that_is_refused_for_another_reason_is_not_repeated(opened: Open, ask: Ask, fault: Fault) -> None:
+    with failing((), fault) as server, closing(opened(server.url)) as llm:
         with pytest.raises(LLMServerError, match=r"refused the request: Images are not welcome\.") as caught:
             ask(llm)
         assert len(server.chats) == 1
