@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -46,13 +46,18 @@ MAX_SENTENCES = 3
 BEHIND_FACT = 1.0  # log odds that a further sentence may lie behind the best: little when a name, date or number is asked for,
 BEHIND = 2.5  # more when something is to be explained
 TOGETHER = 1.0  # log odds that a sentence gains by standing next to the best one
-MAX_EMBEDDED = 120  # sentences per answer; of more, those with the most words of the question
-MAX_WEIGHED = 400  # sentences per summary; of more, those with the commonest words
+MAX_EMBEDDED = 48  # sentences per answer; of more, those with the most words of the question
+LEAST, MOST = 3, 7  # sentences of a summary
+MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
 CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
 
-_LEANS_ON_SENTENCE_BEFORE = re.compile(
+_LEANS = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
     r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
+    re.IGNORECASE,
+)
+_CONTINUES = re.compile(
+    r"^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|aber|und|also|mais|donc|pero)\b",
     re.IGNORECASE,
 )
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
@@ -136,14 +141,14 @@ class ExtractiveLLM(LLM):
         if not quotes:
             return NOT_FOUND
         vectors = self._embed([quote.text for quote in quotes])
-        scores = centrality(vectors)
-        if topic := topic_of(query):
-            scores = 0.5 * scores + vectors @ self._embedder.embed_query(topic)
-        scores = scores - 0.3 * np.array([_stands_badly(quote.text) for quote in quotes])
+        scores = centrality(vectors) + _stands_well(quotes)
         documents = list(dict.fromkeys(quote.document for quote in quotes))
         groups = [documents.index(quote.document) for quote in quotes]
-        count = min(7, max(3, int(np.log2(len(quotes)))))
-        return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, count=count))])
+        topic = topic_of(query)
+        if topic:
+            scores = 0.3 * scores + vectors @ self._embedder.embed_query(topic)
+        count = min(MOST, max(LEAST, int(np.log2(len(quotes)))))
+        return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, count=count, spread=not topic))])
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         with self._lock:
@@ -169,7 +174,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     behind = BEHIND_FACT if expected_kind(query) else BEHIND
     order = [int(row) for row in np.argsort(-weighed, kind="stable")[:MAX_SENTENCES]]
     taken = [row for row in order if weighed[row] >= odds[best] - behind]
-    if best and beside[best - 1] and best - 1 not in taken and _LEANS_ON_SENTENCE_BEFORE.match(quotes[best].text):
+    if best and beside[best - 1] and best - 1 not in taken and _LEANS.match(quotes[best].text):
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     return sorted(taken)
 
@@ -209,11 +214,9 @@ def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:
 def _common(quotes: Sequence[Quote]) -> list[Quote]:
     if len(quotes) <= MAX_WEIGHED:
         return list(quotes)
-    words = [content_words(quote.text) for quote in quotes]
-    holding: dict[str, int] = {}
-    for term in chain.from_iterable(map(set, words)):
-        holding[term] = holding.get(term, 0) + 1
-    return _best(quotes, [sum(holding[term] for term in said) / (len(said) + 5) for said in words], MAX_WEIGHED)
+    words = [set(content_words(quote.text)) for quote in quotes]
+    common = Counter(chain.from_iterable(words))
+    return _best(quotes, [sum(common[word] for word in said) / (len(said) + 5) for said in words], MAX_WEIGHED)
 
 
 def _best(quotes: Sequence[Quote], scores: Sequence[float], count: int) -> list[Quote]:
@@ -221,6 +224,13 @@ def _best(quotes: Sequence[Quote], scores: Sequence[float], count: int) -> list[
     return [quotes[row] for row in sorted(rows)]
 
 
-def _stands_badly(text: str) -> bool:
-    """A heading, a scrap, or a sentence about something named before it."""
-    return len(text) < 30 or text[-1].isalnum() or _LEANS_ON_SENTENCE_BEFORE.match(text) is not None
+def _stands_well(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
+    """(n,), -1 to 1: high for the words that the text uses most, low for scraps and what leans on the sentence before."""
+    said = [set(content_words(quote.text)) for quote in quotes]
+    common = Counter(chain.from_iterable(said))
+    weight = np.array([sum(np.log(common[word]) for word in words) / (len(words) + 5) for words in said])
+    weight /= max(float(weight.max()), 1e-9)
+    leaning = [
+        len(q.text) < 40 or q.text[-1].isalnum() or bool(_LEANS.match(q.text) or _CONTINUES.match(q.text)) for q in quotes
+    ]
+    return np.asarray(weight - np.array(leaning), dtype=np.float64)

@@ -6,7 +6,8 @@ MMR: Carbonell & Goldstein 1998.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 DAMPING = 0.15  # chance that LexRank's walk jumps anywhere
 ROUNDS = 50  # the walk has settled long before
+NOVELTY = 0.5  # what likeness to a sentence that is taken already costs
 
 
 def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
@@ -34,34 +36,49 @@ def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
 
 
 def diverse(
-    scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], *, count: int, novelty: float = 0.5
+    scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], *, count: int, spread: bool = False
 ) -> list[int]:
-    """Up to `count` rows, best first: each time the best of score minus `novelty` times its likeness to those taken.
+    """Up to `count` rows, best first: each time the best of score minus NOVELTY times its likeness to those taken.
 
-    Each group gets places in proportion to its rows, and one at least where there are places for all.
+    Each group gets places in proportion to its rows, one at least while there are places. With `spread`, a group is cut
+    into as many equal stretches as it has places, and each stretch gives one row: something from every part of a text.
     """
-    places = _places(groups, count)
+    left = _shares(Counter(groups), count)
+    if spread:
+        groups = _stretches(groups, left)
+        left = dict.fromkeys((group for group in groups if group >= 0), 1)
     taken: list[int] = []
     repeated = np.zeros(len(scores))
-    while len(taken) < count:
-        left = [row for row in range(len(scores)) if row not in taken and places[groups[row]] > 0]
-        if not left:
-            break
-        best = max(left, key=lambda row: (scores[row] - novelty * repeated[row], -row))
+    while rows := [row for row in range(len(scores)) if row not in taken and left.get(groups[row], 0) > 0]:
+        best = max(rows, key=lambda row: (scores[row] - NOVELTY * repeated[row], -row))
         taken.append(best)
-        places[groups[best]] -= 1
+        left[groups[best]] -= 1
         repeated = np.maximum(repeated, vectors @ vectors[best])
     return taken
 
 
-def _places(groups: Sequence[int], count: int) -> dict[int, int]:
-    """Largest remainders, after one place each."""
-    sizes = {group: groups.count(group) for group in dict.fromkeys(groups)}
+def _shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
+    """Largest remainders, after one place for each."""
     if count <= len(sizes):
-        return dict.fromkeys(sizes, 1)
-    spare = count - len(sizes)
-    exact = {group: spare * size / len(groups) for group, size in sizes.items()}
+        largest = sorted(sizes, key=lambda group: -sizes[group])
+        return dict.fromkeys(largest[: max(count, 0)], 1)
+    exact = {group: (count - len(sizes)) * size / sum(sizes.values()) for group, size in sizes.items()}
     places = {group: 1 + int(share) for group, share in exact.items()}
-    for group in sorted(sizes, key=lambda group: int(exact[group]) - exact[group])[: count - sum(places.values())]:
+    by_remainder = sorted(sizes, key=lambda group: int(exact[group]) - exact[group])
+    for group in by_remainder[: count - sum(places.values())]:
         places[group] += 1
     return places
+
+
+def _stretches(groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
+    """The number of each row's stretch; -1 for the rows of a group without places."""
+    sizes = Counter(groups)
+    first: dict[int, int] = {}
+    for group in sizes:
+        first[group] = sum(places.get(before, 0) for before in first)
+    seen: Counter[int] = Counter()
+    found: list[int] = []
+    for group in groups:
+        found.append(first[group] + seen[group] * places[group] // sizes[group] if places.get(group) else -1)
+        seen[group] += 1
+    return found
