@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from string import ascii_lowercase as LETTERS
 
 import pytest
 import snowballstemmer
@@ -78,12 +80,18 @@ def test_a_text_has_the_words_of_its_lines(first: list[str], second: list[str]) 
 
 
 def test_eight_threads_stem_alike() -> None:
-    text = " ".join(f"connect{letter}ions" for letter in "abcdefghijklmnopqrstuvwxyz")
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(words(text))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    texts = [" ".join(f"{start}{a}{b}nections" for a in LETTERS for b in LETTERS) for start in "abcdefgh"]
+    found: dict[str, list[str]] = {}
+    threads = [threading.Thread(target=lambda text=text: found.update({text: words(text)})) for text in texts]
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(pause)
     alone = snowballstemmer.stemmer("english")
-    assert found == [[alone.stemWord(word) for word in text.split()]] * 8
+    for text in texts:
+        assert found[text] == [alone.stemWord(word) for word in text.split()]

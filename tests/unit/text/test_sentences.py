@@ -28,6 +28,7 @@ CASES = [
     "“Really?” he asked.¦ “Yes.”¦ He left.",
     "(It was late.)¦ We left.",
     "As shown before.[3]¦ Others agree.",
+    "Many left.¦ 5 stayed.",
     "Plan B.¦ The rest follows.",
     "it is all small.¦ so this begins one.¦ ok",
     "Wrapped\nlines are one\nsentence.¦ Another\none.",
