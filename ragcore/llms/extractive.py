@@ -24,7 +24,7 @@ from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
 from ragcore.text.relevance import UNRELATED, expected_kind, log_odds, measure, unrelated_cosine
-from ragcore.text.salience import centrality, diverse
+from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ BEHIND = 2.5  # more when something is to be explained
 TOGETHER = 1.0  # log odds that a sentence gains by standing next to the best one
 MAX_EMBEDDED = 48  # sentences per answer; of more, those with the most words of the question
 LEAST, MOST = 3, 7  # sentences of a summary
+ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
 MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
 CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
 
@@ -144,11 +145,13 @@ class ExtractiveLLM(LLM):
         scores = centrality(vectors) + _stands_well(quotes)
         documents = list(dict.fromkeys(quote.document for quote in quotes))
         groups = [documents.index(quote.document) for quote in quotes]
-        topic = topic_of(query)
-        if topic:
-            scores = 0.3 * scores + vectors @ self._embedder.embed_query(topic)
-        count = min(MOST, max(LEAST, int(np.log2(len(quotes)))))
-        return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, count=count, spread=not topic))])
+        places = shares(Counter(groups), min(MOST, max(LEAST, int(np.log2(len(quotes))))))
+        if topic := topic_of(query):
+            scores = ASIDE * scores + vectors @ self._embedder.embed_query(topic)
+        else:
+            groups = stretches(groups, places)
+            places = dict.fromkeys((group for group in groups if group >= 0), 1)
+        return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, places))])
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         with self._lock:

@@ -35,18 +35,12 @@ def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
     return np.asarray(share / share.max(), dtype=np.float64)
 
 
-def diverse(
-    scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], *, count: int, spread: bool = False
-) -> list[int]:
-    """Up to `count` rows, best first: each time the best of score minus NOVELTY times its likeness to those taken.
+def diverse(scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
+    """Rows, best first: each time the best of score minus NOVELTY times its likeness to those taken.
 
-    Each group gets places in proportion to its rows, one at least while there are places. With `spread`, a group is cut
-    into as many equal stretches as it has places, and each stretch gives one row: something from every part of a text.
+    `groups[i]` is the group of row i, and `places` says how many rows a group may give: 0 where it is not named.
     """
-    left = _shares(Counter(groups), count)
-    if spread:
-        groups = _stretches(groups, left)
-        left = dict.fromkeys((group for group in groups if group >= 0), 1)
+    left = dict(places)
     taken: list[int] = []
     repeated = np.zeros(len(scores))
     while rows := [row for row in range(len(scores)) if row not in taken and left.get(groups[row], 0) > 0]:
@@ -57,8 +51,8 @@ def diverse(
     return taken
 
 
-def _shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
-    """Largest remainders, after one place for each."""
+def shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
+    """`count` places over groups in proportion to their sizes (largest remainders), one at least for each while they last."""
     if count <= len(sizes):
         largest = sorted(sizes, key=lambda group: -sizes[group])
         return dict.fromkeys(largest[: max(count, 0)], 1)
@@ -70,8 +64,11 @@ def _shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
     return places
 
 
-def _stretches(groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
-    """The number of each row's stretch; -1 for the rows of a group without places."""
+def stretches(groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
+    """Each group cut into as many equal stretches as it has places, so that a summary has something from every part.
+
+    Gives each row's stretch, numbered from 0; -1 for the rows of a group without places.
+    """
     sizes = Counter(groups)
     first: dict[int, int] = {}
     for group in sizes:
