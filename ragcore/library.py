@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from ragcore.conversations import Ask, Conversations, Source
 from ragcore.database import Database
 from ragcore.errors import InputError, RagError, UnknownDocumentError
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
-from ragcore.ingestion.files import Added, FileRow, Files
+from ragcore.ingestion.files import Added, Files
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
 from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
 from ragcore.vector_stores.disk import DiskStore
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+RESTART_SECONDS = 1.0  # before a worker that died is replaced
 SURROUNDINGS = 1500  # characters of text shown on each side of a passage
 SAMPLE = Path(__file__).parents[1] / "sample" / "documents"
 
@@ -103,6 +105,7 @@ class Library:
         self._embedder_state: EmbedderState = "idle"
         self._embedder_error: RagError | None = None
         self._worker: subprocess.Popen[bytes] | None = None
+        self._closed = False
         self._lock = threading.Lock()
 
     @classmethod
@@ -113,12 +116,11 @@ class Library:
     def close(self) -> None:
         """End the worker and close the database."""
         with self._lock:
-            if self._worker is not None:
-                self._worker.terminate()
-                self._worker.wait()
-                if self._worker.stdin:
-                    self._worker.stdin.close()
-                self._worker = None
+            self._closed = True
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.terminate()
+            worker.wait()
         self.store.close()
         self.database.close()
 
@@ -130,18 +132,35 @@ class Library:
     # What is in it.
 
     def start_worker(self) -> None:
-        """See to it that a worker process is running for this library."""
+        """See to it that a worker process reads what is added, for as long as the library is open."""
         with self._lock:
-            if self._worker is not None and self._worker.poll() is None:
-                return
-            log = (self.folder / "worker.log").open("ab")
-            with log:
-                self._worker = subprocess.Popen(
-                    [sys.executable, "-m", "ragcore.ingestion.worker", str(self.folder)],
-                    stdin=subprocess.PIPE,
-                    stdout=log,
-                    stderr=log,
-                )
+            if self._worker is None and not self._closed:
+                self._worker = self._spawn()
+                threading.Thread(target=self._keep_worker, name="keep-worker", daemon=True).start()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with (self.folder / "worker.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "ragcore.ingestion.worker", str(self.folder)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _keep_worker(self) -> None:
+        """Put another worker in the place of one that has died."""
+        while (worker := self._worker) is not None:
+            status = worker.wait()
+            if worker.stdin:
+                worker.stdin.close()
+            with self._lock:
+                if self._closed:
+                    return
+                logger.warning("the worker ended with status %d and is started again", status)
+            time.sleep(RESTART_SECONDS)
+            with self._lock:
+                if not self._closed:
+                    self._worker = self._spawn()
 
     def add(self, source: Path, name: str) -> Added:
         """Take a file in (it is moved); the worker reads it. InputError when it cannot be taken."""
@@ -307,9 +326,6 @@ class Library:
         if file is None or file.kind != "PDF":
             raise UnknownDocumentError(file_id)
         return pages.render_page(self.files.location(file), page_index, scale=scale, password=self.files.password(file_id))
-
-    def original(self, file_id: str) -> FileRow | None:
-        return self.files.get(file_id)
 
     def _llm_label(self) -> str:
         llm = self.settings.llm

@@ -17,11 +17,13 @@ from ragcore.errors import InputError, Problem, QuestionError, RagError
 from ragcore.library import Library
 from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole
 
 logger = logging.getLogger(__name__)
 
 QUESTION_CHARS = 8000  # a longer question is a document: it belongs in the library
+ANSWERED = ("done", "stopped", "interrupted")
 WRITE_SECONDS = 1.0  # between two writings of a growing answer
 
 
@@ -203,7 +205,7 @@ class AnswerRuns:
                 break
             if message.role == "user":
                 question = message
-            elif question is not None and message.text and message.state in ("done", "stopped", "interrupted"):
+            elif question is not None and message.state in ANSWERED and message.text not in ("", NOTHING_FOUND):
                 history.append(ChatMessage(MessageRole.USER, question.text))
                 history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
                 question = None

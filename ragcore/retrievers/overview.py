@@ -5,6 +5,8 @@ Central passages are taken that do not repeat each other, with a place for each 
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -45,7 +47,12 @@ class OverviewRetriever(BaseRetriever):
         documents = list(dict.fromkeys(node.ref_doc_id for node in nodes))
         groups = [documents.index(node.ref_doc_id) for node in nodes]
         scores = centrality(vectors)
-        chosen = diverse(scores, vectors, groups, count=max(self._top_k, min(len(documents), DOCUMENTS)))
+        count = max(self._top_k, min(len(documents), DOCUMENTS))
+        # One passage of each document first; what places are left go by their length.
+        first = diverse(scores, vectors, groups, dict.fromkeys(groups, 1))[:count]
+        sizes = Counter(groups)
+        more = diverse(scores, vectors, groups, {group: math.ceil(count * size / len(nodes)) for group, size in sizes.items()})
+        chosen = list(dict.fromkeys([*first, *more]))[:count]
         return [NodeWithScore(nodes[row], float(scores[row])) for row in sorted(chosen)]
 
     def _spread(self) -> Sequence[TextNode]:
