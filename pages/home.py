@@ -78,7 +78,7 @@ if state.asked:
     places.go_to_chat(state.conversation)
 
 with st.container(key="hero"):
-    st.title("Ask your documents.  \nNothing leaves this computer." if not files else "Your documents", anchor=False)
+    st.title("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer." if not files else "Your documents", anchor=False)
     if not files:
         st.markdown("Drop in files, ask a question, and get an answer that shows the page it came from.")
 
@@ -93,17 +93,14 @@ if ready:
         if chosen and ask_in_chat(chosen, box="home_ask", new=True):
             places.go_to_chat(state.conversation)
 
-dropzone(small=bool(files))
+if dropzone(small=bool(files)):
+    paste_text()
 
-with st.container(key="ways_in", horizontal=True, gap="small"):
-    if not files:
+if not files:
+    with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Nothing at hand?")
         st.button("Try it with a sample", icon=":material/auto_stories:", key="sample", on_click=add_sample)
-    if st.button("Paste text", icon=":material/content_paste:", key="paste", type="secondary" if not files else "tertiary"):
-        paste_text()
 
 file_rows()
 
-with st.container(key="status", horizontal=True, vertical_alignment="center", gap="medium"):
-    lights()
-    if library.settings.llm.provider == "none":
-        st.page_link(places.SETTINGS, label="Add a language model", icon=":material/add:")
+lights()

@@ -135,7 +135,7 @@ if source is not None:
 
 if reply is not None:
     st.divider()
-    answer.question(messages[0])
+    st.markdown(f"**{label(messages[0].text)}**")
     if run is not None:
         answer.growing_answer(run, reply)
         st.rerun()

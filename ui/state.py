@@ -51,3 +51,8 @@ def fill_new_widget(key: str, value: object) -> None:
 def event(key: str, name: str) -> Any:
     """What the component with this key has just reported under `name`, or None."""
     return getattr(st.session_state.get(key), name, None)
+
+
+def interruptible() -> None:
+    """A moment at which a click elsewhere may end this run of the script: any look at the session is one."""
+    st.session_state.get("_session")

@@ -14,7 +14,7 @@ from ui import resources, words
 from ui.asking import answer_again
 from ui.places import go_to_settings
 from ui.safetext import answer_md, label, plain_md
-from ui.state import widget
+from ui.state import interruptible
 from ui.widgets.component import component
 from ui.widgets.passage import address
 from ui.widgets.problem import Choice, problem
@@ -55,7 +55,7 @@ def growing_answer(run: Run, message: Message) -> None:
     with st.chat_message("assistant"):
         slot, tail = st.empty(), ""
         for piece in run.follow():
-            widget("")  # lets a click on Stop, or anywhere, in between
+            interruptible()
             tail += piece
             if not tail:
                 slot.markdown(f":shimmer[{waiting_words()}]")
@@ -75,16 +75,22 @@ def waiting_words() -> str:
 
 
 def cited(message: Message) -> list[Source]:
-    """The passages the text refers to, in its order; all of them where it refers to none."""
+    """The passages the text refers to, in its order."""
     numbers = [int(number) for number in re.findall(r"\d{1,3}", " ".join(re.findall(r"\[[\d,;\s]+\]", message.text)))]
     by_number = {source.number: source for source in message.sources}
-    return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number] or list(message.sources)
+    return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number]
 
 
 def sources_row(message: Message) -> None:
     if not message.sources:
         return
-    chips = [f"[**{source.number}** {label(words.place(source))}]({address(message, source)})" for source in cited(message)]
+    quoted = cited(message)
+    if not quoted:
+        st.caption("Looked at, and not quoted:")
+    chips = [
+        f"[**{source.number}** {label(words.place(source))}]({address(message, source)})"
+        for source in quoted or message.sources
+    ]
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join(chips))
 

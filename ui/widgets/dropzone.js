@@ -124,7 +124,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     area.classList.remove("over");
     add(zone, await dropped(event.dataTransfer));
   };
-  area.onclick = (event) => { if (event.target !== input) input.click(); };
+  area.onclick = (event) => {
+    if (event.target.closest(".paste")) setTriggerValue("paste", Date.now());
+    else if (event.target !== input) input.click();
+  };
   input.onchange = () => { add(zone, [...input.files]); input.value = ""; };
   return () => {
     window.removeEventListener("dragover", zone.prevent);

@@ -9,7 +9,7 @@ from ragcore.ingestion.files import FileRow
 from ui import resources, words
 from ui.state import event, session
 from ui.web import ticket
-from ui.widgets.component import component
+from ui.widgets.component import component, nothing
 
 _DROPZONE = component(
     "dropzone",
@@ -18,17 +18,24 @@ stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 1
 <path d="M4 15v3a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-3"/></svg>
 <span class="big">Drop your files here</span>
 <span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, text. Up to 500 MB each.</span>
-<button type="button" class="accent">Choose files</button><input type="file" multiple tabindex="-1" aria-label="Choose files">
+<span class="ways"><button type="button" class="accent choose">Choose files</button>
+<button type="button" class="plain paste">Paste text</button></span>
+<input type="file" multiple tabindex="-1" aria-label="Choose files">
 </div><ul aria-live="polite"></ul>""",
 )
 
 _FILES = component("files", '<ul aria-label="Your documents"></ul>')
 
 
-def dropzone(*, small: bool) -> None:
-    _DROPZONE(
-        key="dropzone", data={"address": "/api/upload", "ticket": ticket(), "small": small}, on_landed_change=lambda: None
+def dropzone(*, small: bool) -> bool:
+    """Where files are dropped; gives whether text is to be pasted instead."""
+    result = _DROPZONE(
+        key="dropzone",
+        data={"address": "/api/upload", "ticket": ticket(), "small": small},
+        on_landed_change=nothing,
+        on_paste_change=nothing,
     )
+    return result.paste is not None
 
 
 def file_rows() -> None:
@@ -54,7 +61,7 @@ def _row(file: FileRow) -> dict[str, object]:
             "what": file.problem.what,
             "hint": file.problem.hint,
             "needs_password": file.problem.needs_password,
-            "details": file.problem.details,
+            "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
         }
     state = "active" if file.active else file.stage.value
     return {

@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from ragcore.library import Status
-from ui import resources, words
+from ui import places, resources, words
 
 
 def lights() -> None:
@@ -20,15 +20,12 @@ def _lights() -> None:
     model = status.llm_label
     none = resources.library().settings.llm.provider == "none"
     stored = f"{words.size(status.bytes_on_disk)} on this computer"
-    with st.container(key="lights", horizontal=True, gap="small", vertical_alignment="center"):
-        st.html(
-            '<div class="lights">'
-            + _light(*_search(status))
-            + _light("off" if none else "on", "Language model", model)
-            + _light("on", "Storage", stored, title=str(status.folder))
-            + "</div>",
-            width="content",
-        )
+    with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
+        _light(*_search(status))
+        _light("off" if none else "on", "Language model", model)
+        if none:
+            st.page_link(places.SETTINGS, label="Add one")
+        _light("on", "Storage", stored, title=str(status.folder))
 
 
 def _search(status: Status) -> tuple[str, str, str]:
@@ -39,8 +36,9 @@ def _search(status: Status) -> tuple[str, str, str]:
     return "wait", "Search", "getting ready…"
 
 
-def _light(state: str, name: str, text: str, *, title: str = "") -> str:
-    return (
+def _light(state: str, name: str, text: str, *, title: str = "") -> None:
+    st.html(
         f'<span class="light" title="{escape(title)}"><i class="dot {state}"></i>'
-        f"<b>{escape(name)}</b> <span>{escape(text)}</span></span>"
+        f"<b>{escape(name)}</b> <span>{escape(text)}</span></span>",
+        width="content",
     )

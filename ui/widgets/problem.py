@@ -30,7 +30,7 @@ def problem(shown: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
                 for choice in choices:
                     if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
                         pressed = choice.label
-        if shown.details:
+        if ": " in shown.details:  # a bare name of an error says nothing more
             with st.expander("Details", type="compact"):
                 st.code(shown.details, language=None, wrap_lines=True)
     return pressed
@@ -44,6 +44,6 @@ def unexpected(error: BaseException) -> None:
         shown = Problem(
             "This screen could not be drawn.",
             "Nothing in your library was changed. Try again; if it happens again, please report it.",
-            details=type(error).__name__,
+            details=f"{type(error).__name__}: {error}",
         )
     problem(shown, [Choice("Try again", "again", primary=True)], key="unexpected")
