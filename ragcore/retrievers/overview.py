@@ -5,7 +5,6 @@ Central passages are taken that do not repeat each other, with a place for each 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 
@@ -14,7 +13,7 @@ import numpy as np
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.text.salience import centrality, diverse
+from ragcore.text.salience import centrality, diverse, shares
 from ragcore.text.summary_request import is_summary_request, topic_of
 from ragcore.vector_stores.base import Store
 
@@ -48,11 +47,7 @@ class OverviewRetriever(BaseRetriever):
         groups = [documents.index(node.ref_doc_id) for node in nodes]
         scores = centrality(vectors)
         count = max(self._top_k, min(len(documents), DOCUMENTS))
-        # One passage of each document first; what places are left go by their length.
-        first = diverse(scores, vectors, groups, dict.fromkeys(groups, 1))[:count]
-        sizes = Counter(groups)
-        more = diverse(scores, vectors, groups, {group: math.ceil(count * size / len(nodes)) for group, size in sizes.items()})
-        chosen = list(dict.fromkeys([*first, *more]))[:count]
+        chosen = diverse(scores, vectors, groups, shares(Counter(groups), count))
         return [NodeWithScore(nodes[row], float(scores[row])) for row in sorted(chosen)]
 
     def _spread(self) -> Sequence[TextNode]:
