@@ -130,6 +130,14 @@ def test_equal_vectors_are_found_in_order_of_insertion_wherever_they_stand(store
         assert all(1 - 1e-6 < (hit.score or 0) <= 1.0 for hit in found)
 
 
+def test_vectors_that_hardly_differ_are_found_in_their_right_order(store: Store) -> None:
+    angles = np.random.default_rng(0).permutation(400) * 1e-5 + 0.5
+    source = document("a", "x" * 4000)
+    store.put(source, cut(source, np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)))
+    found = store.search(np.array([1.0, 0.0], np.float32), 20)
+    assert ids(found) == [f"a/{i}" for i in np.argsort(angles)[:20]]
+
+
 def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
     for name in ("a", "b", "c", "a"):
         store.put(*passage(name, "same words"))
