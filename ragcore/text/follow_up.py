@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import content_words
 
+ENOUGH = 5  # content words: so much is understood even behind an "and"
 MAX_CARRIED = 8  # words carried over when the last question names nothing
 
 
@@ -32,7 +33,7 @@ def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
 def leans_on_context(question: str) -> bool:
     """Does it point at something said before: a pronoun with nothing to refer to, "and ...?", "what about ...?", a scrap?"""
     text = question.strip()
-    if _OPENING.search(text):
+    if _OPENING.search(text) and len(content_words(text)) < ENOUGH:
         return True
     pointing = _POINTING.search(text)
     if pointing and not _NAMES.search(text[: pointing.start()].partition(" ")[2]):
@@ -71,8 +72,8 @@ def _last_that_stands(asked: Sequence[str]) -> str:
 
 
 def _name_in(before: str) -> str:
-    """What the question names: its longest name, since a name in brackets or of a place only narrows it down; "" for none."""
-    names = (_without_opening(match.group()) for match in _NAMES.finditer(before))
+    """The longest name in the question; "" for none. A single word at its start may have its capital letter from that alone."""
+    names = (_without_opening(match.group()) for match in _NAMES.finditer(before) if match.start() or " " in match.group())
     return max(names, key=len, default="")
 
 

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.text.relevance import BIAS, FEATURES, UNRELATED, WEIGHTS, expected_kind, log_odds, measure, unrelated_cosine
+
+QUESTION = "When did the Lisbon office open?"
+SENTENCES = ["The Lisbon office opened in March 1998.", "Parking is free.", "Lisbon"]
+
+
+def measured(question: str, sentences: list[str], passages: list[int], *, floor: float = 0.0) -> dict[str, list[float]]:
+    embedder = HashEmbedding()
+    table = measure(
+        question, embedder.embed_query(question), sentences, embedder.embed_passages(sentences), passages, floor=floor
+    )
+    return dict(zip(FEATURES, table.T.tolist(), strict=True))
+
+
+def test_coverage_is_the_share_of_the_questions_idf_that_a_sentence_holds() -> None:
+    # lisbon stands in two sentences of three, office and open in one.
+    twice, once = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
+    whole = twice + 2 * once
+    found = measured(QUESTION, SENTENCES, [0, 1, 1])
+    assert found["coverage"] == pytest.approx([1.0, 0.0, twice / whole])
+    assert found["nearby_coverage"] == pytest.approx([1.0, twice / whole, twice / whole])
+
+
+def test_cosines_are_measured_from_the_embedders_floor() -> None:
+    embedder = HashEmbedding()
+    expected = [float(embedder.embed_query(s) @ embedder.embed_query(QUESTION)) for s in SENTENCES]
+    assert measured(QUESTION, SENTENCES, [0, 1, 2])["cosine"] == pytest.approx(expected, abs=1e-6)
+    risen = measured(QUESTION, SENTENCES, [0, 1, 2], floor=0.2)["cosine"]
+    assert risen == pytest.approx([(cosine - 0.2) / 0.8 for cosine in expected], abs=1e-6)
+
+
+def test_a_sentence_alone_in_its_passage_is_near_only_itself() -> None:
+    found = measured(QUESTION, SENTENCES, [0, 1, 2])
+    assert found["nearby_cosine"] == pytest.approx(found["cosine"], abs=1e-6)
+    assert found["passage_cosine"] == pytest.approx(found["cosine"], abs=1e-6)
+
+
+def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
+    assert measured(QUESTION, SENTENCES, [0, 1, 2])["fitting_kind"] == [1, -1, -1]
+    assert measured("Why is parking free?", SENTENCES, [0, 1, 2])["fitting_kind"] == [0, 0, 0]
+    assert measured(QUESTION, SENTENCES, [0, 1, 2])["is_fragment"] == [0, 0, 1]
+    # The year of the question is no answer to it.
+    assert measured("When in 1998 did it open?", ["It opened in 1998."], [0])["fitting_kind"] == [-1]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How many days?", "number"),
+        ("Wie viele Tage?", "number"),
+        ("有多少人？", "number"),
+        ("In what year was it built?", "date"),
+        ("¿Cuándo nació?", "date"),
+        ("Who is the chair?", "name"),
+        ("Where is the office?", "name"),
+        ("What is a premium?", None),
+    ],
+)
+def test_a_question_says_what_kind_of_thing_it_asks_for(question: str, kind: str | None) -> None:
+    assert expected_kind(question) == kind
+
+
+def test_log_odds_are_the_weighed_sum() -> None:
+    row = np.arange(1.0, len(FEATURES) + 1)
+    assert log_odds(row[None, :]).tolist() == pytest.approx([sum(w * x for w, x in zip(WEIGHTS, row, strict=True)) + BIAS])
+    assert measured(QUESTION, [], [])["coverage"] == []
+
+
+def test_the_floor_is_the_mean_cosine_of_unrelated_texts() -> None:
+    vectors = np.array([[1, 0], [0.6, 0.8], [0.8, 0.6]], dtype=np.float32)
+    assert unrelated_cosine(vectors) == pytest.approx((0.6 + 0.8 + 0.96) / 3)
+    assert unrelated_cosine(HashEmbedding().embed_passages(UNRELATED)) < 0.1

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.text.salience import centrality, diverse, shares, stretches
+from ragcore.text.summary_request import is_question, is_summary_request, topic_of
+
+
+@pytest.mark.parametrize(
+    ("message", "topic"),
+    [
+        ("Summarise this document", ""),
+        ("What is this about?", ""),
+        ("What are the main points?", ""),
+        ("Give me a summary of the report in three sentences, please", ""),
+        ("Describe what the provided text is about. Also describe some of the questions that this text can answer.", ""),
+        ("Worum geht es in dem Dokument?", ""),
+        ("Fasse den Text zusammen", ""),
+        ("Résume ce document", ""),
+        ("De quoi parle ce texte ?", ""),
+        ("¿De qué trata este documento?", ""),
+        ("Resume el documento", ""),
+        ("总结这篇文章", ""),
+        ("这篇文章讲了什么？", ""),
+        ("Give me a short overview of the dental benefits", "dental benefits"),
+    ],
+)
+def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
+    assert is_summary_request(message)
+    assert not is_question(message)
+    assert topic_of(message) == topic
+
+
+@pytest.mark.parametrize(
+    "message", ["Who wrote the summary?", "What is the capital of France?", "Where did they resume talks?", "多少人住在华沙？"]
+)
+def test_a_question_is_no_wish_for_a_summary(message: str) -> None:
+    assert not is_summary_request(message)
+    assert is_question(message)
+
+
+def test_centrality_is_the_stationary_share_of_the_walk() -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(6, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    likeness = np.clip(vectors.astype(float) @ vectors.T, 0, None)
+    np.fill_diagonal(likeness, 1)
+    walk = 0.85 * likeness / likeness.sum(axis=1, keepdims=True) + 0.15 / 6
+    values, directions = np.linalg.eig(walk.T)
+    share = np.abs(np.real(directions[:, np.argmax(np.real(values))]))
+    assert centrality(vectors) == pytest.approx(share / share.max(), abs=1e-6)
+    assert centrality(vectors[:0]).shape == (0,)
+
+
+def test_the_second_choice_avoids_what_the_first_said() -> None:
+    vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
+    assert diverse(np.array([1.0, 0.9, 0.5]), vectors, [0, 0, 0], {0: 2}) == [0, 2]
+
+
+def test_a_group_gives_as_many_rows_as_it_has_places() -> None:
+    vectors = np.eye(4, dtype=np.float32)
+    assert sorted(diverse(np.array([4.0, 3.0, 2.0, 1.0]), vectors, [0, 0, 0, 1], {0: 1, 1: 1})) == [0, 3]
+    assert diverse(np.ones(4), vectors, [0, 0, 0, 0], {}) == []
+
+
+@given(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8), count=st.integers(0, 20))
+def test_places_add_up_and_follow_size(sizes: list[int], count: int) -> None:
+    named = dict(enumerate(sizes))
+    places = shares(named, count)
+    assert sum(places.values()) == count
+    if count > len(sizes):
+        spare = count - len(sizes)
+        assert all(abs(places[group] - 1 - spare * size / sum(sizes)) < 1 for group, size in named.items())
+
+
+@given(sizes=st.lists(st.integers(4, 30), min_size=1, max_size=4), count=st.integers(1, 8))
+def test_stretches_are_contiguous_and_of_nearly_equal_length(sizes: list[int], count: int) -> None:
+    groups = [group for group, size in enumerate(sizes) for _ in range(size)]
+    places = shares(dict(enumerate(sizes)), count)
+    found = stretches(groups, places)
+    kept = [stretch for stretch in found if stretch >= 0]
+    assert kept == sorted(kept)
+    for group in places:
+        lengths = Counter(stretch for stretch, of in zip(found, groups, strict=True) if of == group)
+        assert len(lengths) == min(places[group], sizes[group])
+        assert max(lengths.values()) - min(lengths.values()) <= 1
