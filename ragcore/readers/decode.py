@@ -20,9 +20,15 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_SHIFTED = (  # seven-bit encodings that say so with an escape
+    (b"\x1b$)C", "iso2022_kr"),
+    (b"\x1b$B", "iso2022_jp_2"),
+    (b"\x1b$@", "iso2022_jp_2"),
+)
 _DECLARED = re.compile(
     rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I
 )
+_RARE = frozenset({"iso8859_4", "iso8859_10", "iso8859_13", "iso8859_14", "iso8859_16", "cp1258", "mac_latin2", "mac_iceland"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
 
@@ -67,27 +73,22 @@ def _decoded(data: bytes, name: str, declares: bool) -> str:
             return data.decode(declared[1].decode("ascii"))
         except (LookupError, UnicodeError):
             pass  # it says something else than it is: look for ourselves
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = ""
-    if text and b"\x1b$" not in data and b"\x1b(" not in data:
-        _refuse_binary(data, name)
-        return text
+    for sign, encoding in _SHIFTED:
+        if sign in data[:GUESS_BYTES]:
+            try:
+                return data.decode(encoding)
+            except UnicodeDecodeError:
+                continue
     _refuse_binary(data, name)
-    return _mostly_utf8(data) or _guessed(data)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _mostly_utf8(data) or _guessed(data)
 
 
 def _lenient(data: bytes, encoding: str) -> str:
-    return (
-        data.decode(encoding, "surrogatepass" if encoding.startswith("utf-16") else "replace")
-        if _even(data, encoding)
-        else data.decode(encoding, "replace")
-    )
-
-
-def _even(data: bytes, encoding: str) -> bool:
-    return encoding.startswith("utf-16") and len(data) % 2 == 0
+    """What is broken becomes �: an odd byte at the end, half of a surrogate pair."""
+    return data.decode(encoding, "replace")
 
 
 def _wide_encoding(data: bytes) -> str | None:
@@ -139,13 +140,35 @@ def _single(byte: int) -> str:
 def _guessed(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    best = from_bytes(_sample(data)).best()
+    sample = _sample(data)
+    for encoding in ("cp932", "euc_jp"):
+        if _is_japanese(sample, encoding):
+            return data.decode(encoding, "replace")
+    candidates = list(from_bytes(sample))[:12]
+    likely = [candidate for candidate in candidates if candidate.chaos <= candidates[0].chaos + 0.02]
+    best = min(
+        likely,
+        key=lambda one: (_signs_in_words(str(one)), one.encoding in _RARE, one.chaos, -one.coherence),
+        default=None,
+    )
     for encoding in (best.encoding if best else "cp1252", "cp1252"):
         try:
             return data.decode(encoding)
         except (UnicodeError, LookupError):
             continue
     return "".join(_single(byte) for byte in data) if len(data) < 1_000_000 else data.decode("latin-1")
+
+
+def _is_japanese(sample: bytes, encoding: str) -> bool:
+    """Hiragana are a third of any Japanese text, and hardly ever what another encoding looks like."""
+    text = sample.decode(encoding, "replace")
+    far = [sign for sign in text if sign > "\x7f"]
+    return text.count("�") <= len(text) // 500 and 4 * sum("ぁ" <= sign <= "ゖ" for sign in far) >= len(far) > 0
+
+
+def _signs_in_words(text: str) -> int:
+    """Signs between small letters, such as ¾ for ž: what a neighbouring encoding makes of a letter."""
+    return len(re.findall(r"(?<=[^\W\d_])[^\w\s\x00-\x7f’‘“”–—…·](?=[^\W\d_])", text))
 
 
 def _sample(data: bytes) -> bytes:

@@ -6,6 +6,7 @@ PDFium may be used by one thread at a time, so everything here and in the PDF re
 from __future__ import annotations
 
 import io
+import stringprep
 import threading
 import unicodedata
 from collections.abc import Iterator
@@ -80,14 +81,32 @@ def opened(path: Path, name: str, password: str | None) -> Iterator[pypdfium2.Pd
 
     with LOCK:
         try:
-            # The path and not its bytes: PDFium then reads what it needs, and 500 MB stay on the disk.
-            pdf = pypdfium2.PdfDocument(path, password=password)
+            pdf = _open(path, password)
         except pypdfium2.PdfiumError as error:
             raise _translated(error, name, password) from error
         try:
             yield pdf
         finally:
             pdf.close()
+
+
+def _open(path: Path, password: str | None) -> pypdfium2.PdfDocument:
+    import pypdfium2
+
+    try:
+        # The path and not its bytes: PDFium then reads what it needs, and 500 MB stay on the disk.
+        return pypdfium2.PdfDocument(path, password=password)
+    except pypdfium2.PdfiumError as error:
+        prepared = _prepared(password) if password else password
+        if error.err_code != _WRONG_PASSWORD or prepared == password:
+            raise
+        return pypdfium2.PdfDocument(path, password=prepared)
+
+
+def _prepared(password: str) -> str:
+    """As AES-256 PDFs want passwords (SASLprep, RFC 4013): wide spaces are spaces, invisible signs are nothing, NFKC."""
+    spaced = (" " if stringprep.in_table_c12(sign) else sign for sign in password)
+    return unicodedata.normalize("NFKC", "".join(sign for sign in spaced if not stringprep.in_table_b1(sign)))
 
 
 def _translated(error: Any, name: str, password: str | None) -> Exception:
@@ -135,8 +154,8 @@ def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str) ->
     start, length = _common("".join(letter for letter, _ in letters), wanted)
     if length == 0:
         return []
-    found = [_placed(page, text, place) for place in dict.fromkeys(place for _, place in letters[start : start + length])]
-    return [_percent(line) for line in _in_lines([corners for corners in found if corners is not None])]
+    found = [_placed(text, place) for place in dict.fromkeys(place for _, place in letters[start : start + length])]
+    return [_percent(page, line) for line in _in_lines([corners for corners in found if corners is not None])]
 
 
 def _common(page: str, wanted: str) -> tuple[int, int]:
@@ -160,29 +179,18 @@ def _common(page: str, wanted: str) -> tuple[int, int]:
     return (best, best_length) if best_length >= LEAST_PART or (best_length and reaches_over) else (0, 0)
 
 
-_Corners = tuple[float, float, float, float]  # left, top, right, bottom in steps of GRID, top down
+_Corners = tuple[float, float, float, float]  # left, top, right, bottom in points; up is negative, so that top < bottom
 
 
-def _placed(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, place: int) -> _Corners | None:
-    """Where a character is drawn on the page as it is shown, turned and cropped; None when it has no size."""
-    import ctypes
-
+def _placed(text: pypdfium2.PdfTextPage, place: int) -> _Corners | None:
+    """Where a character is drawn, before the page is turned and cropped; None when it has no size."""
     import pypdfium2
-    import pypdfium2.raw as pdfium
 
     try:
         left, bottom, right, top = text.get_charbox(place, loose=True)
     except pypdfium2.PdfiumError:
         return None
-    if right <= left or top <= bottom:
-        return None
-    x, y = ctypes.c_int(), ctypes.c_int()
-    points = []
-    for across, up in ((left, top), (right, bottom)):
-        pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, across, up, x, y)
-        points.append((float(x.value), float(y.value)))
-    (x1, y1), (x2, y2) = points
-    return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+    return (left, -top, right, -bottom) if right > left and top > bottom else None
 
 
 def _in_lines(corners: list[_Corners]) -> list[_Corners]:
@@ -194,13 +202,24 @@ def _in_lines(corners: list[_Corners]) -> list[_Corners]:
             if level and right > before[0]:  # also when written from right to left
                 lines[-1] = (min(before[0], left), min(before[1], top), max(before[2], right), max(before[3], bottom))
                 continue
-            if level and left < before[0] and before[0] - right < 0.05 * GRID:
+            if level and left < before[0] and before[0] - right < 2 * (bottom - top):
                 lines[-1] = (left, min(before[1], top), before[2], max(before[3], bottom))
                 continue
         lines.append((left, top, right, bottom))
     return lines
 
 
-def _percent(corners: _Corners) -> Box:
-    left, top, right, bottom = (min(max(100 * side / GRID, 0.0), 100.0) for side in corners)
-    return Box(round(left, 3), round(top, 3), round(right - left, 3), round(bottom - top, 3))
+def _percent(page: pypdfium2.PdfPage, corners: _Corners) -> Box:
+    """On the page as it is shown: turned, cropped, from the top left corner."""
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+
+    x, y = ctypes.c_int(), ctypes.c_int()
+    across, down = [], []
+    for horizontal, vertical in ((corners[0], corners[1]), (corners[2], corners[3])):
+        pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, horizontal, -vertical, x, y)
+        across.append(min(max(100 * x.value / GRID, 0.0), 100.0))
+        down.append(min(max(100 * y.value / GRID, 0.0), 100.0))
+    left, top = min(across), min(down)
+    return Box(round(left, 3), round(top, 3), round(max(across) - left, 3), round(max(down) - top, 3))

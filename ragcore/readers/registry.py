@@ -42,8 +42,8 @@ def read_file(path: Path, options: ReadOptions) -> Document:
     name = options.name
     if path.stat().st_size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
+    reader = reader_for(_as_it_is(path, name))
     try:
-        reader = reader_for("x" + true_suffix(path, name, suffix_of(name), supported_suffixes()))
         document = reader.read(path, options)
     except RagError:
         raise
@@ -64,6 +64,13 @@ def read_file(path: Path, options: ReadOptions) -> Document:
             hint="Split it into several files, or raise the limit in the settings.",
         )
     return document
+
+
+def _as_it_is(path: Path, name: str) -> str:
+    """The name with the ending that fits the file's first bytes."""
+    named = suffix_of(name)
+    true = true_suffix(path, name, named, supported_suffixes())
+    return name if true == named else name + true
 
 
 @cache

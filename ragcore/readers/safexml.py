@@ -22,7 +22,7 @@ def parse(data: bytes, name: str) -> _Element:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DamagedFileError(
-            f"{name} could not be read: it seems to be damaged ({_first_line(error)}).",
+            f"{name} could not be read: it seems to be damaged.",
             hint="Open it in the program it comes from and save it again.",
         ) from error
     if root is None:
@@ -42,7 +42,3 @@ def attribute(element: _Element, name: str) -> str | None:
         if str(key).rpartition("}")[2] == name:
             return str(value)
     return None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0][:120]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import io
 import warnings
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,20 @@ from ragcore.errors import NoTextError, TooLargeError
 from ragcore.readers import tables
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean
-from ragcore.readers.opc import package
+from ragcore.readers.opc import Package, package
 from ragcore.readers.parts import joined
 from ragcore.schema import Document
 
 SUFFIXES = (".xlsx", ".xlsm", ".xltx")
+
+# "Strict Open XML" names the same things by other addresses, which openpyxl does not know (ISO/IEC 29500-1, annex A).
+_STRICT = (
+    (b"http://purl.oclc.org/ooxml/spreadsheetml/main", b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"),
+    (
+        b"http://purl.oclc.org/ooxml/officeDocument/relationships",
+        b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    ),
+)
 
 PROGRESS_ROWS = 2_000
 MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to these
@@ -25,11 +36,11 @@ MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to 
 def read(path: Path, options: ReadOptions) -> Document:
     import openpyxl
 
-    with package(path, options.name):
-        pass  # its sizes are checked before the parser unpacks it
+    with package(path, options.name) as parts:  # its sizes are checked before the parser unpacks it
+        content = _transitional(parts) if _is_strict(parts) else path.read_bytes()
     pages = []
     length = 0
-    with path.open("rb") as file, warnings.catch_warnings():
+    with io.BytesIO(content) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about drawings and formats that have no text
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
@@ -63,6 +74,22 @@ def _rows(sheet: Any, options: ReadOptions) -> Iterator[list[str]]:
             options.progress(number, 0)
         if any(value is not None for value in row):
             yield [_shown(value) for value in row]
+
+
+def _is_strict(parts: Package) -> bool:
+    return "xl/workbook.xml" in parts and _STRICT[0][0] in parts.bytes("xl/workbook.xml")
+
+
+def _transitional(parts: Package) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in parts.parts:
+            if part.endswith((".xml", ".rels")):
+                data = parts.bytes(part)
+                for strict, usual in _STRICT:
+                    data = data.replace(strict, usual)
+                archive.writestr(part, data)
+    return made.getvalue()
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,281 @@
+"""What is particular to one format: tables, notes, order, attachments, wrapped lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragcore.errors import (
+    DamagedFileError,
+    EncryptedFileError,
+    NoTextError,
+    TooLargeError,
+    UnreadableFileError,
+    UnsupportedFileError,
+)
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.pdf import paragraphs
+from ragcore.readers.registry import read_file
+from ragcore.schema import Document
+from tests import making
+
+TABLE = [["Station", "Opened", "Height"], ["Cliff Top", 1871, 84], ["Harbour", 1872, 3.5]]
+
+
+def read(path: Path) -> Document:
+    return read_file(path, ReadOptions(path.name))
+
+
+def in_order(text: str, *parts: str) -> bool:
+    places = [text.find(part) for part in parts]
+    return -1 not in places and places == sorted(places)
+
+
+def test_wrapped_lines_of_a_pdf_become_whole_sentences(tmp_path: Path) -> None:
+    sentence = (
+        "The railway was opened in the spring of the year eighteen hundred and seventy-one by the mayor of the town, "
+        "who had been against it for as long as anybody could remember, and who now gave a long speech in its praise."
+    )
+    text = read(making.make_pdf(tmp_path / "a.pdf", [f"Chapter One\n{sentence}\nA new paragraph begins here."])).text
+    assert sentence in text
+    assert "Chapter One\n" in text
+    assert text.endswith("\n\nA new paragraph begins here.")
+
+
+def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
+    page = "Contents of the box:\n1. a lamp\n2. a rope\nStation 1871 84\nHarbour 1872 3"
+    assert paragraphs(page) == page
+
+
+def test_a_hyphen_that_belongs_to_a_word_is_kept_where_the_document_shows_it() -> None:
+    assert paragraphs("a well-\nknown and impor-\ntant thing", frozenset({"well-known"})) == "a well-known and important thing"
+
+
+def test_a_pdf_of_pictures_is_said_to_be_a_scan(tmp_path: Path) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(tmp_path / "scan.pdf"))
+    canvas.rect(50, 50, 100, 100, fill=1)
+    canvas.save()
+    with pytest.raises(NoTextError, match=r"scan\.pdf.*scan") as caught:
+        read(tmp_path / "scan.pdf")
+    assert "OCR" in caught.value.hint
+
+
+def test_a_pdf_without_pages_is_refused(tmp_path: Path) -> None:
+    import pypdfium2
+
+    empty = pypdfium2.PdfDocument.new()
+    empty.save(tmp_path / "none.pdf")
+    empty.close()
+    with pytest.raises(DamagedFileError, match=r"none\.pdf"):
+        read(tmp_path / "none.pdf")
+
+
+def test_an_empty_page_between_others_keeps_the_numbering(tmp_path: Path) -> None:
+    document = read(making.make_pdf(tmp_path / "a.pdf", ["First.", "", "Third."]))
+    assert [(page.label, document.text[page.start : page.end]) for page in document.pages] == [
+        ("1", "First."),
+        ("2", ""),
+        ("3", "Third."),
+    ]
+    found = document.page_at(document.text.find("Third"))
+    assert found is not None
+    assert found.label == "3"
+
+
+def test_word_tables_stand_where_they_stand_and_keep_their_rows(tmp_path: Path) -> None:
+    import docx
+
+    path = making.make_docx(tmp_path / "a.docx", ["Before."], headings=["The line"], table=TABLE, title="Cliffs")
+    document = docx.Document(str(path))
+    document.add_paragraph("After.")
+    document.add_paragraph("an item", style="List Bullet")
+    document.save(str(path))
+    found = read(path)
+    table = "Station | Opened | Height\nCliff Top | 1871 | 84\nHarbour | 1872 | 3.5"
+    assert in_order(found.text, "The line\n\nBefore.", table, "After.")
+    assert found.metadata["title"] == "Cliffs"
+
+
+def test_word_text_boxes_links_footnotes_and_content_controls_are_read_and_deleted_text_is_not(tmp_path: Path) -> None:
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    links = "http://schemas.openxmlformats.org/package/2006/relationships"
+    kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    body = (
+        "<w:sdt><w:sdtContent><w:p><w:r><w:t>in a control</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+        "<w:p><w:hyperlink><w:r><w:t>a link</w:t></w:r></w:hyperlink><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
+        "<w:ins><w:r><w:t xml:space='preserve'> inserted</w:t></w:r></w:ins></w:p>"
+        "<w:p><w:r><w:t>anchor</w:t><w:pict><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent>"
+        "</w:pict></w:r></w:p>"
+    )
+    making.make_zip(
+        tmp_path / "a.docx",
+        {
+            "[Content_Types].xml": b"<Types/>",
+            "_rels/.rels": f"<Relationships xmlns='{links}'><Relationship Id='r' Type='{kinds}/officeDocument' "
+            "Target='word/document.xml'/></Relationships>".encode(),
+            "word/document.xml": f"<w:document xmlns:w='{space}'><w:body>{body}</w:body></w:document>".encode(),
+            "word/_rels/document.xml.rels": f"<Relationships xmlns='{links}'><Relationship Id='f' Type='{kinds}/footnotes' "
+            "Target='footnotes.xml'/></Relationships>".encode(),
+            "word/footnotes.xml": f"<w:footnotes xmlns:w='{space}'><w:footnote w:type='separator'><w:p><w:r><w:t>---</w:t>"
+            "</w:r></w:p></w:footnote><w:footnote><w:p><w:r><w:t>a footnote</w:t></w:r></w:p></w:footnote>"
+            "</w:footnotes>".encode(),
+        },
+    )
+    assert read(tmp_path / "a.docx").text == "in a control\n\na link inserted\n\nanchor\nin a box\n\na footnote"
+
+
+def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
+    slides = [("Opening", "It opened in spring."), ("Stations", "Two of them.")]
+    document = read(making.make_pptx(tmp_path / "a.pptx", slides, notes="Speak slowly.", table=TABLE))
+    first, second = (document.text[page.start : page.end] for page in document.pages)
+    assert first == "Opening\n\nIt opened in spring.\n\nNotes: Speak slowly."
+    assert in_order(second, "Stations", "Two of them.", "Station | Opened | Height\nCliff Top | 1871 | 84")
+
+
+@pytest.mark.parametrize("make", [making.make_xlsx, making.make_ods])
+def test_every_row_of_a_sheet_says_what_its_values_are(make: object, tmp_path: Path) -> None:
+    path = tmp_path / ("a.xlsx" if make is making.make_xlsx else "a.ods")
+    assert callable(make)
+    make(path, {"Line": TABLE, "Other": [["only a note"]]})
+    document = read(path)
+    first, second = (document.text[page.start : page.end] for page in document.pages)
+    assert first == (
+        "Line\nStation | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84\n"
+        "Station: Harbour; Opened: 1872; Height: 3.5"
+    )
+    assert second == "Other\nonly a note"
+    assert [page.label for page in document.pages] == ["Line", "Other"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_of_a_table_is_found(delimiter: str, tmp_path: Path) -> None:
+    rows = [["Name", "Remark"], ["Ada", "tower, built 1871; high"], ["Bob", "line\nbreak"]]
+    text = read(making.make_csv(tmp_path / "a.csv", rows, delimiter=delimiter, encoding="cp1252")).text
+    assert text == "Name | Remark\nName: Ada; Remark: tower, built 1871; high\nName: Bob; Remark: line break"
+
+
+def test_a_table_of_numbers_has_no_header_made_up(tmp_path: Path) -> None:
+    assert read(making.make_csv(tmp_path / "a.csv", [[1, 2], [3, 4]])).text == "1 | 2\n3 | 4"
+
+
+def test_a_web_page_is_read_without_its_frame_and_scripts(tmp_path: Path) -> None:
+    article = "".join(
+        f"<p>Paragraph {n} tells of the cliff railway and of the people who built it by hand.</p>" for n in range(30)
+    )
+    menu = "".join(f"<li><a href='/{n}'>Menu entry {n}</a></li>" for n in range(20))
+    body = f"<nav><ul>{menu}</ul></nav><article><h1>Rails</h1>{article}</article><script>alert('x')</script>"
+    html = f"<html><head><title>Cliffs</title></head><body>{body}</body></html>"
+    document = read(making.make_text(tmp_path / "a.html", html))
+    assert document.text.count("cliff railway") == 30
+    assert "Menu entry" not in document.text
+    assert "alert" not in document.text
+    assert document.metadata["title"] == "Cliffs"
+
+
+def test_a_web_page_without_an_article_is_read_whole(tmp_path: Path) -> None:
+    html = "<body><h1>Timetable</h1><table><tr><th>Up</th><th>Down</th></tr><tr><td>9:00</td><td>9:30</td></tr></table></body>"
+    assert read(making.make_text(tmp_path / "a.html", html)).text == "Timetable\n\nUp | Down\n9:00 | 9:30"
+
+
+def test_values_of_json_stand_behind_the_names_that_lead_to_them(tmp_path: Path) -> None:
+    text = read(
+        making.make_json(tmp_path / "a.json", {"line": {"name": "Cliff", "stops": ["Top", "Harbour"], "open": True}})
+    ).text
+    assert text == "line.name: Cliff\nline.stops: Top, Harbour\nline.open: yes"
+
+
+def test_broken_json_names_the_line(tmp_path: Path) -> None:
+    with pytest.raises(DamagedFileError, match="line 2"):
+        read(making.make_text(tmp_path / "a.json", '{"a": 1,\n b: 2}'))
+
+
+def test_a_notebook_gives_text_code_and_what_was_printed(tmp_path: Path) -> None:
+    cells = [("markdown", "# Heights"), ("code", "print(84)")]
+    text = read(making.make_ipynb(tmp_path / "a.ipynb", cells, output="84\n")).text
+    assert text == "# Heights\n\n```\nprint(84)\n```\n\n84"
+
+
+def test_mail_says_who_wrote_when_and_what_was_attached(tmp_path: Path) -> None:
+    path = making.make_eml(
+        tmp_path / "a.eml", "Dear Charles", subject="Grüße", html="<p>Dear <b>Charles</b></p>", attached="map.png"
+    )
+    text = read(path).text
+    assert in_order(text, "From: Ada <ada@example.org>", "To: Charles", "Date: Mon, 05 Jun 1871", "Subject: Grüße")
+    assert text.count("Dear Charles") == 1
+    assert text.endswith("Attached: map.png")
+
+
+def test_mail_that_is_only_html_is_read_as_text(tmp_path: Path) -> None:
+    raw = "From: a@example.org\nContent-Type: text/html; charset=iso-8859-1\n\n<p>Gr\xfc\xdfe</p><script>no()</script>"
+    (tmp_path / "a.eml").write_bytes(raw.encode("latin-1"))
+    assert read(tmp_path / "a.eml").text == "From: a@example.org\n\nGrüße"
+
+
+def test_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
+    chapters = [("The Cliff", "It was steep."), ("The Rails", "They were long."), ("The Water", "It was heavy.")]
+    document = read(making.make_epub(tmp_path / "a.epub", chapters, title="By Water"))
+    assert [page.label for page in document.pages] == ["The Cliff", "The Rails", "The Water"]
+    assert in_order(document.text, "steep", "long", "heavy")
+    assert document.metadata["title"] == "By Water"
+
+
+def test_opendocument_keeps_headings_and_tables(tmp_path: Path) -> None:
+    document = read(making.make_odt(tmp_path / "a.odt", ["Text."], headings=["The line"], table=TABLE, title="Cliffs"))
+    assert document.text == "The line\n\nText.\n\nStation | Opened | Height\nCliff Top | 1871 | 84\nHarbour | 1872 | 3.5"
+    assert document.metadata["title"] == "Cliffs"
+
+
+@pytest.mark.parametrize("named", ["report.txt", "report.docx", "report.zip", "report.csv"])
+def test_a_pdf_with_another_ending_is_read_as_the_pdf_it_is(named: str, tmp_path: Path) -> None:
+    made = making.make_pdf(tmp_path / "a.pdf", ["The words of it."])
+    assert read(made.rename(tmp_path / named)).text == "The words of it."
+
+
+def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> None:
+    assert read(making.make_docx(tmp_path / "a.docx", ["Words."]).rename(tmp_path / "b.pdf")).text == "Words."
+    assert read(making.make_rtf(tmp_path / "a.rtf", ["Words."]).rename(tmp_path / "b.doc")).text == "Words."
+    assert read(making.make_html(tmp_path / "a.html", ["Words."]).rename(tmp_path / "b.pdf")).text == "Words."
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "picture"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "7-Zip"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100) + "WordDocument".encode("utf-16-le"), "old Word document"),
+    ],
+)
+def test_what_no_reader_takes_is_called_by_its_name(data: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(data)
+    with pytest.raises(UnsupportedFileError, match=said):
+        read(tmp_path / "a.pdf")
+
+
+def test_an_office_file_with_a_password_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99) + "EncryptedPackage".encode("utf-16-le"))
+    with pytest.raises(EncryptedFileError, match="password"):
+        read(tmp_path / "a.docx")
+
+
+def test_an_office_file_that_would_explode_is_not_opened(tmp_path: Path) -> None:
+    members = {"[Content_Types].xml": b"<Types/>", "word/document.xml": b" " * 60_000_000}
+    with pytest.raises(TooLargeError, match=r"a\.docx would unpack"):
+        read(making.make_zip(tmp_path / "a.docx", members))
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+
+
+def test_xml_that_explodes_or_fetches_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("the secret")
+    bomb = f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "ha">{LAUGHS}]><x>&l9;</x>'
+    fetch = f'<!DOCTYPE x [<!ENTITY e SYSTEM "{(tmp_path / "secret.txt").as_uri()}">]><x>a &e; b</x>'
+    for number, xml in enumerate((bomb, fetch)):
+        with pytest.raises(UnreadableFileError):
+            read(making.make_text(tmp_path / f"{number}.xml", xml))
+    parts = {"content.xml": bomb.encode(), "mimetype": b"application/vnd.oasis.opendocument.text"}
+    with pytest.raises(DamagedFileError):
+        read(making.make_zip(tmp_path / "a.odt", parts))

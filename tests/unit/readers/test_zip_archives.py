@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ragcore.errors import (
+    DamagedFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    TooLargeError,
+    UnsafeArchiveError,
+    UnsupportedFileError,
+)
+from ragcore.readers import archive
+from ragcore.readers.archive import Unpacked, unpack
+from ragcore.readers.base import ReadOptions
+from tests.making import make_zip
+
+
+def unpacked(path: Path, password: str | None = None) -> list[Unpacked]:
+    return unpack(path, path.parent / "into", ReadOptions(path.name, password))
+
+
+def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> None:
+    members = {
+        "b/notes.txt": b"one",
+        "__MACOSX/b/._notes.txt": b"junk",
+        ".DS_Store": b"junk",
+        "b/.hidden/x.txt": b"junk",
+        "a/Grüße.md": b"two",
+    }
+    found = unpacked(make_zip(tmp_path / "a.zip", members))
+    assert [(member.name, member.path.read_bytes(), member.error) for member in found] == [
+        ("b/notes.txt", b"one", None),
+        ("a/Grüße.md", b"two", None),
+    ]
+    assert [member.path.suffix for member in found] == [".txt", ".md"]
+
+
+def test_equal_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("x.txt", "one")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            made.writestr("x.txt", "two")
+    assert [member.path.read_bytes() for member in unpacked(tmp_path / "a.zip")] == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("name", ["../../x.txt", "/etc/x.txt", "a/../../x.txt", "C:\\x.txt", "C:x.txt", "..\\x.txt", "\\x.txt"])
+def test_a_path_out_of_the_archive_is_refused_and_nothing_is_left(name: str, tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "bad.zip", {"fine.txt": b"fine", name: b"evil"})
+    with pytest.raises(UnsafeArchiveError, match=r"bad\.zip"):
+        unpacked(path)
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+
+
+def test_links_are_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        entry = zipfile.ZipInfo("link.txt")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        made.writestr(entry, "/etc/passwd")
+    with pytest.raises(UnsafeArchiveError, match="link"):
+        unpacked(tmp_path / "a.zip")
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "bomb.zip", {"big.txt": bytes(60_000_000)})
+    assert path.stat().st_size < 100_000
+    with pytest.raises(UnsafeArchiveError, match="times its size"):
+        unpacked(path)
+
+
+def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_FILES", 3)
+    path = make_zip(tmp_path / "many.zip", {f"{number}.txt": b"x" for number in range(4)})
+    with pytest.raises(TooLargeError, match="more than 3 files"):
+        unpacked(path)
+    assert list((tmp_path / "into").iterdir()) == []
+
+
+def test_a_zip_in_the_zip_is_unpacked_and_one_deeper_is_reported(tmp_path: Path) -> None:
+    deepest = make_zip(tmp_path / "3.zip", {"deep.txt": b"deep"}).read_bytes()
+    inner = make_zip(tmp_path / "2.zip", {"inner.txt": b"inner", "third.zip": deepest}).read_bytes()
+    found = unpacked(make_zip(tmp_path / "1.zip", {"second.zip": inner, "outer.txt": b"outer"}))
+    assert [member.name for member in found] == ["second.zip/inner.txt", "second.zip/third.zip", "outer.txt"]
+    assert [type(member.error) for member in found] == [type(None), UnsupportedFileError, type(None)]
+    assert found[0].path.read_bytes() == b"inner"
+
+
+def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None:
+    members = {"plan.dwg": b"x", "empty.txt": b"", "fine.txt": b"fine", "broken.zip": b"PK no"}
+    found = unpacked(make_zip(tmp_path / "a.zip", members))
+    assert {member.name: type(member.error) for member in found} == {
+        "plan.dwg": UnsupportedFileError,
+        "empty.txt": EmptyFileError,
+        "fine.txt": type(None),
+        "broken.zip": DamagedFileError,
+    }
+
+
+def test_a_damaged_member_is_reported_and_the_others_are_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("bad.txt", "the broken words")
+        made.writestr("good.txt", "the good words")
+    data = (tmp_path / "a.zip").read_bytes().replace(b"the broken words", b"the other. words")
+    (tmp_path / "a.zip").write_bytes(data)
+    bad, good = unpacked(tmp_path / "a.zip")
+    assert isinstance(bad.error, DamagedFileError)
+    assert good.path.read_bytes() == b"the good words"
+
+
+def test_no_archive_and_no_files_are_said(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and then nothing")
+    with pytest.raises(DamagedFileError, match=r"a\.zip"):
+        unpacked(tmp_path / "a.zip")
+    with pytest.raises(EmptyFileError, match="no files"):
+        unpacked(make_zip(tmp_path / "b.zip", {"__MACOSX/x": b"junk"}))
+
+
+# Made with zip -P sesame: no library here can write an encrypted archive.
+_LOCKED = bytes.fromhex(
+    "504b03040a0009000000a564755de4614ce31e000000120000000a0000007365637265742e747874c83ddec59a285e8e6295"
+    "35efdb8d0d20fe6c0ceefd83d470c89fde43f47f504b0708e4614ce31e00000012000000504b01021e030a0009000000a564"
+    "755de4614ce31e000000120000000a0000000000000001000000a481000000007365637265742e747874504b050600000000"
+    "0100010038000000560000000000"
+)
+
+
+def test_a_locked_archive_asks_for_its_password_and_opens_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "locked.zip"
+    path.write_bytes(_LOCKED)
+    with pytest.raises(EncryptedFileError, match="protected with a password"):
+        unpacked(path)
+    with pytest.raises(EncryptedFileError, match="not right"):
+        unpacked(path, "wrong")
+    [member] = unpacked(path, "sesame")
+    assert member.path.read_bytes() == b"The secret words.\n"
