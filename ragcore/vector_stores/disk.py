@@ -19,11 +19,11 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -98,6 +98,8 @@ CREATE TABLE IF NOT EXISTS passages (
 CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
 CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 """
+
+T = TypeVar("T")
 
 BLOCK = 16_384  # characters of text compressed together: small enough to unpack for one passage
 BATCH = 500  # passages read at a time
@@ -209,7 +211,7 @@ class DiskStore:
             return [StoredDocument(*row) for row in rows]
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        with self._database.snapshot() as db:
+        def read(db: sqlite3.Connection) -> list[TextNode]:
             index = self._index(db)
             if index is None:
                 return []
@@ -218,9 +220,11 @@ class DiskStore:
             if not rows:
                 return []
             matrix = self._mapped(db, index)
-            read = _read(db, [row for row, _ in rows.values()])
-        places = [rows[id_] for id_ in ids if id_ in rows]
-        return [read[row].with_embedding(np.array(matrix.rows[slot])) for row, slot in places]
+            nodes = _read(db, [row for row, _ in rows.values()])
+            places = [rows[id_] for id_ in ids if id_ in rows]
+            return [nodes[row].with_embedding(np.array(matrix.rows[slot])) for row, slot in places]
+
+        return self._at_one_moment(read)
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         with self._database.snapshot() as db:
@@ -233,7 +237,7 @@ class DiskStore:
         return self._passages_of(chosen)
 
     def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
-        with self._database.snapshot() as db:
+        def found(db: sqlite3.Connection) -> list[NodeWithScore]:
             index = self._index(db)
             if index is None or index.dimension is None:
                 return []
@@ -248,6 +252,8 @@ class DiskStore:
                 chosen = mask_of(spans, len(matrix.rows))
                 slots, scores = _nearest_among(matrix.rows, vector, top_k, chosen)
             return self._scored(db, self._rows_at(db, index, slots), scores)
+
+        return self._at_one_moment(found)
 
     def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
         terms = query_terms(query)
@@ -503,6 +509,18 @@ class DiskStore:
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 
+    def _at_one_moment(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """`work` in a snapshot, and in a newer one when the vector file was replaced before it could be mapped."""
+        missing: Path | None = None
+        while True:
+            try:
+                with self._database.snapshot() as db:
+                    return work(db)
+            except _MissingFileError as error:
+                if error.path == missing:
+                    raise
+                missing = error.path
+
     def _mapped(self, db: sqlite3.Connection, index: _Index) -> _Matrix:
         matrix = self._matrix
         if matrix is not None and matrix.stamp == index.stamp:
@@ -523,16 +541,16 @@ class DiskStore:
         try:
             size = path.stat().st_size
         except FileNotFoundError:
-            raise DamagedStoreError(
-                f"The file {path}, which holds the vectors of this library, is missing.",
-                hint="Restore the library's folder from a backup, or index the documents again.",
-            ) from None
+            raise _MissingFileError(path) from None
         if size < 4 * slots * dimension:
             raise DamagedStoreError(
                 f"The file {path} holds {size} bytes, but {4 * slots * dimension} bytes of vectors were written to it.",
                 hint="Restore the library's folder from a backup, or index the documents again.",
             )
-        mapped = np.memmap(path, np.float32, "r", shape=(slots, dimension))
+        try:
+            mapped = np.memmap(path, np.float32, "r", shape=(slots, dimension))
+        except FileNotFoundError:
+            raise _MissingFileError(path) from None
         return np.asarray(mapped)
 
     def _append(self, index: _Index, rows: Vectors) -> tuple[str | None, int]:
@@ -564,10 +582,7 @@ class DiskStore:
             if new:
                 _sync_folder(self._folder)
         except FileNotFoundError as error:
-            raise DamagedStoreError(
-                f"The file {path}, which holds the vectors of this library, is missing.",
-                hint="Restore the library's folder from a backup, or index the documents again.",
-            ) from error
+            raise _MissingFileError(path) from error
         except OSError as error:
             raise StoreError(
                 f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
@@ -602,6 +617,15 @@ class DiskStore:
                 if path.name != index.file:
                     with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
                         path.unlink()
+
+
+class _MissingFileError(DamagedStoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"The file {path}, which holds the vectors of this library, is missing.",
+            hint="Restore the library's folder from a backup, or index the documents again.",
+        )
+        self.path = path
 
 
 class _Texts:

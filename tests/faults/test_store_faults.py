@@ -49,7 +49,8 @@ def check(store: DiskStore, folder: Path) -> set[int]:
         for node in nodes:
             assert node.embedding is not None
             hit = store.search(node.embedding, 1)[0]
-            assert (hit.node.id_, hit.score) == (node.id_, pytest.approx(1.0))
+            assert hit.node.id_ == node.id_
+            assert hit.score == pytest.approx(1.0)
         found = store.keyword_search(f"word{number}", 99)
         assert {hit.node.id_ for hit in found} == {node.id_ for node in nodes}
     assert len(store) == sum(stored.passages for stored in store.documents())
@@ -243,7 +244,7 @@ def test_two_indexes_of_one_library_know_nothing_of_each_other(tmp_path: Path) -
         first.put(*item(1))
         source, _ = item(1)
         second.put(source, [TextNode("word1 elsewhere", "d1/0", embedding=np.ones(2, np.float32))])
-        second.put(*[Document("x", id_="only"), [TextNode("x", "x", embedding=np.ones(2, np.float32))]])
+        second.put(Document("x", id_="only"), [TextNode("x", "x", embedding=np.ones(2, np.float32))])
         assert check(first, tmp_path) == {1}
         assert [hit.node.text for hit in second.keyword_search("word1", 5)] == ["word1 elsewhere"]
         assert [hit.node.id_ for hit in second.search(np.ones(2, np.float32), 5, document_ids=["d1"])] == ["d1/0"]

@@ -2,6 +2,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def add(connection: sqlite3.Connection, name: str) -> None:
 
 
 @pytest.fixture
-def database(tmp_path: Path):  # noqa: ANN201
+def database(tmp_path: Path) -> Iterator[Database]:
     opened = Database(tmp_path / "deep" / "library.db", SCHEMA)
     yield opened
     opened.close()
