@@ -151,10 +151,10 @@ def _sign(hour: int) -> str:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path, without what a file system or a terminal could trip over."""
+    """The last part of a path, on one line and not endless. It is only ever shown: on the disk a file has another name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     shown = "".join(character if character.isprintable() else " " for character in last)
-    shown = " ".join(re.sub(r'[<>:"|?*]', "_", shown).split()).lstrip(".").strip()
+    shown = " ".join(shown.split()).lstrip(".").strip()
     if len(shown) > NAME_CHARS:
         stem, dot, suffix = shown.rpartition(".")
         keep = dot + suffix if dot and len(suffix) <= 10 else ""

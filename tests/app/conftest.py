@@ -1,0 +1,201 @@
+"""The real application in a real browser. Whatever asks for anything but the application itself fails the test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 30_000.0  # milliseconds: how long a screen may take on a busy machine
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--screens", action="store_true", default=False, help="write the pictures of docs/screens")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need the package playwright")
+    with playwright.sync_playwright() as driver:
+        named = os.environ.get("LECTERN_CHROMIUM")
+        found = named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        if found is None and not Path(driver.chromium.executable_path).exists():
+            pytest.skip("the browser tests need Chromium: install it, or name it in LECTERN_CHROMIUM")
+        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class App:
+    """The application, running on its own library."""
+
+    home: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        if not self.port:
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                self.port = free.getsockname()[1]
+        environment = {**os.environ, "LECTERN_HOME": str(self.home), "OMP_NUM_THREADS": "1"}
+        with (self.home.parent / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={self.port}"],
+                cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                if answer.read() == b"ok":
+                    return
+            time.sleep(0.1)
+        raise AssertionError(f"the application did not start:\n{self.log()}")
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def log(self) -> str:
+        return (self.home.parent / "server.log").read_text("utf-8", "replace")
+
+
+def started(folder: Path) -> Iterator[App]:
+    app = App(folder / "library")
+    app.start()
+    try:
+        yield app
+    finally:
+        app.stop()
+    assert "Traceback" not in app.log(), app.log()
+
+
+@pytest.fixture(scope="module")
+def empty_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The application on a new, empty library."""
+    yield from started(tmp_path_factory.mktemp("empty"))
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
+    """The application with the sample documents, all read."""
+    for app in started(tmp_path_factory.mktemp("sample")):
+        tab = browser.new_page()
+        tab.goto(app.url)
+        tab.get_by_role("button", name="Try it with a sample").click(timeout=SECONDS)
+        tab.wait_for_function(
+            "document.body.innerText.includes('Your documents') && [...document.querySelectorAll('.st-key-ask_here')].length",
+            timeout=180_000,
+        )
+        wait_until_read(tab)
+        tab.close()
+        yield app
+
+
+@dataclass
+class Watch:
+    """What the pages of a test did that they should not. `forgiven`: parts of messages that a test causes on purpose."""
+
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    forgiven: list[str] = field(default_factory=list)
+
+    def route(self, route: Route) -> None:
+        address = route.request.url
+        if address.startswith(("http://127.0.0.1:", "data:", "blob:")):
+            route.continue_()
+        else:
+            self.outside.append(address)
+            route.abort()
+
+    def console(self, message: ConsoleMessage) -> None:
+        # Streamlit looks for its server under the page's own path first.
+        probing = "status of 404" in message.text and "/_stcore/" in message.location["url"]
+        if message.type == "error" and not probing:
+            self.errors.append(f"{message.text} {message.location['url']}")
+
+    def verdict(self) -> None:
+        assert not self.outside, f"the page asked for {self.outside}"
+        unforgiven = [error for error in self.errors if not any(part in error for part in self.forgiven)]
+        assert not unforgiven, "\n".join(unforgiven)
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    watch = Watch()
+    yield watch
+    watch.verdict()
+
+
+@pytest.fixture
+def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(SECONDS)
+    context.route("**/*", watch.route)
+    context.on("console", watch.console)
+    context.on("weberror", lambda error: watch.errors.append(str(error.error)))
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+def settled(page: Page) -> None:
+    """Wait until the screen has come to rest."""
+    page.wait_for_selector(
+        '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]',
+        timeout=SECONDS, state="attached",
+    )  # fmt: skip
+
+
+def wait_until_read(page: Page, timeout: float = 180_000) -> None:
+    """Wait until no file of the list is waiting or being read."""
+    page.wait_for_selector("li.row", timeout=timeout)
+    page.wait_for_selector('li.row[data-state="active"]', state="detached", timeout=timeout)
+
+
+def row(page: Page, name: str) -> object:
+    return page.locator("li.row", has=page.locator(".name", has_text=name))
+
+
+def answered(page: Page, count: int = 1) -> None:
+    """Wait until the answer is whole: its line of facts is drawn."""
+    page.locator('[class*="st-key-facts_"]').nth(count - 1).wait_for(timeout=90_000)
+    settled(page)

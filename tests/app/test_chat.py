@@ -1,0 +1,142 @@
+"""Chat: answers that show where they come from, and a screen that is the same after a reload or a restart."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import App, Watch, answered, settled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+OPENED = "Who built the cliff railway, and when did it open?"
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill(question)
+    box.press("Enter")
+
+
+def ask_anew(page: Page, app: App, question: str) -> None:
+    page.goto(f"{app.url}/chat")
+    ask(page, question)
+    answered(page)
+
+
+def transcript(page: Page) -> list[str]:
+    return page.get_by_test_id("stChatMessageContent").all_inner_texts()
+
+
+def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) -> None:
+    page.goto(app.url)
+    page.get_by_role("button", name=OPENED).click()
+    answered(page)
+    assert "/chat?c=" in page.url
+    question, reply = transcript(page)
+    assert question == OPENED
+    assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
+    facts = page.locator('[class*="st-key-facts_"]').inner_text()
+    assert re.fullmatch(
+        r"condense plus context · \d+\.\d s · \d+ of \d+ passages · no language model: quoting your documents", facts.strip()
+    )
+    assert reply
+
+
+def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
+    ask_anew(page, app, "What caused the stoppage, according to Dr Greaves?")
+    page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first.click()
+    image = page.locator(".st-key-panel img")
+    image.wait_for()
+    page.wait_for_function("el => el.naturalWidth > 300", arg=image.element_handle())
+    sheet = image.bounding_box()
+    assert sheet is not None
+    marks = page.locator(".st-key-panel .sheet mark")
+    assert marks.count() >= 1
+    box = marks.first.bounding_box()
+    assert box is not None
+    assert sheet["x"] < box["x"] < box["x"] + box["width"] <= sheet["x"] + sheet["width"] + 1
+    assert 3 < box["height"] < sheet["height"] / 4
+    shown = page.locator(".st-key-panel .label").inner_text()
+    turn = page.get_by_role("button", name=re.compile("(Next|Previous) page")).locator("visible=true")
+    turn.and_(page.locator(":enabled")).first.click()
+    assert page.locator(".st-key-panel .label").inner_text() != shown
+    assert page.locator(".st-key-panel .sheet mark").count() == 0
+    page.get_by_role("button", name="Back to the passage").click()
+    assert page.locator(".st-key-panel .sheet mark").count() >= 1
+    page.keyboard.press("Escape")
+    page.locator(".st-key-panel").wait_for(state="detached")
+
+
+def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: Page, app: App) -> None:
+    ask_anew(page, app, "What did the committee resolve about the works and the wind?")
+    page.locator('[class*="st-key-chips_"] a', has_text="committee-minutes").first.click()
+    mark = page.locator(".st-key-panel .text mark")
+    mark.wait_for()
+    around = page.locator(".st-key-panel .text").inner_text()
+    assert len(mark.inner_text()) > 40
+    assert mark.inner_text() in around
+    assert len(around) > len(mark.inner_text())
+
+
+def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:
+    watch.forgiven += ["WebSocket connection", "ERR_CONNECTION_REFUSED", "Failed to fetch", "_stcore/"]
+    ask_anew(page, app, "May I bring a large dog?")
+    page.locator('a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    before, address = transcript(page), page.url
+    head = page.locator(".st-key-panel_head").inner_text()
+    assert "&s=" in address
+
+    page.reload()
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (before, address, head)
+
+    app.kill()
+    app.start()
+    page.goto(address)
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (before, address, head)
+
+
+def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, app: App) -> None:
+    ask_anew(page, app, "How many steps has the Herring Stair?")
+    before = transcript(page)
+    page.get_by_role("button", name="New chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    page.get_by_role("button", name="How many steps has the Herring Stair?", exact=True).click()
+    answered(page)
+    assert transcript(page) == before
+    page.get_by_role("button", name="Rename or delete: How many steps has the Herring Stair?").click()
+    page.get_by_role("button", name="Rename", exact=True).click()
+    page.get_by_label("Name of this conversation").fill("The stair")
+    page.get_by_label("Name of this conversation").press("Enter")
+    page.reload()
+    page.get_by_role("button", name="Rename or delete: The stair").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("The conversation is deleted.").wait_for()
+    page.reload()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    assert page.get_by_role("button", name="The stair", exact=True).count() == 0
+
+
+def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat")
+    long = "Why is it so? " * 3572
+    ask(page, long)
+    page.get_by_text("The question has").wait_for()
+    page.get_by_text("8,000 is the most").wait_for()
+    assert page.get_by_test_id("stChatInputTextArea").input_value() == long
+    page.get_by_test_id("stChatInputTextArea").fill("What is in the handbook?")
+    page.get_by_test_id("stChatInputTextArea").press("Enter")
+    answered(page)
+
+
+def test_a_conversation_that_was_deleted_says_so(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat?c=0123456789abcdef")
+    page.get_by_text("This conversation is no longer here.").wait_for()

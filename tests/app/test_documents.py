@@ -1,0 +1,179 @@
+"""Adding documents: what a person drops in is read, or says why not, and goes when it is told to go."""
+
+from __future__ import annotations
+
+import http.client
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.app.conftest import App, Watch, row, settled, wait_until_read
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, FilePayload, Page
+
+SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
+
+
+def drop(page: Page, *files: FilePayload | Path) -> None:
+    page.set_input_files(
+        'input[type="file"]',
+        [
+            file if isinstance(file, dict) else {"name": file.name, "mimeType": "", "buffer": file.read_bytes()}
+            for file in files
+        ],
+    )
+
+
+def payload(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "", "buffer": content}
+
+
+def state(page: Page, name: str) -> str | None:
+    return row(page, name).get_attribute("data-state")
+
+
+def test_the_first_screen_says_what_to_do_and_what_is_ready(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    assert page.get_by_role("heading", level=1).inner_text().replace("\xa0", " ").split("\n") == [
+        "Ask your documents. Nothing leaves this computer."
+    ]
+    page.get_by_text("Drop your files here").wait_for()
+    page.get_by_text("none: quoting exact passages").wait_for()
+    page.locator(".light", has_text="Search").get_by_text("ready", exact=True).wait_for(timeout=90_000)
+    page.get_by_role("link", name="Add one").click()
+    page.get_by_role("heading", name="Settings").wait_for()
+
+
+def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch) -> None:
+    watch.forgiven.append("status of 422")  # the browser notes the refused upload
+    page.goto(empty_app.url)
+    drop(
+        page,
+        SAMPLE / "brakesmans-log-2022.txt",
+        SAMPLE / "committee-minutes-2022-2024.md",
+        SAMPLE / "mercury-2-september-2022.pdf",
+        payload("setup.exe", b"MZ\x90\x00\x03\x00\x00\x00\x04\x00" * 40),
+        payload("empty.txt", b""),
+    )
+    row(page, "mercury-2-september-2022.pdf").wait_for()
+    wait_until_read(page)
+    for name in ("brakesmans-log-2022.txt", "committee-minutes-2022-2024.md", "mercury-2-september-2022.pdf"):
+        assert state(page, name) == "ready"
+        assert "passages" in row(page, name).locator(".facts").inner_text()
+    assert state(page, "setup.exe") == "failed"
+    assert "setup.exe is a program" in row(page, "setup.exe").locator(".what").inner_text()
+    assert state(page, "empty.txt") == "failed"
+    assert row(page, "empty.txt").locator(".what").inner_text() == "empty.txt is empty."
+    # The file's own words outlive the page.
+    page.reload()
+    assert row(page, "empty.txt").locator(".what").inner_text() == "empty.txt is empty."
+
+
+def test_a_file_that_is_there_already_is_not_added_again(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("a copy of the log.txt", (SAMPLE / "brakesmans-log-2022.txt").read_bytes()))
+    page.get_by_text("is in your library already.").wait_for()
+    assert row(page, "a copy of the log").count() == 0
+
+
+def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("secret.pdf", encrypted_pdf("open sesame")))
+    row(page, "secret.pdf").get_by_label("Password of secret.pdf").fill("wrong")
+    row(page, "secret.pdf").get_by_role("button", name="Unlock").click()
+    page.wait_for_timeout(300)
+    wait_until_read(page)
+    row(page, "secret.pdf").get_by_label("Password of secret.pdf").fill("open sesame")
+    row(page, "secret.pdf").get_by_role("button", name="Unlock").click()
+    row(page, "secret.pdf").get_by_text("Ready").wait_for(timeout=60_000)
+
+
+def test_pasted_text_becomes_a_document(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    page.get_by_role("button", name="Paste text").click()
+    page.get_by_label("Name").fill("Notes from Tuesday")
+    page.get_by_label("Text", exact=True).fill("The kettle was moved to the upper station on Tuesday.")
+    page.get_by_role("button", name="Add to my documents").click()
+    row(page, "Notes from Tuesday.txt").get_by_text("Ready").wait_for(timeout=60_000)
+
+
+def test_a_second_tab_sees_the_same_files(page: Page, context: BrowserContext, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    page.wait_for_selector("li.row")
+    wait_until_read(page)
+    other = context.new_page()
+    other.goto(empty_app.url)
+    other.wait_for_selector("li.row")
+    assert other.locator(".name").all_inner_texts() == page.locator(".name").all_inner_texts()
+
+
+def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    log = row(page, "brakesmans-log-2022.txt")
+    passages = log.locator(".facts").inner_text().split(" · ")[1]
+    log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
+    log.get_by_role("button", name="Keep").click()
+    log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
+    log.get_by_role("button", name="Delete", exact=True).click()
+    told = page.get_by_test_id("stToast").inner_text()
+    assert "brakesmans-log-2022.txt is deleted." in told
+    assert passages in told
+    assert "freed" in told
+    page.reload()
+    page.wait_for_selector("li.row")
+    assert log.count() == 0
+
+
+def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, empty_app: App) -> None:
+    name = "![x](www.evil.example) [l](http:evil.example) :red[hot] :material:home: $x$ **b** `c`.txt"
+    page.goto(empty_app.url)
+    drop(page, payload(name, b"A plain sentence about herrings, and nothing else at all."))
+    row(page, "evil.example").get_by_text("Ready").wait_for(timeout=60_000)
+    assert row(page, "evil.example").locator(".name").inner_text() == name
+    page.get_by_role("link", name="Query").click()
+    page.get_by_label("Question").fill("What is said about herrings?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    chip = page.locator('[class*="st-key-chips_"] a').first
+    chip.wait_for(timeout=60_000)
+    assert name in chip.inner_text()
+
+
+def test_an_upload_needs_the_ticket_of_a_page_and_a_host_that_is_ours(empty_app: App) -> None:
+    def status(headers: dict[str, str]) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", empty_app.port, timeout=20)
+        connection.request("PUT", "/api/upload?name=x.txt", body=b"text", headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status
+
+    assert status({}) == 403
+    assert status({"X-Lectern-Ticket": "1.abc"}) == 403
+    assert status({"Host": "evil.example"}) == 421
+
+
+def test_the_pages_headers_let_it_load_from_nowhere_else(page: Page, empty_app: App) -> None:
+    answer = page.goto(empty_app.url)
+    assert answer is not None
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    scripts = next(part for part in policy.split(";") if part.strip().startswith("script-src "))
+    assert "unsafe-inline" not in scripts
+    assert "unsafe-eval" not in scripts.replace("wasm-unsafe-eval", "")
+    settled(page)
+    with pytest.raises(Exception, match="Failed to fetch"):
+        page.evaluate("fetch('https://example.com')")
+
+
+def encrypted_pdf(password: str) -> bytes:
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
+    made = BytesIO()
+    canvas = Canvas(made, encrypt=StandardEncryption(password, strength=128))
+    canvas.drawString(72, 720, "The combination of the safe is known to the brakesman alone.")
+    canvas.save()
+    return made.getvalue()

@@ -1,0 +1,66 @@
+"""Query: one question, answered in a chosen way, with its passages and their scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import App, answered, settled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_label(label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Question").fill(question)
+    page.get_by_role("button", name="Ask", exact=True).click()
+
+
+def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/query")
+    choose(page, "Way of answering", "Accumulate")
+    page.get_by_text("Asks the question of each passage on its own").wait_for()
+    ask(page, "Which year had the most passengers?")
+    answered(page)
+    first = page.url
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("accumulate")
+    hits = page.locator('[class*="st-key-hit_"]')
+    assert hits.count() == 6
+    assert "score" in hits.first.inner_text()
+
+    choose(page, "Way of answering", "Passages only")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.wait_for_url(lambda address: address != first)
+    answered(page)
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("no text")
+    assert page.locator('[class*="st-key-hit_"]').count() == 6
+
+    page.locator('[class*="st-key-hit_"] a').first.click()
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    page.reload()
+    page.locator(".st-key-panel_head").wait_for()
+    assert page.get_by_label("Question").input_value() == "Which year had the most passengers?"
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("no text")
+
+
+def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/query")
+    choose(page, "Only in these documents", "staff-handbook-2021.docx")
+    page.keyboard.press("Escape")
+    ask(page, "Who built the railway?")
+    answered(page)
+    names = page.locator('[class*="st-key-hit_"] a').all_inner_texts()
+    assert names
+    assert all("staff-handbook-2021.docx" in name for name in names)
+
+
+def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/query")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_text("There is no question.").wait_for()
