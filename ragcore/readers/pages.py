@@ -155,7 +155,8 @@ def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str) ->
     if length == 0:
         return []
     found = [_placed(text, place) for place in dict.fromkeys(place for _, place in letters[start : start + length])]
-    return [_percent(page, line) for line in _in_lines([corners for corners in found if corners is not None])]
+    boxes = [_percent(page, line) for line in _in_lines([corners for corners in found if corners is not None])]
+    return [box for box in boxes if box.width > 0 and box.height > 0]  # not what lies outside the visible page
 
 
 def _common(page: str, wanted: str) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ SUFFIXES = (".pdf",)
 
 WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the next one
 NEAR = 4  # lines before and after that show how wide the column is
+RUNNING = 4  # pages that have the same first or last line, before it is taken for a header or footer
 NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
 
 _BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
@@ -37,7 +39,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         metadata = _metadata(pdf, options.name)
         total = len(pdf)
     known = _hyphenated(raw)
-    text, pages = joined((label, paragraphs(page, known)) for label, page in zip(labels, raw, strict=True))
+    raw = without_running_lines(raw)
+    text, pages = joined(((label, paragraphs(page, known)) for label, page in zip(labels, raw, strict=True)), _between)
     if not text.strip():
         raise NoTextError(
             f"{options.name} has no text in its {_counted(total)}: it is a scan, or holds only pictures.",
@@ -85,6 +88,26 @@ def _metadata(pdf: pypdfium2.PdfDocument, name: str) -> dict[str, Scalar]:
     return metadata
 
 
+def without_running_lines(pages: list[str]) -> list[str]:
+    """The pages without the header and footer that the one before has too, but for its number: they tear sentences apart.
+
+    Where they come first they stay, so no word of the document is lost.
+    """
+    if len(pages) < RUNNING:
+        return pages
+    lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
+    for place in (0, -1):
+        keys = [re.sub(r"\d+", "#", each[place].strip()) if each else "" for each in lines]
+        often = {key for key, count in Counter(keys).items() if key and count >= max(RUNNING, 0.4 * len(pages))}
+        seen: set[str] = set()
+        for each, key in zip(lines, keys, strict=True):
+            if key in seen and len(each) > 1 and len(key) <= 100:
+                del each[place]
+            elif key in often:
+                seen.add(key)
+    return ["\n".join(each) for each in lines]
+
+
 def _hyphenated(pages: list[str]) -> frozenset[str]:
     """The words that this document writes with a hyphen in the middle of a line."""
     return frozenset(word.lower() for page in pages for word in re.findall(r"\w+-\w+", page))
@@ -113,6 +136,11 @@ def paragraphs(page: str, hyphenated: frozenset[str] = frozenset()) -> str:
     for before, size, paragraph in zip(sizes, sizes[1:], out[1:], strict=False):
         text += ["\n\n" if before > 1 or size > 1 else "\n", paragraph]
     return "".join(text).replace(_BROKEN, "-")
+
+
+def _between(before: str, after: str) -> str:
+    """A sentence may go on over the page."""
+    return " " if after[0].islower() and not _ENDED.search(before) and not _ITEM.match(after) else "\n\n"
 
 
 def _goes_on(line: str, after: str, width: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 
 from ragcore.errors import EncryptedFileError, UnsupportedFileError
@@ -104,7 +105,7 @@ def _zip_suffix(path: Path, name: str, named: str) -> str:
             if "mimetype" in parts and archive.getinfo("mimetype").file_size < 200:
                 try:
                     mimetype = archive.read("mimetype").decode("ascii", "replace").strip()
-                except (RuntimeError, zipfile.BadZipFile, NotImplementedError, OSError):
+                except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError):
                     mimetype = ""
                 for known, suffix in _MIMETYPES.items():
                     if mimetype.startswith(known):

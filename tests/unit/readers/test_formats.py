@@ -43,6 +43,26 @@ def test_wrapped_lines_of_a_pdf_become_whole_sentences(tmp_path: Path) -> None:
     assert text.endswith("\n\nA new paragraph begins here.")
 
 
+def test_a_sentence_that_goes_on_over_the_page_stays_one(tmp_path: Path) -> None:
+    document = read(
+        making.make_pdf(tmp_path / "a.pdf", ["It was opened by the mayor", "and his band. Then it rained.", "More."])
+    )
+    assert document.text == "It was opened by the mayor and his band. Then it rained.\n\nMore."
+    assert [document.text[page.start : page.end] for page in document.pages][1] == "and his band. Then it rained."
+
+
+def test_headers_and_footers_do_not_tear_sentences_apart(tmp_path: Path) -> None:
+    pages = [
+        f"By Water\nPart {word} began and it went on\nand on. Then came a rest\nPage {n}" for n, word in enumerate("ABCDE")
+    ]
+    text = read(making.make_pdf(tmp_path / "a.pdf", pages)).text
+    assert text.count("By Water") == 1
+    assert [f"Page {n}" in text for n in range(5)] == [True, False, False, False, False]
+    assert all(f"Part {word} began and it went on and on. Then came a rest" in text for word in "ABCDE")
+    few = read(making.make_pdf(tmp_path / "b.pdf", pages[:3])).text
+    assert few.count("By Water") == 3
+
+
 def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
     page = "Contents of the box:\n1. a lamp\n2. a rope\nStation 1871 84\nHarbour 1872 3"
     assert paragraphs(page) == page

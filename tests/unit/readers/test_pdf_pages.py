@@ -24,7 +24,8 @@ def drawn(path: Path, lines: list[str], *, turned: int = 0) -> dict[str, Box]:
     from reportlab.pdfbase.pdfmetrics import stringWidth
     from reportlab.pdfgen.canvas import Canvas
 
-    canvas = Canvas(str(path), pagesize=A4)
+    # For a page on its side reportlab exchanges the sides that it is given.
+    canvas = Canvas(str(path), pagesize=A4[::-1] if turned in (90, 270) else A4)
     if turned:
         canvas.setPageRotation(turned)
     canvas.setFont("Helvetica", 12)
@@ -71,13 +72,41 @@ def test_boxes_turn_with_the_page(tmp_path: Path) -> None:
     assert 100 - box.left - box.width == pytest.approx(upright.top, abs=1)
 
 
+@pytest.mark.parametrize("turned", [0, 90, 180, 270])
+def test_a_box_encloses_the_ink_of_the_picture(turned: int, tmp_path: Path) -> None:
+    from PIL import Image
+
+    drawn(tmp_path / "a.pdf", LINES[:1], turned=turned)
+    image = Image.open(io.BytesIO(render_page(tmp_path / "a.pdf", 0, scale=2.0))).convert("L")
+    ink = image.point(lambda value: 255 if value < 128 else 0).getbbox()
+    assert ink is not None
+    [box] = highlight_boxes(tmp_path / "a.pdf", 0, LINES[0])
+    left, top, right, bottom = (100 * side / image.size[place % 2] for place, side in enumerate(ink))
+    assert box.left - 0.3 <= left < right <= box.left + box.width + 0.3
+    assert box.top - 0.3 <= top < bottom <= box.top + box.height + 0.3
+    assert box.width * box.height < 2.5 * (right - left) * (bottom - top)
+
+
+def test_text_outside_the_visible_page_has_no_box(tmp_path: Path) -> None:
+    import pypdfium2
+
+    drawn(tmp_path / "a.pdf", LINES)
+    pdf = pypdfium2.PdfDocument(tmp_path / "a.pdf")
+    pdf[0].set_cropbox(0, 0, A4[0], 690)  # without the first line
+    pdf.save(tmp_path / "b.pdf")
+    pdf.close()
+    assert highlight_boxes(tmp_path / "b.pdf", 0, LINES[0]) == []
+    [box] = highlight_boxes(tmp_path / "b.pdf", 0, LINES[1])
+    assert box.top + box.height / 2 == pytest.approx(100 * (690 - 664) / 690, abs=1)
+
+
 def test_the_part_of_a_quote_that_is_on_this_page_is_found(tmp_path: Path) -> None:
     path = make_pdf(
         tmp_path / "a.pdf",
         ["Nothing here. The sentence begins on the first page", "and it ends on the second one. Other words."],
     )
     document = read_file(path, ReadOptions("a.pdf"))
-    quote = "The sentence begins on the first page\n\nand it ends on the second one."
+    quote = "The sentence begins on the first page and it ends on the second one."
     assert quote in document.text
     [first], [second] = highlight_boxes(path, 0, quote), highlight_boxes(path, 1, quote)
     [whole] = highlight_boxes(path, 0, "The sentence begins on the first page")
