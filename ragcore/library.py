@@ -157,6 +157,7 @@ class Library:
                 if self._closed:
                     return
                 logger.warning("the worker ended with status %d and is started again", status)
+            self.files.release(worker.pid)
             time.sleep(RESTART_SECONDS)
             with self._lock:
                 if not self._closed:

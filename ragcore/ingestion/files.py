@@ -25,7 +25,7 @@ from ragcore.database import Database
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
 from ragcore.schema import new_id
 
-SILENT_SECONDS = 20.0  # a worker that has not signed its row for so long is taken for dead
+SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (
@@ -310,6 +310,15 @@ class Files:
             db.execute(
                 "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?",
                 (file_id, worker),
+            )
+
+    def release(self, process_id: int) -> None:
+        """Queue again what a worker process, known to be dead, was working on."""
+        with self._database.transaction() as db:
+            db.execute(
+                "UPDATE files SET stage = 'queued', done = 0, total = 0, worker = NULL"
+                f" WHERE worker LIKE ? AND stage IN ({_WORKING})",
+                (f"{process_id}-%",),
             )
 
     @staticmethod

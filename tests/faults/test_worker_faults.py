@@ -1,0 +1,108 @@
+"""The worker process, killed, stopped and orphaned in the middle of its work: nothing is lost, doubled or left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ragcore.ingestion.files import FileRow, Stage
+from ragcore.library import Library
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+LONG = "".join(
+    f"Paragraph {n} tells of the {n}th lamp, which burnt for {n} nights. It was never lit again.\n\n" for n in range(3000)
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    library = Library.open(tmp_path_factory.mktemp("library"))
+    library.start_worker()
+    yield library
+    library.close()
+
+
+def add(library: Library, text: str, name: str) -> str:
+    path = library.incoming / name
+    path.write_text(text, "utf-8")
+    return library.add(path, name).file.id
+
+
+def wait(library: Library, file_id: str, reached: Callable[[FileRow], bool], seconds: float = 120) -> FileRow:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        file = library.files.get(file_id)
+        assert file is not None
+        if reached(file):
+            return file
+        time.sleep(0.05)
+    raise AssertionError(f"still {file}")
+
+
+def worker_of(library: Library, file_id: str) -> int:
+    with sqlite3.connect(library.database.path) as db:
+        (name,) = db.execute("SELECT worker FROM files WHERE id = ?", (file_id,)).fetchone()
+    return int(name.split("-")[0])
+
+
+def embedding(file: FileRow) -> bool:
+    return file.stage is Stage.EMBEDDING and file.done > 0
+
+
+def test_a_file_is_stopped_within_two_seconds_and_resumed(library: Library) -> None:
+    file_id = add(library, LONG, "long.txt")
+    wait(library, file_id, embedding)
+    asked = time.monotonic()
+    library.files.stop(file_id)
+    wait(library, file_id, lambda file: file.stage is Stage.STOPPED, seconds=10)
+    assert time.monotonic() - asked < 4  # two, with room for a machine busy with other tests
+    assert len(library.store) == 0
+    library.files.retry(file_id)
+    wait(library, file_id, embedding)
+    library.delete_file(file_id)
+
+
+def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_doubled(library: Library) -> None:
+    ready = add(library, "The kettle was never found.", "kettle.txt")
+    wait(library, ready, lambda file: file.ready)
+    file_id = add(library, LONG[:40_000], "killed.txt")
+    wait(library, file_id, embedding)
+    killed = worker_of(library, file_id)
+    os.kill(killed, signal.SIGKILL)
+    done = wait(library, file_id, lambda file: file.ready)
+    assert len(list(library.store.passages(file_id))) == done.passages
+    assert [node.text for node in library.store.passages(ready)] == ["The kettle was never found."]
+    assert [row.id_ for row in library.store.documents()] == [ready, file_id]
+
+
+def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from ragcore.library import Library\n"
+        f"library = Library.open(Path({str(tmp_path)!r})); library.start_worker()\n"
+        "print(library._worker.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as application:
+        assert application.stdout is not None
+        worker = int(application.stdout.readline())
+        application.kill()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and _alive(worker):
+        time.sleep(0.1)
+    assert not _alive(worker)
+
+
+def _alive(process: int) -> bool:
+    """Whether the process runs; one that has ended and only waits to be collected does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").split()[2] != "Z"
+    except FileNotFoundError:
+        return False
