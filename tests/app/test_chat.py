@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, Watch, answered, settled
+from tests.app.conftest import App, Watch, answered, settled, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,7 +49,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first.click()
     image = page.locator(".st-key-panel img")
     image.wait_for()
-    page.wait_for_function("el => el.naturalWidth > 300", arg=image.element_handle())
+    until(lambda: image.evaluate("el => el.naturalWidth") > 300)
     sheet = image.bounding_box()
     assert sheet is not None
     marks = page.locator(".st-key-panel .sheet mark")

@@ -1,0 +1,171 @@
+"""A language model: connected in Settings with plain words about what is wrong, answering, stopped, and failing."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.app.conftest import App, answered, settled
+from tests.app.test_chat import ask, transcript
+from tests.app.test_query import choose
+from tests.scripted_server import FAULTS, ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+KEY = "sk-lectern-test-0123456789"
+LONG = " ".join(f"word{number}" for number in range(400))
+
+
+def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
+    return LONG
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(key=KEY, models=("tiny", "large")) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(page: Page, app: App) -> Iterator[Page]:
+    """The Settings screen; whatever a test connects is taken away after it."""
+    page.goto(f"{app.url}/settings")
+    page.get_by_role("heading", name="Settings").wait_for()
+    settled(page)
+    yield page
+    page.goto(f"{app.url}/settings")
+    page.get_by_role("radio", name="None", exact=True).or_(page.get_by_role("button", name="None", exact=True)).first.click()
+    settled(page)
+    save = page.get_by_role("button", name="Save", exact=True)
+    if save.is_enabled():
+        save.click()
+        page.get_by_text("Saved. The next answer uses it.").wait_for()
+
+
+def fill_in(page: Page, address: str, model: str, key: str = "") -> None:
+    page.get_by_test_id("stButtonGroup").get_by_text("Another server").click()
+    page.get_by_label("Address").fill(address)
+    page.get_by_label("Address").press("Enter")
+    settled(page)
+    name_model(page, model)
+    if key:
+        type_key(page, key)
+
+
+def name_model(page: Page, model: str) -> None:
+    box = page.get_by_label("Model", exact=True)
+    box.fill(model)
+    box.press("Enter")
+    settled(page)
+
+
+def type_key(page: Page, key: str) -> None:
+    page.get_by_label("Key", exact=True).fill(key)
+    page.get_by_label("Key", exact=True).press("Enter")
+    settled(page)
+
+
+def connect(page: Page, server: ScriptedServer, model: str = "tiny") -> None:
+    fill_in(page, f"{server.url}/v1", model, KEY)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved. The next answer uses it.").wait_for()
+    settled(page)
+
+
+def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server: ScriptedServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    test = settings.get_by_role("button", name="Test")
+    report = settings.locator(".st-key-problem_report")
+
+    fill_in(settings, nobody, "tiny", "sk-wrong-key-000000000")
+    test.click()
+    report.get_by_text("127.0.0.1").wait_for()
+    refused = report.inner_text()
+
+    settings.get_by_label("Address").fill(f"{server.url}/v1")
+    settings.get_by_label("Address").press("Enter")
+    settled(settings)
+    test.click()
+    report.get_by_text("key", exact=False).first.wait_for()
+    wrong_key = report.inner_text()
+
+    type_key(settings, KEY)
+    name_model(settings, "huge")
+    test.click()
+    report.get_by_text("huge").first.wait_for()
+    unknown = report.inner_text()
+    settings.get_by_text("On this server: tiny, large").wait_for()
+    assert len({refused, wrong_key, unknown}) == 3
+
+    choose(settings, "Model", "tiny")
+    test.click()
+    settings.get_by_text("Works: tiny answered").wait_for()
+    assert "sk-wrong-key" not in settings.content()
+
+
+def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:
+    connect(settings, server)
+    settings.reload()
+    settings.get_by_text("Forget the stored key").wait_for()
+    settled(settings)
+    assert KEY not in settings.content()
+    assert settings.get_by_label("Key", exact=True).input_value() == ""
+    settings.goto(f"{app.url}/chat")
+    ask(settings, "What happened on Regatta night in 2022?")
+    answered(settings)
+    _, reply = transcript(settings)
+    assert reply.startswith("The documents say: “")
+    facts = settings.locator('[class*="st-key-facts_"]').inner_text()
+    assert "call" in facts
+    assert "tiny" in facts
+    assert "no language model" not in facts
+
+
+def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings: Page, server: ScriptedServer) -> None:
+    fill_in(settings, f"{server.url}/v1", "tiny")
+    settings.get_by_text("Not saved yet").wait_for()
+    settings.get_by_role("link", name="Chat").click()
+    settings.get_by_role("heading", name="Ask your documents").wait_for()
+    settings.get_by_role("link", name="Settings").click()
+    settings.get_by_text("Not saved yet").wait_for()
+    assert settings.get_by_label("Address").input_value() == f"{server.url}/v1"
+    settings.get_by_role("button", name="Discard").click()
+    settings.get_by_text("Not saved yet").wait_for(state="detached")
+
+
+def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_written(
+    settings: Page, app: App, server: ScriptedServer
+) -> None:
+    server.reply, server.words_per_second = long_answer, 20.0
+    connect(settings, server)
+    settings.goto(f"{app.url}/chat")
+    ask(settings, "Tell me everything.")
+    settings.get_by_text("word8 ").wait_for()
+    settings.reload()
+    settings.get_by_text("word20 ").wait_for()
+    settings.get_by_role("button", name="Stop", exact=True).last.click()
+    settings.get_by_text("Stopped. What had been written is kept.").wait_for()
+    kept = transcript(settings)[1]
+    assert "word20" in kept
+    assert "word399" not in kept
+    settings.reload()
+    settings.get_by_text("Stopped. What had been written is kept.").wait_for()
+    assert transcript(settings)[1] == kept
+    assert settings.get_by_test_id("stChatInputTextArea").is_enabled()
+
+
+def test_a_failed_answer_says_why_and_can_be_given_without_a_model(settings: Page, app: App, server: ScriptedServer) -> None:
+    connect(settings, server)
+    server.always = FAULTS["500"]
+    settings.goto(f"{app.url}/chat")
+    ask(settings, "May I bring a large dog?")
+    settings.get_by_role("button", name="Answer without a model").wait_for(timeout=60_000)
+    settings.get_by_role("button", name="Try again").wait_for()
+    settings.get_by_role("button", name="Answer without a model").click()
+    answered(settings)
+    assert "no language model: quoting your documents" in settings.locator('[class*="st-key-facts_"]').inner_text()

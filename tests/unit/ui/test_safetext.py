@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ui.safetext import answer_md, label, plain_md
+
+ACTIVE = "\\`*_{}[]()<>#+-.!|~$:^=&@/"
+
+
+def unescaped(text: str) -> str:
+    """What CommonMark shows for a text whose only markup is backslash escapes."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
+
+
+@given(st.text())
+def test_a_label_shows_the_text_itself_with_nothing_left_for_markdown_to_act_on(text: str) -> None:
+    made = label(text)
+    assert unescaped(made) == " ".join(text.split())
+    assert not set(re.sub(r"\\.", "", made)) & set(ACTIVE)
+
+
+def test_plain_text_keeps_its_lines() -> None:
+    assert plain_md("one\n\n# two") == "one  \n&nbsp;  \n\\# two"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![picture](https://evil.example/p.png)",
+        "![ref][1]\n\n[1]: https://evil.example",
+        "[a link](https://evil.example)",
+        "<img src='https://evil.example'>",
+        "<https://evil.example>",
+        ":red[text] :material/home: :smile:",
+        "$\\includegraphics{x}$",
+        "[^1]: footnote",
+        "| a | ![x](https://evil.example) |\n|---|---|",
+    ],
+)
+def test_nothing_in_an_answer_loads_links_or_draws(text: str) -> None:
+    made = answer_md(text)
+    bare = re.sub(r"\\.", "", made)
+    assert not re.search(r"\]\(|\]\[|\]:|<\w|<https?:|:\w+:|:\w+\[|\$", bare)
+
+
+def test_a_citation_becomes_a_link_only_when_its_passage_is_there() -> None:
+    assert answer_md("So it is [1][3], or not [2].", {1: "#a", 2: "#b"}) == "So it is [1](#a)\\[3\\], or not [2](#b)."
+
+
+def test_citations_written_together_are_told_apart() -> None:
+    assert answer_md("So it is [1, 2; 3].", {1: "#a", 2: "#b", 3: "#c"}) == "So it is [1](#a)[2](#b)[3](#c)."
+
+
+def test_a_citation_may_not_be_given_another_address() -> None:
+    made = answer_md("[1](https://evil.example)", {1: "#a"})
+    assert "](https" not in re.sub(r"\\.", "", made)
+
+
+def test_code_stays_code_and_a_diagram_becomes_text() -> None:
+    assert answer_md("`a[1]:b`\n\n```python\nx[1] = '$'\n```", {1: "#a"}) == "`a[1]:b`\n\n```python\nx[1] = '$'\n```"
+    assert answer_md("```mermaid\ngraph TD\n```") == "```\ngraph TD\n```"
+
+
+def test_a_fence_that_is_left_open_ends_with_the_answer() -> None:
+    assert answer_md("```\nx") == "```\nx\n```"
+
+
+def test_headings_are_small_and_lists_and_emphasis_stay() -> None:
+    assert answer_md("# Big\n- **one**\n- *two*") == "#### Big\n- **one**\n- *two*"

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from ragcore.config import ChatMode, ResponseMode
+from ragcore.conversations import AnswerFacts, Source
+from ragcore.ingestion.files import FileRow, Stage
+from ui import words
+
+FACTS = AnswerFacts("compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny")
+FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 0.0, 340, 12, None)
+
+
+def test_every_mode_and_stage_has_its_words() -> None:
+    assert set(words.CHAT_MODES) == set(get_args(ChatMode))
+    assert set(words.RESPONSE_MODES) == set(get_args(ResponseMode))
+    assert set(words.STAGES) == set(Stage)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "said"), [(0, "0 KB"), (1, "1 KB"), (999_400, "999 KB"), (1_250_000, "1.2 MB"), (3_210_000_000, "3.21 GB")]
+)
+def test_sizes(bytes_: int, said: str) -> None:
+    assert words.size(bytes_) == said
+
+
+def test_counts() -> None:
+    assert [words.count(1, "page"), words.count(1204, "page"), words.count(2, "query")] == [
+        "1 page",
+        "1,204 pages",
+        "2 queries",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(2, "a few seconds left"), (21, "about 20 s left"), (95, "about 2 min left"), (7300, "about 2.0 h left")],
+)
+def test_times(seconds: float, said: str) -> None:
+    assert words.time_left(seconds) == said
+
+
+def test_the_line_under_an_answer() -> None:
+    assert words.answer_facts(FACTS) == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · tiny"
+    quoted = replace(FACTS, extractive=True, model="extractive")
+    assert words.answer_facts(quoted) == "compact · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
+
+
+def test_the_line_under_a_file() -> None:
+    assert words.file_facts(FILE) == "Ready · 12 pages · 340 passages · 2.3 MB"
+    assert words.file_facts(replace(FILE, stage=Stage.EMBEDDING, done=20, total=340)).startswith(
+        "Indexing · 20 of 340 passages"
+    )
+    assert words.file_facts(replace(FILE, stage=Stage.STOPPED)) == "Stopped · 2.3 MB"
+
+
+def test_places() -> None:
+    source = Source(1, "n", "f", "a.pdf", 0, 4, "text", page_label="iv")
+    assert words.place(source) == "a.pdf · p. iv"
+    assert words.place(replace(source, page_word="slide", page_label="3")) == "a.pdf · slide 3"
+    assert words.place(replace(source, page_label=None)) == "a.pdf"
