@@ -77,8 +77,10 @@ def nearest(rows: Vectors, query: Vector, k: int, left_out: Array | None = None)
     for start in range(0, len(candidates), BLOCK):
         block = candidates[start : start + BLOCK]
         exact[start : start + BLOCK] = (rows[block].astype(np.float64) * wide).sum(axis=1)
-    best = top_k(np.clip(exact, -1.0, 1.0), k)
-    return candidates[best], np.clip(exact[best], -1.0, 1.0)
+    # Beyond the sixth place float32 holds noise, which must not decide between two that are equally near.
+    cosines = np.clip(np.round(exact, 6), -1.0, 1.0)
+    best = top_k(cosines, k)
+    return candidates[best], cosines[best]
 
 
 def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
