@@ -98,30 +98,39 @@ class ExtractiveLLM(LLM):
                 return NO_MODEL
             case Task.REFINE:
                 return self._refine(query, _text(told["existing_answer"]), passages)
-            case Task.SUMMARIZE if not is_question(query):
-                return self._summary(query, _quotes(passages))
+            case Task.SUMMARIZE:
+                return self._combine(query, passages)
             case _:
                 return self._respond(query, _quotes(passages))
 
     def _respond(self, query: str, quotes: Sequence[Quote]) -> str:
         return self._summary(query, quotes) if is_summary_request(query) else self._answer(query, quotes)
 
+    def _combine(self, query: str, passages: Sequence[Passage]) -> str:
+        quotes = _quotes(passages)
+        # Citations in passages without numbers: these are answers to parts, which were found good already.
+        earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in quotes)
+        return self._answer(query, quotes, sure=earlier) if is_question(query) else self._summary(query, quotes, again=earlier)
+
     def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> str:
         found = _quotes(passages)
         if not existing.strip() or existing.strip() == NOT_FOUND:
             return self._respond(query, found)
         said = quotes_in(existing, number=None, passage=-1)
-        before = {quote.text for quote in said}
-        if all(quote.text in before for quote in found):
-            return existing
-        answer = self._respond(query, distinct([*said, *found]))
+        if is_summary_request(query):
+            new = quotes_in(self._summary(query, found), number=None)
+            answer = self._summary(query, distinct([*said, *_worth_quoting(new)]), again=True)
+        else:
+            answer = self._answer(query, distinct([*said, *found]))
         kept = {quote.text for quote in quotes_in(answer, number=None)}
-        return existing if answer == NOT_FOUND or kept <= before else answer
+        nothing_new = kept <= {quote.text for quote in said}
+        return existing if answer == NOT_FOUND or nothing_new else answer
 
-    def _answer(self, query: str, quotes: Sequence[Quote]) -> str:
+    def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
+        """`sure`: the answer is among the quotes, whatever its odds."""
         quotes = _likely(query, quotes)
         odds = self._odds(query, quotes)
-        if not quotes or odds.max() < THRESHOLD:
+        if not quotes or (odds.max() < THRESHOLD and not sure):
             return NOT_FOUND
         return joined([quotes[row] for row in choose(query, odds, quotes)])
 
@@ -137,15 +146,17 @@ class ExtractiveLLM(LLM):
     def _floor(self) -> float:
         return unrelated_cosine(self._embedder.embed_passages(UNRELATED))
 
-    def _summary(self, query: str, quotes: Sequence[Quote]) -> str:
-        quotes = _common([quote for quote in quotes if quote.text != NOT_FOUND])
+    def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
+        """`again`: the quotes are summaries already, of which more is kept."""
+        quotes = _common(quotes)
         if not quotes:
             return NOT_FOUND
         vectors = self._embed([quote.text for quote in quotes])
         scores = centrality(vectors) + _stands_well(quotes)
         documents = list(dict.fromkeys(quote.document for quote in quotes))
         groups = [documents.index(quote.document) for quote in quotes]
-        places = shares(Counter(groups), min(MOST, max(LEAST, int(np.log2(len(quotes))))))
+        wanted = len(quotes) / 2 if again else np.log2(len(quotes))
+        places = shares(Counter(groups), min(MOST, max(LEAST, int(wanted))))
         if topic := topic_of(query):
             scores = ASIDE * scores + vectors @ self._embedder.embed_query(topic)
         else:
@@ -199,11 +210,14 @@ def _messages(value: Variable) -> list[ChatMessage]:
 
 def _quotes(passages: Sequence[Passage]) -> list[Quote]:
     return distinct(
-        chain.from_iterable(
-            quotes_in(passage.text, number=passage.number, source=passage.source, passage=at)
-            for at, passage in enumerate(passages)
-        )
+        quote
+        for at, passage in enumerate(passages)
+        for quote in _worth_quoting(quotes_in(passage.text, number=passage.number, source=passage.source, passage=at))
     )
+
+
+def _worth_quoting(quotes: Sequence[Quote]) -> list[Quote]:
+    return [quote for quote in quotes if quote.text != NOT_FOUND]
 
 
 def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:

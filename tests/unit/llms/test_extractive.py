@@ -163,6 +163,20 @@ def test_a_question_put_to_many_summaries_is_answered_and_not_summarised() -> No
     assert "Parking" not in said
 
 
+def test_what_answered_a_part_is_not_doubted_when_parts_are_combined() -> None:
+    parts = (Passage("The chair earns a silver medal. [2]"), Passage(NOT_FOUND))
+    assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts) == parts[0].text
+    nothing = (Passage(NOT_FOUND), Passage(NOT_FOUND))
+    assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=nothing) == NOT_FOUND
+
+
+def test_refining_a_summary_takes_in_new_documents_and_keeps_the_old() -> None:
+    existing = "Whales sing at night. [3] Whales sleep in the deep sea. [4]"
+    said = refine(existing, "Summarise everything", Passage("Ships carry grain and coal. Captains write letters home.", 8))
+    assert "[8]" in said
+    assert "[3]" in said or "[4]" in said
+
+
 def test_a_follow_up_is_condensed_by_task() -> None:
     history = (ChatMessage(MessageRole.USER, "Who owns Northwind Health?"), ChatMessage(MessageRole.ASSISTANT, "Contoso. [1]"))
     said = ask(CONDENSE_QUESTION, chat_history=history, question="When was it founded?")
