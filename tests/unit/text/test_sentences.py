@@ -37,6 +37,8 @@ CASES = [
     "Steps:\n¦1. Open it.\n¦2. Close it.\n¦3) Leave.",
     "# Title\n¦Text under it.\n¦## Next\n¦More.",
     "Rows:\n¦| a | b |\n¦| c | d |\n¦After.",
+    "By year\n¦Adult | 2.50\n¦Dog | free\n¦All may ride.",
+    "Year: 2014; Riders: 10\n¦Year: 2015; Riders: 11\n¦All rode; see: this is\none sentence.",
     "Am 3. Mai kam Hr. Meier.¦ Er blieb.",
     "Das ist z.B. Wein.¦ Gut.",
     "¿Qué hora es?¦ ¡Las tres!¦ Gracias.",
