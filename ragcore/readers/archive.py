@@ -89,7 +89,7 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
             f"{prefix or name} could not be opened: it is damaged, or no zip archive.", hint="Copy or download it again."
         ) from error
     with archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
         for entry in entries:
             _check_place(entry, name)
         _check_sizes(entries, name)
@@ -212,7 +212,7 @@ def _is_hidden(name: str) -> bool:
 
 def _shown(name: str) -> str:
     """A member's name as a person may see it: no control characters, no back slashes."""
-    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", name.replace("\\", "/"))
+    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", name.replace("\\", "/")) or "a file without a name"
 
 
 def _safe_suffix(name: str) -> str:

@@ -111,6 +111,17 @@ def test_a_damaged_member_is_reported_and_the_others_are_unpacked(tmp_path: Path
     assert good.path.read_bytes() == b"the good words"
 
 
+def test_a_member_without_a_name_is_reported(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "a.zip", {"x": b"words", "fine.txt": b"fine"})
+    data = path.read_bytes()
+    central = data.index(b"PK\x01\x02")
+    # The name's length becomes 0, and the name itself an unused extra field's beginning.
+    path.write_bytes(data[: central + 28] + b"\0\0\0\0\1\0" + data[central + 34 :])
+    first, second = unpacked(path)
+    assert (first.name, type(first.error)) == ("a file without a name", UnsupportedFileError)
+    assert second.path.read_bytes() == b"fine"
+
+
 def test_no_archive_and_no_files_are_said(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and then nothing")
     with pytest.raises(DamagedFileError, match=r"a\.zip"):
