@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document in a store, without its text. `tokens` is what the caller gave; `added` is seconds since the epoch."""
+    """A document in a store, without its text. `added` is seconds since the epoch."""
 
     id_: str
     name: str
