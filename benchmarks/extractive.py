@@ -1,7 +1,7 @@
 """How well the extractive reader picks sentences and how well it says "not found".
 
-    python benchmarks/extractive.py             # the figures, for the development and the validation half
-    python benchmarks/extractive.py --fit       # fits WEIGHTS, BIAS and THRESHOLD anew on the development half
+    python -m benchmarks.extractive             # the figures, for the development and the validation half
+    python -m benchmarks.extractive --fit       # fits WEIGHTS, BIAS and THRESHOLD anew on the development half
 
 Reads the question sets in ../shared/data: squad2_500 and clapnq_dev (with questions that have no answer), and, for fitting,
 xquad (English, German, Chinese). Passages come from the same simple hybrid retrieval everywhere: BM25 and the bundled embedder,

@@ -39,8 +39,8 @@ NO_MODEL = (
 )
 
 THRESHOLD = -0.68
-"""The log odds that the best sentence must reach; below it the answer is NOT_FOUND. `benchmarks/extractive.py --fit` sets it
-so that one in ten questions that can be answered is refused."""
+"""The log odds that the best sentence must reach; below it the answer is NOT_FOUND. Set so that one in ten questions that
+can be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
 
 MAX_SENTENCES = 3
 BEHIND_FACT = 1.0  # log odds that a further sentence may lie behind the best: little when a name, date or number is asked for,

@@ -34,7 +34,7 @@ FEATURES = (
 WEIGHTS = (5.478, 2.106, 1.396, 4.873, 5.269, 0.715, -1.303, 0.313)
 BIAS = -10.519
 """A conditional logit (McFadden 1974) of which sentence is right, with "none of them" as one more choice of weight 1.
-Fitted by `python benchmarks/extractive.py --fit`, which prints both."""
+Fitted by `python -m benchmarks.extractive --fit`, which prints both."""
 
 
 def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -163,6 +163,13 @@ def test_a_question_put_to_many_summaries_is_answered_and_not_summarised() -> No
     assert "Parking" not in said
 
 
+def test_not_found_is_never_quoted_as_a_finding() -> None:
+    question = "What could I find in your documents?"
+    said = refine(NOT_FOUND, question, Passage("You could find old maps in your documents.", 1))
+    assert said == "You could find old maps in your documents. [1]"
+    assert refine("", question, Passage("You could find old maps in your documents.", 1)) == said
+
+
 def test_what_answered_a_part_is_not_doubted_when_parts_are_combined() -> None:
     parts = (Passage("The chair earns a silver medal. [2]"), Passage(NOT_FOUND))
     assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts) == parts[0].text

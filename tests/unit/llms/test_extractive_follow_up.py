@@ -54,6 +54,11 @@ def test_the_subject_is_found_behind_earlier_follow_ups() -> None:
     )
 
 
+def test_the_subject_is_that_of_the_latest_question_that_has_one() -> None:
+    history = after("Who built the Eiffel Tower?", "Where does Marie Curie live?")
+    assert stand_alone("When was she born?", history) == "When was Marie Curie born?"
+
+
 def test_without_an_earlier_question_nothing_is_added() -> None:
     assert stand_alone("When was it founded?", []) == "When was it founded?"
     assert stand_alone("Why?", [ChatMessage(MessageRole.ASSISTANT, "Northwind Health is a company.")]) == "Why?"

@@ -1,0 +1,75 @@
+"""What making a follow-up question stand alone is worth: nDCG@10 of the last message, of ours, and of a person's rewriting.
+
+    python -m benchmarks.follow_up [--others 1300]
+
+Reads the conversations in ../shared/data/mtrag_clapnq. The passages are all that are judged relevant to a question and a
+sample of the others (`--others`); retrieval is BM25 and the bundled embedder, reciprocal rank fusion.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from benchmarks.extractive import DATA, bm25, fused, lines
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.follow_up import stand_alone
+from ragcore.text.keywords import content_words
+
+FOLDER = DATA / "mtrag_clapnq"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--others", type=int, default=1300, help="how many passages that answer nothing")
+    others = parser.parse_args().others
+
+    grades: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in (FOLDER / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
+        question, passage, grade = row.split("\t")
+        grades[question][passage] = int(grade)
+    judged = {passage for found in grades.values() for passage in found}
+    corpus = lines(FOLDER / "corpus.jsonl")
+    rest = [item for item in corpus if item["_id"] not in judged]
+    random.Random(0).shuffle(rest)
+    corpus = [item for item in corpus if item["_id"] in judged] + rest[:others]
+
+    said = {
+        name: {item["_id"]: turns(item["text"]) for item in lines(FOLDER / f"queries.{name}.jsonl")}
+        for name in ("lastturn", "questions", "rewrite")
+    }
+    asked = {
+        "the last message": {key: texts[-1] for key, texts in said["lastturn"].items()},
+        "made to stand alone": {
+            key: stand_alone(texts[-1], [ChatMessage(MessageRole.USER, text) for text in texts[:-1]])
+            for key, texts in said["questions"].items()
+        },
+        "rewritten by a person": {key: texts[-1] for key, texts in said["rewrite"].items()},
+    }
+    embedder = HuggingFaceEmbedding()
+    vectors = embedder.embed_passages([item["text"] for item in corpus])
+    words = [Counter(content_words(item["text"])) for item in corpus]
+    for name, questions in asked.items():
+        scores = []
+        for key, relevant in grades.items():
+            text = questions[key]
+            best = fused(bm25(set(content_words(text)), words), vectors @ embedder.embed_query(text))[:10]
+            scores.append(ndcg([relevant.get(corpus[at]["_id"], 0) for at in best], sorted(relevant.values(), reverse=True)))
+        print(f"{name:24s} {np.mean(scores):.3f}")
+
+
+def turns(text: str) -> list[str]:
+    return [turn.strip() for turn in text.removeprefix("|user|:").split("\n|user|:")]
+
+
+def ndcg(found: list[int], ideal: list[int]) -> float:
+    discount = 1 / np.log2(np.arange(2, 12))
+    return float((found @ discount[: len(found)]) / (ideal[:10] @ discount[: len(ideal[:10])]))
+
+
+if __name__ == "__main__":
+    main()
