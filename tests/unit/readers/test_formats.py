@@ -125,7 +125,7 @@ def test_word_text_boxes_links_footnotes_and_content_controls_are_read_and_delet
     kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     body = (
         "<w:sdt><w:sdtContent><w:p><w:r><w:t>in a control</w:t></w:r></w:p></w:sdtContent></w:sdt>"
-        "<w:p><w:hyperlink><w:r><w:t>a link</w:t></w:r></w:hyperlink><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
+        "<w:p><w:hyperlink><w:r><w:t>a link</w:t></w:r></w:hyperlink><w:del><w:r><w:t>gone</w:t></w:r></w:del>"
         "<w:ins><w:r><w:t xml:space='preserve'> inserted</w:t></w:r></w:ins></w:p>"
         "<w:p><w:r><w:t>anchor</w:t><w:pict><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:txbxContent>"
         "</w:pict></w:r></w:p>"
