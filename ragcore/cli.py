@@ -8,6 +8,7 @@ lectern ask QUESTION         an answer with its sources
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from ragcore.errors import ConfigError, RagError
 from ragcore.schema import new_id
 
 APP = Path(__file__).parents[1] / "app.py"
+FIRST_PORT = 8501
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
     commands = parser.add_subparsers(dest="command")
     serve = commands.add_parser("serve", help="start the application (the default)")
-    serve.add_argument("--port", type=int, default=8501)
+    serve.add_argument("--port", type=int, help="8501, or the next free one")
     ingest = commands.add_parser("ingest", help="take files in")
     ingest.add_argument("files", nargs="+", type=Path)
     ask = commands.add_parser("ask", help="ask a question")
@@ -40,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _ingest(folder, given.files)
         if given.command == "ask":
             return _ask(folder, given.question, given.mode, given.top_k)
-        return _serve(folder, getattr(given, "port", 8501))
+        return _serve(folder, getattr(given, "port", None))
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
         return 1
@@ -48,17 +50,49 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def _serve(folder: Path, port: int) -> int:
+def _serve(folder: Path, port: int | None) -> int:
+    """Start the application, and open it in the browser of whoever sits at this terminal."""
+    import os
+    import webbrowser
+
     if not APP.exists():
         raise ConfigError(
             "The application's screens are not installed beside the library.",
             hint="Install from a checkout, with: python -m pip install -e .",
         )
-    import os
-
-    environment = {**os.environ, "LECTERN_HOME": str(folder)}
+    port = port or _free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(APP), f"--server.port={port}"]
-    return subprocess.call(command, cwd=APP.parent, env=environment)
+    with subprocess.Popen(command, cwd=APP.parent, env={**os.environ, "LECTERN_HOME": str(folder.absolute())}) as server:
+        try:
+            if _answers(port, server):
+                print(f"Lectern is at http://localhost:{port}. Press Ctrl+C to end it.", flush=True)
+                if sys.stdout.isatty():
+                    webbrowser.open(f"http://localhost:{port}")
+            return server.wait()
+        finally:
+            server.terminate()
+
+
+def _free_port() -> int:
+    """8501, or the next that nobody uses."""
+    import socket
+
+    for port in range(FIRST_PORT, FIRST_PORT + 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise ConfigError("No port is free for the application.", hint="Choose one with: lectern serve --port NUMBER")
+
+
+def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
+    """Whether the application is up; False when it ended instead."""
+    import time
+    import urllib.request
+
+    while server.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def _ingest(folder: Path, paths: list[Path]) -> int:
@@ -73,29 +107,29 @@ def _ingest(folder: Path, paths: list[Path]) -> int:
     library = Library.open(folder)
     try:
         library.start_worker()
-        waiting = []
+        waiting, failed = [], False
         for path in paths:
             copy = library.incoming / f"{new_id()}{path.suffix}"
             shutil.copyfile(path, copy)
             try:
                 added = library.add(copy, path.name)
             except RagError as error:
-                print(f"{path.name}: {error.what} {error.hint}")
+                print(f"{error.what} {error.hint}")
+                failed = True
                 continue
             if added.outcome == "duplicate":
-                print(f"{path.name}: already in the library, skipped.")
+                print(f"{path.name} is in the library already.")
             waiting.append(added.file.id)
-        failed = False
         while waiting:
             for file_id in list(waiting):
                 file = library.files.get(file_id)
                 if file is None or not file.active:
                     waiting.remove(file_id)
                 if file is not None and file.stage is Stage.READY:
-                    print(f"{file.name}: ready, {file.passages} passages.")
+                    print(f"{file.name} is ready: {file.passages} {'passage' if file.passages == 1 else 'passages'}.")
                 elif file is not None and file.problem is not None:
                     failed = True
-                    print(f"{file.name}: {file.problem.what} {file.problem.hint}")
+                    print(f"{file.problem.what} {file.problem.hint}")
             time.sleep(0.2)
         return int(failed)
     finally:

@@ -1,0 +1,69 @@
+"""The library from a terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ragcore import cli
+from ragcore.library import Library
+
+
+def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, empty = tmp_path / "tower.txt", tmp_path / "void.txt"
+    good.write_text("The tower was built by Ada Penrose in 1871. It is forty metres high.", "utf-8")
+    empty.touch()
+    library = ["--library", str(tmp_path / "library")]
+    assert cli.main([*library, "ingest", str(good), str(empty)]) == 1
+    told = capsys.readouterr().out
+    assert "tower.txt is ready: 1 passage." in told
+    assert "void.txt is empty." in told
+    assert good.exists()
+    assert cli.main([*library, "ask", "Who built the tower?"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["The tower was built by Ada Penrose in 1871. [1]", "  [1] tower.txt"]
+    opened = Library.open(tmp_path / "library")
+    assert len(opened.store) == 1
+    opened.close()
+
+
+def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = ["--library", str(tmp_path / "library")]
+    assert cli.main([*library, "ingest", str(tmp_path / "nowhere.txt")]) == 1
+    assert "There is no file" in capsys.readouterr().err
+    assert cli.main([*library, "ask", "  "]) == 1
+    assert capsys.readouterr().err.startswith("There is no question.")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_application_starts_says_where_it_is_and_ends_on_ctrl_c(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ragcore.cli", "--library", str(tmp_path / "library")]
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", cli.FIRST_PORT))
+            taken.listen()
+        except OSError:
+            pass  # somebody else has it, which serves as well
+        started = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+        )
+        with started:
+            watchdog = threading.Timer(60, lambda: os.killpg(started.pid, signal.SIGKILL))
+            watchdog.start()
+            assert started.stdout is not None
+            said = next((line for line in started.stdout if "Lectern is at" in line), "")
+            os.killpg(started.pid, signal.SIGINT)
+            status = started.wait(30)
+            watchdog.cancel()
+    assert "http://localhost:" in said
+    assert f":{cli.FIRST_PORT}." not in said
+    assert status in (0, 130)
