@@ -16,18 +16,11 @@ WINDOW = 20  # messages drawn at once
 
 library, runs, state = resources.library(), resources.runs(), session()
 
-asked_for = st.query_params.get("c") or state.conversation
+asked_for = places.from_address("c", state.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None
-if conversation is not None and conversation.id != state.conversation:
-    state.passage = ""
-if "s" in st.query_params and not state.passage and state.conversation is None:
-    state.passage = st.query_params["s"]  # a reloaded page
 state.conversation = conversation.id if conversation else None
-address = {"c": conversation.id} if conversation else {}
-if conversation and state.passage:
-    address["s"] = state.passage
-if st.query_params.to_dict() != address:
-    st.query_params.from_dict(address)
+source = open_source(state.conversation)
+places.to_address("c", state.conversation, state.passage if source else "")
 
 
 def ask() -> None:
@@ -102,7 +95,6 @@ if state.problem is not None:
         st.rerun()
 
 citation_clicks()
-source = open_source(state.conversation)
 if source is not None:
     passage_panel(source)
 

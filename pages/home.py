@@ -78,7 +78,9 @@ if state.asked:
     places.go_to_chat(state.conversation)
 
 with st.container(key="hero"):
-    st.title("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer." if not files else "Your documents", anchor=False)
+    st.title(
+        "Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer." if not files else "Your documents", anchor=False
+    )
     if not files:
         st.markdown("Drop in files, ask a question, and get an answer that shows the page it came from.")
 

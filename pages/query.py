@@ -18,18 +18,11 @@ RECENT = 12
 
 library, runs, state = resources.library(), resources.runs(), session()
 
-asked_for = st.query_params.get("q") or state.query
+asked_for = places.from_address("q", state.query)
 query = library.conversations.get(asked_for) if asked_for else None
-if query is not None and query.id != state.query:
-    state.passage = ""
-if "s" in st.query_params and not state.passage and state.query is None:
-    state.passage = st.query_params["s"]
 state.query = query.id if query else None
-wanted = {"q": query.id} if query else {}
-if query and state.passage:
-    wanted["s"] = state.passage
-if st.query_params.to_dict() != wanted:
-    st.query_params.from_dict(wanted)
+source = open_source(state.query)
+places.to_address("q", state.query, state.passage if source else "")
 
 messages = library.conversations.messages(query.id) if query else []
 reply = next((message for message in messages if message.role == "assistant"), None)
@@ -60,7 +53,6 @@ def ask() -> None:
 def open_query(query_id: str) -> None:
     """Show an earlier result with the question and the settings it had."""
     state.query, state.passage, state.problem = query_id, "", None
-    st.query_params.from_dict({"q": query_id})
     found = next((message for message in library.conversations.messages(query_id) if message.ask), None)
     if found is not None and found.ask is not None:
         fill_widget("query_text", found.ask.question)
@@ -129,7 +121,6 @@ if state.problem is not None and problem(state.problem, [Choice("Dismiss", "dism
     st.rerun()
 
 citation_clicks()
-source = open_source(state.query)
 if source is not None:
     passage_panel(source)
 

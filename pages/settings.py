@@ -22,7 +22,7 @@ PROVIDERS: dict[Provider, tuple[str, str]] = {
     "ollama": ("Ollama", "Language models on this computer, or another one in your network. Nothing leaves it."),
     "openai": ("OpenAI", "Questions and the passages found for them are sent to OpenAI. Needs a key."),
     "openai_compatible": (
-        "Another server",
+        "Other",
         "Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own.",
     ),
 }

@@ -27,3 +27,20 @@ def go_to_chat(conversation_id: str | None) -> NoReturn:
 
 def go_to_settings() -> NoReturn:
     st.switch_page(SETTINGS)
+
+
+def from_address(letter: str, current: str | None) -> str | None:
+    """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
+    state, given = session(), st.query_params.get(letter)
+    if given and given != state.addressed.get(letter):
+        state.passage = st.query_params.get("s", "")
+        return given
+    return current
+
+
+def to_address(letter: str, current: str | None, passage: str) -> None:
+    """Let the address of the page say what it shows, so that a reload shows the same."""
+    session().addressed[letter] = current or ""
+    wanted = {name: value for name, value in ((letter, current or ""), ("s", passage)) if value}
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -18,6 +18,7 @@ class Session:
     conversation: str | None = None  # open on the chat page
     query: str | None = None  # open on the query page
     passage: str = ""  # "message.number", open in the side panel
+    addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window
     problem: Problem | None = None  # why the last question was not taken
     notice: str = ""  # said once, as a toast

@@ -99,12 +99,14 @@ def place(source: Source) -> str:
 
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer."""
-    parts = [facts.mode_label]
+    parts = ["passages only" if facts.mode == "no_text" else facts.mode_label]
     if facts.calls and not facts.extractive:
         parts.append(count(facts.calls, "call"))
     parts.append(f"{facts.seconds:.1f} s")
     if facts.passages_used:
         parts.append(f"{facts.passages_used:,} of {count(facts.passages_total, 'passage')}")
+    if facts.mode == "no_text":
+        return " · ".join(parts)
     if facts.extractive:
         parts.append("no language model: quoting your documents")
     elif facts.model:

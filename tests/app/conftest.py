@@ -181,12 +181,12 @@ def settled(page: Page) -> None:
     )  # fmt: skip
 
 
-def until(condition: Callable[[], object], seconds: float = SECONDS / 1000) -> None:
+def until(page: Page, condition: Callable[[], object], seconds: float = SECONDS / 1000) -> None:
     """Wait for what the browser cannot be asked to wait for: the page's own policy forbids evaluating strings in it."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.05)
+        page.wait_for_timeout(50)
 
 
 def wait_until_read(page: Page, timeout: float = 180_000) -> None:

@@ -26,12 +26,13 @@ def ask_anew(page: Page, app: App, question: str) -> None:
 
 
 def transcript(page: Page) -> list[str]:
-    return page.get_by_test_id("stChatMessageContent").all_inner_texts()
+    """What was said, without how its lines are broken."""
+    return [" ".join(text.split()) for text in page.get_by_test_id("stChatMessageContent").all_inner_texts()]
 
 
 def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) -> None:
     page.goto(app.url)
-    page.get_by_role("button", name=OPENED).click()
+    page.locator(".st-key-suggested").get_by_text(OPENED).click()
     answered(page)
     assert "/chat?c=" in page.url
     question, reply = transcript(page)
@@ -49,7 +50,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first.click()
     image = page.locator(".st-key-panel img")
     image.wait_for()
-    until(lambda: image.evaluate("el => el.naturalWidth") > 300)
+    until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
     sheet = image.bounding_box()
     assert sheet is not None
     marks = page.locator(".st-key-panel .sheet mark")

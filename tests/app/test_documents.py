@@ -134,7 +134,7 @@ def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, e
     row(page, "evil.example").get_by_text("Ready").wait_for(timeout=60_000)
     assert row(page, "evil.example").locator(".name").inner_text() == name
     page.get_by_role("link", name="Query").click()
-    page.get_by_label("Question").fill("What is said about herrings?")
+    page.get_by_role("textbox", name="Question").fill("What is said about herrings?")
     page.get_by_role("button", name="Ask", exact=True).click()
     chip = page.locator('[class*="st-key-chips_"] a').first
     chip.wait_for(timeout=60_000)

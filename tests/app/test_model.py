@@ -38,7 +38,7 @@ def settings(page: Page, app: App) -> Iterator[Page]:
     settled(page)
     yield page
     page.goto(f"{app.url}/settings")
-    page.get_by_role("radio", name="None", exact=True).or_(page.get_by_role("button", name="None", exact=True)).first.click()
+    page.locator(".st-key-llm_provider").get_by_text("None").click()
     settled(page)
     save = page.get_by_role("button", name="Save", exact=True)
     if save.is_enabled():
@@ -47,9 +47,9 @@ def settings(page: Page, app: App) -> Iterator[Page]:
 
 
 def fill_in(page: Page, address: str, model: str, key: str = "") -> None:
-    page.get_by_test_id("stButtonGroup").get_by_text("Another server").click()
-    page.get_by_label("Address").fill(address)
-    page.get_by_label("Address").press("Enter")
+    page.locator(".st-key-llm_provider").get_by_text("Other").click()
+    page.get_by_label("Address", exact=True).fill(address)
+    page.get_by_label("Address", exact=True).press("Enter")
     settled(page)
     name_model(page, model)
     if key:
@@ -87,8 +87,8 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     report.get_by_text("127.0.0.1").wait_for()
     refused = report.inner_text()
 
-    settings.get_by_label("Address").fill(f"{server.url}/v1")
-    settings.get_by_label("Address").press("Enter")
+    settings.get_by_label("Address", exact=True).fill(f"{server.url}/v1")
+    settings.get_by_label("Address", exact=True).press("Enter")
     settled(settings)
     test.click()
     report.get_by_text("key", exact=False).first.wait_for()
@@ -133,7 +133,7 @@ def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings:
     settings.get_by_role("heading", name="Ask your documents").wait_for()
     settings.get_by_role("link", name="Settings").click()
     settings.get_by_text("Not saved yet").wait_for()
-    assert settings.get_by_label("Address").input_value() == f"{server.url}/v1"
+    assert settings.get_by_label("Address", exact=True).input_value() == f"{server.url}/v1"
     settings.get_by_role("button", name="Discard").click()
     settings.get_by_text("Not saved yet").wait_for(state="detached")
 

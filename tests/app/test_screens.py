@@ -1,0 +1,85 @@
+"""The pictures of docs/screens, written when asked for with --screens; each screen must fit its window's width either way."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from tests.app.conftest import SECONDS, App, Watch, answered, settled, until
+from tests.app.test_chat import ask_anew
+from tests.app.test_query import ask as ask_query
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).parents[2] / "docs" / "screens"
+WINDOWS = {"desktop": (1440, 900), "phone": (390, 844)}
+LARGEST = 250_000  # bytes
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_fits_its_window(
+    browser: Browser,
+    app: App,
+    empty_app: App,
+    watch: Watch,
+    scheme: Literal["light", "dark"],
+    size: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    keep = bool(request.config.getoption("--screens", default=False))
+    width, height = WINDOWS[size]
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.set_default_timeout(SECONDS)
+    context.route("**/*", watch.route)
+    context.on("console", watch.console)
+    page = context.new_page()
+
+    def picture(name: str) -> None:
+        settled(page)
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(700 if keep else 0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than its window"
+        if keep:
+            save(page, FOLDER / f"{name}-{size}-{scheme}.png")
+
+    page.goto(empty_app.url)
+    page.get_by_text("Drop your files here").wait_for()
+    page.locator(".light", has_text="Search").get_by_text("ready", exact=True).wait_for(timeout=90_000)
+    picture("first")
+    page.goto(app.url)
+    page.locator(".st-key-ask_here").wait_for()
+    picture("documents")
+    ask_anew(page, app, "What does Dr Greaves recommend about the clamp?")
+    picture("chat")
+    page.locator('[class*="st-key-chips_"] a').filter(has_text=".pdf").or_(
+        page.locator('[class*="st-key-chips_"] a')
+    ).first.click()
+    page.locator(".st-key-panel_head").wait_for()
+    image = page.locator(".st-key-panel img")
+    if image.count():
+        until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
+    picture("passage")
+    page.goto(f"{app.url}/query")
+    ask_query(page, "Which year had the most passengers?")
+    answered(page)
+    picture("query")
+    page.goto(f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
+    page.get_by_label("Address", exact=True).wait_for()
+    picture("settings")
+    page.close(run_before_unload=False)
+    context.close()
+
+
+def save(page: Page, path: Path) -> None:
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Image.open(BytesIO(page.screenshot())) as shot:
+        shot.convert("RGB").quantize(192, dither=Image.Dither.NONE).save(path, optimize=True)
+    assert path.stat().st_size < LARGEST
