@@ -27,7 +27,8 @@ MAX_SIDE = 12_000  # pixels; WebP ends at 16383
 LEAST_PART = 12  # characters of a quote that count as found, where the quote is longer
 GRID = 1 << 20  # steps that a page is divided into, to place boxes exactly
 
-_WRONG_PASSWORD, _UNKNOWN_SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+# FPDF_ERR_SUCCESS, FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+_NOTHING_WRONG, _WRONG_PASSWORD, _UNKNOWN_SECURITY = 0, 4, 5
 _DROPPED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\ufffe\x02\u200b\ufeff\0")
 
 
@@ -110,6 +111,8 @@ def _prepared(password: str) -> str:
 
 
 def _translated(error: Any, name: str, password: str | None) -> Exception:
+    if error.err_code == _NOTHING_WRONG:  # and yet it does not load: PDFium's way of meeting a file without pages
+        return DamagedFileError(f"{name} has no pages.", hint="Save it again from the program it comes from.")
     if error.err_code == _WRONG_PASSWORD:
         if password is None:
             return EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")

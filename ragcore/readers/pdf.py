@@ -33,8 +33,6 @@ _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 
 def read(path: Path, options: ReadOptions) -> Document:
     with opened(path, options.name, options.password) as pdf:
-        if len(pdf) == 0:
-            raise DamagedFileError(f"{options.name} has no pages.", hint="Save it again from the program it comes from.")
         labels, raw = _pages(pdf, options)
         metadata = _metadata(pdf, options.name)
         total = len(pdf)
