@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 from ragcore import config
+from ragcore.config import ResponseMode
 from ragcore.errors import ConfigError, RagError
 from ragcore.schema import new_id
 
@@ -33,15 +35,16 @@ def main(arguments: list[str] | None = None) -> int:
     ingest.add_argument("files", nargs="+", type=Path)
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
-    ask.add_argument("--mode", default="compact", help="response mode")
+    ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
     ask.add_argument("--top-k", type=int, default=6, help="how many passages")
+    ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
     given = parser.parse_args(arguments)
     folder = given.library or config.default_folder()
     try:
         if given.command == "ingest":
             return _ingest(folder, given.files)
         if given.command == "ask":
-            return _ask(folder, given.question, given.mode, given.top_k)
+            return _ask(folder, given.question, given.mode, given.top_k, price=given.price)
         return _serve(folder, getattr(given, "port", None))
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
@@ -136,7 +139,7 @@ def _ingest(folder: Path, paths: list[Path]) -> int:
         library.close()
 
 
-def _ask(folder: Path, question: str, mode: str, top_k: int) -> int:
+def _ask(folder: Path, question: str, mode: str, top_k: int, *, price: bool) -> int:
     from ragcore.conversations import Ask
     from ragcore.library import Library
     from ragcore.runs import check_question
@@ -144,7 +147,13 @@ def _ask(folder: Path, question: str, mode: str, top_k: int) -> int:
     check_question(question)
     library = Library.open(folder)
     try:
-        answer = library.answer(Ask(question, chat_mode=None, response_mode=mode, top_k=top_k))
+        ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
+        if price:
+            about = library.price(ask)
+            calls = "1 call" if about.calls == 1 else f"{about.calls} calls"
+            print(f"{mode}: {calls}, about {about.prompt_tokens + about.completion_tokens:,} tokens.")
+            return 0
+        answer = library.answer(ask)
         for piece in answer:
             print(piece, end="", flush=True)
         print()

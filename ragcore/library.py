@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM
     from ragcore.readers.pages import Box
     from ragcore.response_synthesizers.answer import AnswerStream
+    from ragcore.response_synthesizers.estimate import Estimate
     from ragcore.retrievers.base import BaseRetriever
 
 logger = logging.getLogger(__name__)
@@ -257,6 +258,13 @@ class Library:
             response_mode=ask.response_mode,
         )
         return engine.stream_chat(ask.question)
+
+    def price(self, ask: Ask) -> Estimate:
+        """What answering would take: the passages are looked up, the model is not asked."""
+        from ragcore.response_synthesizers.estimate import estimate
+
+        nodes = self.retriever(ask.top_k, ask.file_ids).retrieve(ask.question)
+        return estimate(ask.response_mode, self.llm(extractive=ask.extractive), ask.question, nodes)
 
     # Looking at what an answer was made from.
 

@@ -23,29 +23,6 @@ class ChatMode(str, Enum):
     CONTEXT = "context"
     CONDENSE_PLUS_CONTEXT = "condense_plus_context"
 
-    @property
-    def label(self) -> str:
-        return _TOLD[self][0]
-
-
-_TOLD = {
-    ChatMode.CONDENSE_PLUS_CONTEXT: (
-        "Follow-ups with documents",
-        "Understands follow-up questions, looks them up in your documents, and answers knowing what was said before.",
-    ),
-    ChatMode.CONTEXT: ("Documents", "Looks up each message as it is written, and answers knowing what was said before."),
-    ChatMode.CONDENSE_QUESTION: (
-        "Follow-ups only",
-        "Turns each message into a question that stands alone, and answers that from your documents.",
-    ),
-    ChatMode.SIMPLE: ("Without documents", "Talks with the language model alone; your documents are not used."),
-}
-
-
-def describe(mode: ChatMode | str) -> str:
-    """What the mode does, in one sentence for a screen."""
-    return _TOLD[ChatMode(mode)][1]
-
 
 def chat_engine(
     mode: ChatMode | str,

@@ -5,7 +5,7 @@ An empty piece is a sign of life of a call whose words are not the answer's, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
@@ -31,10 +31,6 @@ class ResponseMode(str, Enum):
     NO_TEXT = "no_text"
     ACCUMULATE = "accumulate"
     COMPACT_ACCUMULATE = "compact_accumulate"
-
-    @property
-    def label(self) -> str:
-        return _MODES[self].label
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +114,8 @@ def compact_accumulate(work: Work) -> Pieces:
     return (yield from _rows(work, most=None))
 
 
-def describe(mode: ResponseMode | str) -> str:
-    """What the mode does, in one sentence for a screen."""
-    return _MODES[ResponseMode(mode)].description
-
-
 def run(mode: ResponseMode, work: Work) -> Pieces:
-    return _MODES[mode].answer(work)
+    return _MODES[mode](work)
 
 
 def _refined(work: Work, most: int | None) -> Pieces:
@@ -177,38 +168,13 @@ def _unspoken(llm: LLM, call: LLMCall) -> Pieces:
     return "".join(said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mode:
-    answer: Callable[[Work], Pieces]
-    label: str
-    description: str
-
-
-_MODES = {
-    ResponseMode.COMPACT: _Mode(
-        compact,
-        "Compact",
-        "Reads all passages together, as many at a time as fit, and improves the answer if it takes several times.",
-    ),
-    ResponseMode.REFINE: _Mode(
-        refine, "Refine", "Answers from the first passage, then improves the answer with each further one: thorough and slow."
-    ),
-    ResponseMode.TREE_SUMMARIZE: _Mode(
-        tree_summarize, "Tree", "Answers for groups of passages, then joins those answers into one: good for summaries."
-    ),
-    ResponseMode.SIMPLE_SUMMARIZE: _Mode(
-        simple_summarize,
-        "Simple",
-        "Asks once; passages that are too long together are cut short: quick, and may miss something.",
-    ),
-    ResponseMode.ACCUMULATE: _Mode(
-        accumulate, "Accumulate", "Answers from each passage separately and lists the answers: good for comparing."
-    ),
-    ResponseMode.COMPACT_ACCUMULATE: _Mode(
-        compact_accumulate, "Compact accumulate", "Answers from each group of passages separately and lists the answers."
-    ),
-    ResponseMode.GENERATION: _Mode(
-        generation, "Without documents", "Asks the language model alone; the passages found are only shown beside its answer."
-    ),
-    ResponseMode.NO_TEXT: _Mode(no_text, "Passages only", "Shows the passages that were found and writes no answer."),
+_MODES: Mapping[ResponseMode, Callable[[Work], Pieces]] = {
+    ResponseMode.REFINE: refine,
+    ResponseMode.COMPACT: compact,
+    ResponseMode.SIMPLE_SUMMARIZE: simple_summarize,
+    ResponseMode.TREE_SUMMARIZE: tree_summarize,
+    ResponseMode.GENERATION: generation,
+    ResponseMode.NO_TEXT: no_text,
+    ResponseMode.ACCUMULATE: accumulate,
+    ResponseMode.COMPACT_ACCUMULATE: compact_accumulate,
 }

@@ -30,6 +30,8 @@ def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
     assert good.exists()
     assert cli.main([*library, "ask", "Who built the tower?"]) == 0
     assert capsys.readouterr().out.splitlines() == ["The tower was built by Ada Penrose in 1871. [1]", "  [1] tower.txt"]
+    assert cli.main([*library, "ask", "Who built the tower?", "--mode", "refine", "--price"]) == 0
+    assert capsys.readouterr().out.startswith("refine: 1 call, about ")
     opened = Library.open(tmp_path / "library")
     assert len(opened.store) == 1
     opened.close()

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from ragcore.chat_engine.base import STOPPED, ChatEngine
-from ragcore.chat_engine.registry import ChatMode, chat_engine, describe
+from ragcore.chat_engine.registry import ChatMode, chat_engine
 from ragcore.errors import LLMServerError, QuestionError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import Rule, ScriptedLLM
@@ -328,8 +328,3 @@ def test_it_talks_in_an_event_loop() -> None:
         return [first.response, *pieces, *(message.content for message in chat.chat_history[2:])]
 
     assert asyncio.run(talk()) == ["reply to Hello?", "reply", " to", " And", " who?", "And who?", "reply to And who?"]
-
-
-def test_every_mode_is_described_in_one_sentence() -> None:
-    assert len({describe(mode) for mode in ALL_MODES}) == len({mode.label for mode in ALL_MODES}) == 4
-    assert all(describe(mode.value).endswith(".") for mode in ALL_MODES)
