@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 for name in ("OPENAI_API_KEY", "LECTERN_HOME", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
     os.environ.pop(name, None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser's tests come last: its driver keeps an event loop running in this thread, where others start their own."""
+    items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
