@@ -78,7 +78,7 @@ def time_left(seconds: float) -> str:
 def file_facts(file: FileRow) -> str:
     """The thin line under a file's name."""
     if file.ready:
-        pages = [count(file.pages, "page")] if file.pages > 1 else []
+        pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join(["Ready", *pages, count(file.passages, "passage"), size(file.size)])
     parts = [STAGES[file.stage]]
     if file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
@@ -100,7 +100,7 @@ def place(source: Source) -> str:
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer."""
     parts = ["passages only" if facts.mode == "no_text" else facts.mode_label]
-    if facts.calls and not facts.extractive:
+    if facts.calls:
         parts.append(count(facts.calls, "call"))
     parts.append(f"{facts.seconds:.1f} s")
     if facts.passages_used:

@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS files (
     stage_started REAL NOT NULL DEFAULT 0,
     passages INTEGER NOT NULL DEFAULT 0,
     pages INTEGER NOT NULL DEFAULT 0,
+    page_word TEXT NOT NULL DEFAULT 'page',
     password TEXT,
     problem TEXT,                    -- JSON of a Problem
     stop_asked INTEGER NOT NULL DEFAULT 0,
@@ -94,6 +95,7 @@ class FileRow:
     passages: int
     pages: int
     problem: Problem | None
+    page_word: str = "page"  # what a page is called there: page, slide, sheet, chapter, message
 
     @property
     def kind(self) -> str:
@@ -282,13 +284,13 @@ class Files:
             ).rowcount
         return changed == 1
 
-    def finish(self, file_id: str, worker: str, *, passages: int, pages: int) -> bool:
+    def finish(self, file_id: str, worker: str, *, passages: int, pages: int, page_word: str = "page") -> bool:
         """The file is ready; False when the row was deleted or taken over meanwhile."""
         with self._database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, done = 0, total = 0, worker = NULL"
+                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, worker = NULL"
                 " WHERE id = ? AND worker = ?",
-                (passages, pages, file_id, worker),
+                (passages, pages, page_word, file_id, worker),
             ).rowcount
         if changed:
             current = self.location(self._must(file_id))
@@ -358,5 +360,6 @@ def _row(row: sqlite3.Row) -> FileRow:
         stage_started=row["stage_started"],
         passages=row["passages"],
         pages=row["pages"],
+        page_word=row["page_word"],
         problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,
     )

@@ -81,7 +81,8 @@ class Worker:
         nodes = self._embed(file, nodes)
         self._report(file, Stage.STORING, 0, 1)
         self._store.put(document, nodes)
-        if not self._files.finish(file.id, self._name, passages=len(nodes), pages=len(document.pages)):
+        pages, page_word = len(document.pages), document.page_word
+        if not self._files.finish(file.id, self._name, passages=len(nodes), pages=pages, page_word=page_word):
             if self._files.get(file.id) is None:  # deleted while it was being stored
                 self._store.delete(document.id_)
             raise Cancelled

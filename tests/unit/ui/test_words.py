@@ -46,11 +46,12 @@ def test_times(seconds: float, said: str) -> None:
 def test_the_line_under_an_answer() -> None:
     assert words.answer_facts(FACTS) == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · tiny"
     quoted = replace(FACTS, extractive=True, model="extractive")
-    assert words.answer_facts(quoted) == "compact · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
+    assert words.answer_facts(quoted) == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
 
 
 def test_the_line_under_a_file() -> None:
     assert words.file_facts(FILE) == "Ready · 12 pages · 340 passages · 2.3 MB"
+    assert words.file_facts(replace(FILE, page_word="slide")) == "Ready · 12 slides · 340 passages · 2.3 MB"
     assert words.file_facts(replace(FILE, stage=Stage.EMBEDDING, done=20, total=340)).startswith(
         "Indexing · 20 of 340 passages"
     )
