@@ -200,6 +200,8 @@ def row(page: Page, name: str) -> Locator:
 
 
 def answered(page: Page, count: int = 1) -> None:
-    """Wait until the answer is whole: its line of facts is drawn."""
-    page.locator('[class*="st-key-facts_"]').nth(count - 1).wait_for(timeout=90_000)
+    """Wait until the answer is whole: its line of facts is drawn. A failure that is shown fails the test at once."""
+    failed = page.locator('[data-testid="stChatMessage"] [class*="st-key-problem_"]')
+    page.locator('[class*="st-key-facts_"]').nth(count - 1).or_(failed).first.wait_for(timeout=60_000)
+    assert failed.count() == 0, failed.all_inner_texts()
     settled(page)

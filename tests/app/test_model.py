@@ -33,16 +33,17 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def settings(page: Page, app: App) -> Iterator[Page]:
     """The Settings screen; whatever a test connects is taken away after it."""
+    page.on("dialog", lambda dialog: dialog.accept())  # leaving with something unsaved asks first
     page.goto(f"{app.url}/settings")
     page.get_by_role("heading", name="Settings").wait_for()
     settled(page)
     yield page
     page.goto(f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("None").click()
+    page.get_by_text("Answers quote your documents word for word.").wait_for()
     settled(page)
-    save = page.get_by_role("button", name="Save", exact=True)
-    if save.is_enabled():
-        save.click()
+    if page.get_by_text("Not saved yet").count():
+        page.get_by_role("button", name="Save", exact=True).click()
         page.get_by_text("Saved. The next answer uses it.").wait_for()
 
 

@@ -28,11 +28,15 @@ async function dropped(transfer) {
 }
 
 function size(bytes) {
-  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
 }
 
 function add(zone, files) {
   for (const file of files) {
+    if (file.size > zone.limit) {
+      zone.list.append(element("li", "failed", `${file.name} has ${size(file.size)}; the limit is ${size(zone.limit)}. Split it, or raise the limit.`));
+      continue;
+    }
     const row = element("li");
     const name = element("span", "name", file.name);
     const state = element("span", "state", `${size(file.size)} · waiting`);
@@ -112,6 +116,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   zone.address = data.address;
   zone.ticket = data.ticket;
+  zone.limit = data.limit;
   zone.trigger = setTriggerValue;
   area.classList.toggle("small", Boolean(data.small));
   let depth = 0;

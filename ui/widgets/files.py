@@ -24,6 +24,8 @@ stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 1
 </div><ul aria-live="polite"></ul>""",
 )
 
+SHOWN = 200  # rows; a longer list is drawn when asked for
+
 _FILES = component("files", '<ul aria-label="Your documents"></ul>')
 
 
@@ -31,7 +33,12 @@ def dropzone(*, small: bool) -> bool:
     """Where files are dropped; gives whether text is to be pasted instead."""
     result = _DROPZONE(
         key="dropzone",
-        data={"address": "/api/upload", "ticket": ticket(), "small": small},
+        data={
+            "address": "/api/upload",
+            "ticket": ticket(),
+            "small": small,
+            "limit": resources.library().settings.ingest.max_file_mb * 1_000_000,
+        },
         on_landed_change=nothing,
         on_paste_change=nothing,
     )
@@ -44,14 +51,21 @@ def file_rows() -> None:
     busy = any(file.active for file in files)
     ready = sum(file.ready for file in files)
     st.fragment(_rows, run_every=1.0 if busy else None)(busy, ready)
+    if len(files) > SHOWN and not session().all_files:
+        st.button(f"Show all {len(files):,} documents", key="all_files", type="tertiary", on_click=_show_all)
 
 
 def _rows(busy: bool, ready: int) -> None:
     files = resources.library().files.all()
-    _FILES(key="files", data={"files": [_row(file) for file in files]}, on_act_change=_act)
+    shown = files if session().all_files else files[:SHOWN]
+    _FILES(key="files", data={"files": [_row(file) for file in shown]}, on_act_change=_act)
     now_busy = any(file.active for file in files)
     if session().notice or now_busy != busy or sum(file.ready for file in files) != ready:
         st.rerun()
+
+
+def _show_all() -> None:
+    session().all_files = True
 
 
 def _row(file: FileRow) -> dict[str, object]:
