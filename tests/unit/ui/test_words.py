@@ -46,7 +46,10 @@ def test_times(seconds: float, said: str) -> None:
 def test_the_line_under_an_answer() -> None:
     assert words.answer_facts(FACTS) == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · tiny"
     quoted = replace(FACTS, extractive=True, model="extractive")
-    assert words.answer_facts(quoted) == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
+    assert (
+        words.answer_facts(quoted)
+        == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
+    )
 
 
 def test_the_line_under_a_file() -> None:
