@@ -23,7 +23,7 @@ from ragcore.schema import ChatMessage
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
-from ragcore.text.relevance import UNRELATED, expected_kind, log_odds, measure, unrelated_cosine
+from ragcore.text.relevance import UNRELATED, expected_kind, idf_shares, log_odds, measure, unrelated_cosine
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
@@ -38,14 +38,15 @@ NO_MODEL = (
     "documents, or connect a language model in the settings."
 )
 
-THRESHOLD = -0.68
-"""The log odds that the best sentence must reach; below it the answer is NOT_FOUND. Set so that one in ten questions that
-can be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
+THRESHOLD = -1.18
+"""The log odds that the best sentence must reach; below it the answer is NOT_FOUND. Set so that one in twelve questions
+that can be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
 
 MAX_SENTENCES = 3
 BEHIND_FACT = 1.0  # log odds that a further sentence may lie behind the best: little when a name, date or number is asked for,
-BEHIND = 2.5  # more when something is to be explained
-TOGETHER = 1.0  # log odds that a sentence gains by standing next to the best one
+BEHIND = 2.2  # more when something is to be explained
+TOGETHER = 1.0  # log odds that a sentence gains by standing next to one that is quoted
+BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
 MAX_EMBEDDED = 48  # sentences per answer; of more, those with the most words of the question
 LEAST, MOST = 3, 7  # sentences of a summary
 ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
@@ -137,10 +138,9 @@ class ExtractiveLLM(LLM):
     def _odds(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
         if not quotes:
             return np.zeros(0)
-        texts = [quote.text for quote in quotes]
-        passages = [quote.passage for quote in quotes]
         asked = self._embedder.embed_query(query)
-        return log_odds(measure(query, asked, texts, self._embed(texts), passages, floor=self._floor))
+        vectors = self._embed([quote.read_with_lead for quote in quotes])
+        return log_odds(measure(query, asked, quotes, vectors, floor=self._floor))
 
     @cached_property
     def _floor(self) -> float:
@@ -180,17 +180,30 @@ class ExtractiveLLM(LLM):
 
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """The rows to quote, in reading order: the best by its log odds, what is nearly as good, and what the best leans on."""
+    """The rows to quote: the best by its log odds, what is nearly as good, and what the best leans on.
+
+    The passage with the best comes first; within a passage they stay in reading order.
+    """
     best = int(odds.argmax())
-    beside = [abs(row - best) == 1 and quote.passage == quotes[best].passage for row, quote in enumerate(quotes)]
-    weighed = odds + TOGETHER * np.array(beside)
-    weighed[best] = np.inf
-    behind = BEHIND_FACT if expected_kind(query) else BEHIND
-    order = [int(row) for row in np.argsort(-weighed, kind="stable")[:MAX_SENTENCES]]
-    taken = [row for row in order if weighed[row] >= odds[best] - behind]
-    if best and beside[best - 1] and best - 1 not in taken and _LEANS.match(quotes[best].text):
+    lowest = odds[best] - (BEHIND_FACT if expected_kind(query) in ("name", "date", "number") else BEHIND)
+    shares = idf_shares(query, [quote.read_with_lead for quote in quotes])
+    taken: list[int] = [best]
+    while len(taken) < min(MAX_SENTENCES, len(quotes)):
+        lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
+        beside = [any(_neighbours(quotes, row, other) for other in taken) for row in range(len(quotes))]
+        weighed = odds + TOGETHER * np.array(beside) + BRINGS * lacking.sum(axis=1)
+        weighed[taken] = -np.inf
+        if weighed.max() < lowest:
+            break
+        taken.append(int(weighed.argmax()))
+    if best and _neighbours(quotes, best - 1, best) and best - 1 not in taken and _LEANS.match(quotes[best].text):
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
-    return sorted(taken)
+    passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
+    return sorted(taken, key=lambda row: (passages.index(quotes[row].passage), row))
+
+
+def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:
+    return abs(one - other) == 1 and quotes[one].passage == quotes[other].passage
 
 
 def _text(value: Variable) -> str:
@@ -224,7 +237,7 @@ def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:
     if len(quotes) <= MAX_EMBEDDED:
         return list(quotes)
     asked = set(content_words(query))
-    shared = [len(asked & set(content_words(quote.text))) for quote in quotes]
+    shared = [len(asked & set(content_words(quote.read_with_lead))) for quote in quotes]
     return _best(quotes, shared, MAX_EMBEDDED)
 
 

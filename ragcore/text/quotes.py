@@ -1,9 +1,12 @@
-"""Sentences that can be quoted with their citations, from documents and from earlier answers that hold `[1]` marks already."""
+"""Sentences that can be quoted with their citations, from documents and from earlier answers that hold `[1]` marks already.
+
+A heading or a question that stands in a document answers nothing by itself. It lends its words to the sentences under it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragcore.text.sentences import sentence_spans
@@ -17,15 +20,34 @@ class Quote:
     marks: tuple[int, ...]
     passage: int
     document: str
+    lead: str = ""  # the heading or the question that it stands under
 
     def __str__(self) -> str:
         return self.text + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
+
+    @property
+    def read_with_lead(self) -> str:
+        return f"{self.lead} {self.text}" if self.lead else self.text
 
 
 _MARKS = re.compile(r"(?:\s*\[\d{1,4}\])+")
 _MARK = re.compile(r"\[(\d{1,4})\]")
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
+_EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
+_ITEM = re.compile(r"\s*[-*•–>]\s")
+_NUMBERS = re.compile(r"\d+")
+_BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
+_LINES = re.compile(
+    r"(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:^[A-Z][\w-]{1,20}: \S[^\n]*$\n?){2,})", re.M
+)
+_RULE = re.compile(r"[\s|:=-]*")
+_SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
+_QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
+_AMOUNT = re.compile(r"[£$€¥%]|\d[.,]\d")
+MAX_HEADING = 10  # words
+SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
+SCRAP = 2  # words: "No." is quoted with the sentence that follows, too
 
 
 def quotes_in(text: str, *, number: int | None, source: str = "", passage: int = 0) -> list[Quote]:
@@ -35,7 +57,7 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     """
     document = _PAGE.sub("", source)
     if number is not None:
-        return [Quote(said, (number,), passage, document) for said in _sentences(_MARKS.sub("", text))]
+        return [Quote(said, (number,), passage, document, lead) for lead, said in _led(_MARKS.sub("", text))]
     found: list[Quote] = []
     start = 0
     for match in _MARKS.finditer(text):
@@ -48,9 +70,82 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
 
 
 def _sentences(text: str) -> list[str]:
-    spans = (text[start:end] for start, end in sentence_spans(text))
-    said = (_BULLET.sub("", " ".join(span.split())) for span in spans)
-    return [sentence for sentence in said if any(char.isalnum() for char in sentence)]
+    said = (_plain(text[start:end]) for start, end in sentence_spans(text))
+    return [sentence for sentence in said if _says_something(sentence)]
+
+
+def _plain(text: str) -> str:
+    return _BULLET.sub("", " ".join(_EMPHASIS.sub("", text).split()))
+
+
+def _says_something(sentence: str) -> bool:
+    return any(char.isalnum() for char in sentence)
+
+
+def _led(text: str) -> list[tuple[str, str]]:
+    """(heading or question above it, sentence). What leads to nothing is left out, unless there is nothing else."""
+    found: list[tuple[str, str]] = []
+    lead = last = scrap = ""  # last: the heading or question just before
+    for said, is_lead, ends_paragraph in _units(text):
+        if is_lead:
+            lead, last = (f"{last} {said}" if last else said), said
+            continue
+        answers = scrap or (last if len(said) <= SHORT_ANSWER and _QUESTION.search(last) else "")
+        if scrap:
+            found.pop()
+        found.append(("", f"{answers} {said}") if answers else (lead, said))
+        scrap = found[-1][1] if answers and not scrap and len(said.split()) <= SCRAP and not ends_paragraph else ""
+        last = ""
+    return found or [("", said) for said, _, _ in _units(text)]
+
+
+def _units(text: str) -> Iterator[tuple[str, bool, bool]]:
+    """(sentence or line, it leads to what follows, it ends its paragraph)."""
+    start = 0
+    for lines in _LINES.finditer(text):
+        yield from _prose(text[start : lines.start()])
+        if lines["pairs"]:
+            yield from ((line, False, True) for line in map(_plain, lines.group().splitlines()))
+        else:
+            # What begins a passage may be the middle of a table: then the first row is no header.
+            rows = list(_rows(lines.group(), headed=bool(text[: lines.start()].strip())))
+            names_columns = "\n" not in lines.group().strip() and not _NUMBERS.search(lines.group())
+            yield from ((row, names_columns, True) for row in rows)
+        start = lines.end()
+    yield from _prose(text[start:])
+
+
+def _prose(text: str) -> Iterator[tuple[str, bool, bool]]:
+    begins_line = True
+    for start, end in sentence_spans(text):
+        span = text[start:end]
+        said = _plain(span)
+        after = span[len(span.rstrip()) :]
+        if _says_something(said):
+            heading = (
+                begins_line
+                and "\n" in after
+                and len(said.split()) <= MAX_HEADING
+                and not _SENTENCE_END.search(said)
+                and not _ITEM.match(span)
+                and len(_NUMBERS.findall(said)) <= 2
+            )
+            question = _QUESTION.search(said) is not None
+            bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
+            yield said, heading or question or bold, "\n" in after
+        begins_line = "\n" in after
+
+
+def _rows(table: str, *, headed: bool) -> Iterator[str]:
+    """Each row of a table, with the names of its columns where the table has them: "Ticket: Adult; Price: £2.50"."""
+    lines = [line for line in table.split("\n") if line.strip()]
+    cells = [[_plain(cell) for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
+    named = len(cells) > 1 and (headed or _RULE.fullmatch(lines[1]) is not None) and not _AMOUNT.search("".join(cells[0]))
+    for row in cells[named:]:
+        if named and len(row) == len(cells[0]):
+            yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(cells[0], row, strict=True) if cell)
+        else:
+            yield " | ".join(filter(None, row))
 
 
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:

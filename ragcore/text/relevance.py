@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.text.keywords import content_words
+from ragcore.text.quotes import Quote
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 FEATURES = (
-    "coverage",  # share of the question's words that the sentence holds, weighed by their idf among the sentences
+    "coverage",  # share of the question's words in the sentence and its lead, weighed by their idf among the sentences
     "nearby_coverage",  # the same for the sentence with its two neighbours
     "cosine",  # sentence to question
     "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the best three cosines in the passage
-    "fitting_kind",  # 1 holds a name, date or number as the question asks for, -1 does not, 0 nothing such is asked for
+    "fitting_kind",  # 1 holds a name, date, number or reason as the question asks for, -1 does not, 0 nothing such is asked for
     "is_fragment",  # 1 for a heading, a table row: no sentence
-    "length",  # logarithm of the number of characters: a scrap seldom answers
+    "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
-WEIGHTS = (5.478, 2.106, 1.396, 4.873, 5.269, 0.715, -1.303, 0.313)
-BIAS = -10.519
+WEIGHTS = (5.362, 2.646, 2.048, 5.701, 3.025, 0.606, -1.050, 0.603)
+BIAS = -10.551
 """A conditional logit (McFadden 1974) of which sentence is right, with "none of them" as one more choice of weight 1.
 Fitted by `python -m benchmarks.extractive --fit`, which prints both."""
 
@@ -44,45 +45,50 @@ def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def measure(
-    question: str, query: Vector, sentences: Sequence[str], vectors: Vectors, passages: Sequence[int], *, floor: float = 0.0
+    question: str, query: Vector, quotes: Sequence[Quote], vectors: Vectors, *, floor: float = 0.0
 ) -> npt.NDArray[np.float64]:
-    """One row of FEATURES for each sentence, shape (n, len(FEATURES)).
+    """One row of FEATURES for each quote, shape (n, len(FEATURES)).
 
-    `query` is the question's unit vector (d,), `vectors` are the sentences' (n, d). `passages[i]` says which passage sentence i
-    stands in; sentences of one passage are neighbours in the order given. `floor` is the cosine of texts that have
-    nothing to do with each other: some embedders begin at 0.7, and only what rises above tells something.
+    `query` is the question's unit vector (d,), `vectors` are those of the quotes as read with their leads (n, d). Quotes of one
+    passage are neighbours in the order given. `floor` is the cosine of texts that have nothing to do with each other: some
+    embedders begin at 0.7, and only what rises above tells something.
     """
-    if not sentences:
+    if not quotes:
         return np.zeros((0, len(FEATURES)))
+    passages = [quote.passage for quote in quotes]
     cosines = (vectors @ query - floor) / (1 - floor)  # (n, d) @ (d,) -> (n,)
     nearby_cosines = (_with_neighbours(vectors, passages) @ query - floor) / (1 - floor)
-    asked = set(content_words(question))
-    found = [set(content_words(sentence)) for sentence in sentences]
-    idf = _idf(asked, found)
-    whole = sum(idf.values()) or 1.0
-
-    def coverage(rows: Sequence[int]) -> float:
-        return sum(weight for term, weight in idf.items() if any(term in found[row] for row in rows)) / whole
-
+    shares = idf_shares(question, [quote.read_with_lead for quote in quotes])  # (n, words)
     members: dict[int, list[int]] = {}
     for row, passage in enumerate(passages):
         members.setdefault(passage, []).append(row)
     passage_cosine = {passage: float(np.sort(cosines[rows])[-3:].mean()) for passage, rows in members.items()}
     kind = expected_kind(question)
-    table = np.empty((len(sentences), len(FEATURES)))
-    for row, (sentence, passage) in enumerate(zip(sentences, passages, strict=True)):
-        nearby = [near for near in (row - 1, row, row + 1) if 0 <= near < len(sentences) and passages[near] == passage]
+    asked = set(content_words(question))
+    table = np.empty((len(quotes), len(FEATURES)))
+    for row, quote in enumerate(quotes):
+        nearby = [near for near in (row - 1, row, row + 1) if 0 <= near < len(quotes) and passages[near] == quote.passage]
         table[row] = (
-            coverage([row]),
-            coverage(nearby),
+            shares[row].sum(),
+            shares[nearby].max(axis=0).sum(),
             cosines[row],
             nearby_cosines[row],
-            passage_cosine[passage],
-            _fitting(kind, sentence, question),
-            not _SENTENCE_END.search(sentence),
-            math.log(max(len(sentence), 1)),
+            passage_cosine[quote.passage],
+            _fitting(kind, quote.text, question),
+            not _SENTENCE_END.search(quote.text),
+            math.log1p(len(set(content_words(quote.text)) - asked)),
         )
     return table
+
+
+def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    """(n, words): each word's share of the question's idf among the texts, 0 in the texts without the word."""
+    asked = sorted(set(content_words(question)))  # sums of floats depend on their order
+    said = [set(content_words(text)) for text in texts]
+    holds = np.array([[word in words for word in asked] for words in said], dtype=np.float64).reshape(len(said), len(asked))
+    holding = holds.sum(axis=0)
+    idf = np.log(1 + (len(said) - holding + 0.5) / (holding + 0.5))
+    return np.asarray(holds * idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 
 
 def unrelated_cosine(vectors: Vectors) -> float:
@@ -114,16 +120,9 @@ def _with_neighbours(vectors: Vectors, passages: Sequence[int]) -> Vectors:
     return mixed
 
 
-def _idf(asked: set[str], found: Sequence[set[str]]) -> dict[str, float]:
-    return {
-        term: math.log(1 + (len(found) - holding + 0.5) / (holding + 0.5))
-        for term in sorted(asked)  # sums of floats depend on their order
-        for holding in [sum(term in words for words in found)]
-    }
-
-
 _KINDS = {
-    "number": r"how (?:many|much|long|old|far|tall|large|big|high|often)"
+    "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
+    "number": r"how (?:many|much|long|old|far|tall|large|big|high|often|fast|deep|wide|heavy)|at what (?:age|speed|price)"
     r"|wie ?viele?\b|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
     "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
     r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
@@ -144,12 +143,18 @@ _DATE = re.compile(
     r"|\d+年|\b\d+(?:st|nd|rd|th) century|century|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b",
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
-_SHAPES = {"number": _NUMBER, "date": _DATE, "name": _NAME}
+_REASON = re.compile(
+    r"\b(?:because|since|due to|owing to|caused?|causing|so that|in order to|as a result|result(?:s|ed|ing)? (?:of|in|from)"
+    r"|led to|leads? to|on account of|thanks to|reasons?|therefore|thus|for want of|weil|wegen|da|damit|parce que|car|à cause"
+    r"|porque|debido)\b|因为|由于|因此|所以",
+    re.IGNORECASE,
+)
+_SHAPES = {"reason": _REASON, "number": _NUMBER, "date": _DATE, "name": _NAME}
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;][\"'”’»)\]\s]*$")
 
 
 def expected_kind(question: str) -> str | None:
-    """What an answer has to hold: "number", "date", "name", or None where the question does not say."""
+    """What an answer has to hold: "number", "date", "name", "reason", or None where the question does not say."""
     return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
 
 

@@ -124,9 +124,12 @@ _OPENERS = re.compile(rf"[{re.escape(_OPENING)}]*")
 _ROW = r"[^\n|]*\S \| |[^\n:;]{1,60}: [^\n;]*; [^\n:;]{1,60}: "
 _NEW_LINE = re.compile(
     rf"{_ROW}|"
-    r"[^\S\n]*(?:[-*•‣⁃▪●◦○■–—]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z]\)\s|\([ivxIVX]{1,5}\)\s|#{1,6}\s|\||[-=*_]{3,}\s*$)", re.M
+    r"[^\S\n]*(?:[-*•‣⁃▪●◦○■–—]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z]\)\s|\([ivxIVX]{1,5}\)\s|#{1,6}\s|\||[-=*_]{3,}\s*$)",
+    re.M,
 )
-_OWN_LINE = re.compile(_ROW + r"|[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)")  # headings, table rows and rules end with their line
+_OWN_LINE = re.compile(
+    _ROW + r"|[^\S\n]*(?:#{1,6}\s|\||[-=*_]{3,}[^\S\n]*\n)"
+)  # headings, table rows and rules end with their line
 _SPACED_SCRIPT = re.compile(r"[\u0e00-\u0eff]")
 _SCRIPT_SPACE = re.compile(r"(?<=[\u0e00-\u0eff])\s+(?=[\u0e00-\u0eff\"“(])")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.(?:-?[^\W\d_]\.)*-?)?[^\W\d_]")  # J  U.S  e.g  J.-P

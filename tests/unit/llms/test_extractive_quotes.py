@@ -31,8 +31,62 @@ def test_marks_inside_a_numbered_passage_are_left_out() -> None:
     ]
 
 
-def test_bullets_headings_and_lines_without_letters_are_not_quoted_as_such() -> None:
-    assert said(quotes_in("# Vacation\n\n---\n\n- Take it early.", number=1)) == ["Vacation [1]", "Take it early. [1]"]
+def led(text: str) -> list[tuple[str, str]]:
+    return [(quote.lead, quote.text) for quote in quotes_in(text, number=1)]
+
+
+def test_bullets_and_lines_without_letters_are_not_quoted() -> None:
+    assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == ["It is simple: [1]", "Take it early. [1]"]
+
+
+def test_a_heading_lends_its_words_to_the_sentences_under_it_until_the_next() -> None:
+    text = "# Care\n\n11. Lost property\n\nWrite it down. Keep it.\n\n**12. The cat.** She may ride."
+    assert led(text) == [
+        ("Care 11. Lost property", "Write it down."),
+        ("Care 11. Lost property", "Keep it."),
+        ("12. The cat.", "She may ride."),
+    ]
+
+
+def test_a_question_in_a_document_is_quoted_only_with_a_short_answer() -> None:
+    text = "Is the clock right?\nNo. It is four minutes fast.\nMay I bring my dog?\n" + (
+        "Every car has room for one dog that is small enough to sit on a lap. Cats too."
+    )
+    assert led(text) == [
+        ("", "Is the clock right? No. It is four minutes fast."),
+        ("May I bring my dog?", "Every car has room for one dog that is small enough to sit on a lap."),
+        ("May I bring my dog?", "Cats too."),
+    ]
+
+
+def test_a_heading_that_leads_to_nothing_is_left_out_unless_it_is_all_there_is() -> None:
+    assert led("It rained.\n\n13. Accidents\n") == [("", "It rained.")]
+    assert led("13. Accidents") == [("", "13. Accidents")]
+
+
+def test_a_row_is_quoted_whole_with_the_names_of_its_columns() -> None:
+    table = "Strokes | Meaning\n|---|---|\nFour | Send for help. Carry on\nFive | Clear the line\nNobody whistles."
+    assert led(table) == [
+        ("", "Strokes: Four; Meaning: Send for help. Carry on"),
+        ("", "Strokes: Five; Meaning: Clear the line"),
+        ("", "Nobody whistles."),
+    ]
+
+
+def test_the_first_row_names_the_columns_only_where_the_table_begins() -> None:
+    rows = "Ale | cold\nTea | hot"
+    assert led(rows) == [("", "Ale | cold"), ("", "Tea | hot")]
+    assert led("We sell this:\n\n" + rows) == [("", "We sell this:"), ("", "Ale: Tea; cold: hot")]
+    assert led("Sales\n\nYear | Sold\n\nYear: 2014; Sold: 7") == [("Sales Year | Sold", "Year: 2014; Sold: 7")]
+    assert led("We sell this:\n\nAle | £2\nTea | £1")[1:] == [("", "Ale | £2"), ("", "Tea | £1")]
+
+
+def test_each_line_of_a_letterhead_stands_alone() -> None:
+    assert led("From: Ann Lee\nSubject: A boot\n\nDear sir, it is red.") == [
+        ("", "From: Ann Lee"),
+        ("", "Subject: A boot"),
+        ("", "Dear sir, it is red."),
+    ]
 
 
 def test_of_repeated_sentences_the_first_and_of_cut_ones_the_whole_is_kept() -> None:

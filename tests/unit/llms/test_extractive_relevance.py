@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.text.quotes import Quote
 from ragcore.text.relevance import BIAS, FEATURES, UNRELATED, WEIGHTS, expected_kind, log_odds, measure, unrelated_cosine
 
 QUESTION = "When did the Lisbon office open?"
@@ -14,9 +15,8 @@ SENTENCES = ["The Lisbon office opened in March 1998.", "Parking is free.", "Lis
 
 def measured(question: str, sentences: list[str], passages: list[int], *, floor: float = 0.0) -> dict[str, list[float]]:
     embedder = HashEmbedding()
-    table = measure(
-        question, embedder.embed_query(question), sentences, embedder.embed_passages(sentences), passages, floor=floor
-    )
+    quotes = [Quote(text, (), passage, "") for text, passage in zip(sentences, passages, strict=True)]
+    table = measure(question, embedder.embed_query(question), quotes, embedder.embed_passages(sentences), floor=floor)
     return dict(zip(FEATURES, table.T.tolist(), strict=True))
 
 
@@ -45,7 +45,9 @@ def test_a_sentence_alone_in_its_passage_is_near_only_itself() -> None:
 
 def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     assert measured(QUESTION, SENTENCES, [0, 1, 2])["fitting_kind"] == [1, -1, -1]
-    assert measured("Why is parking free?", SENTENCES, [0, 1, 2])["fitting_kind"] == [0, 0, 0]
+    assert measured("Is parking free?", SENTENCES, [0, 1, 2])["fitting_kind"] == [0, 0, 0]
+    told = ["Parking is free because the town pays.", "Parking is free."]
+    assert measured("Why is parking free?", told, [0, 1])["fitting_kind"] == [1, -1]
     assert measured(QUESTION, SENTENCES, [0, 1, 2])["is_fragment"] == [0, 0, 1]
     # The year of the question is no answer to it.
     assert measured("When in 1998 did it open?", ["It opened in 1998."], [0])["fitting_kind"] == [-1]
