@@ -48,7 +48,9 @@ BEHIND = 2.2  # more when something is to be explained
 TOGETHER = 1.0  # log odds that a sentence gains by standing next to one that is quoted
 BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
 MAX_EMBEDDED = 48  # sentences per answer; of more, those with the most words of the question
-LEAST, MOST = 3, 7  # sentences of a summary
+LEAST, MOST = 3, 10  # sentences of a summary
+SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
+NAMED, EARLY = 0.3, 0.2  # what holding a name, and standing first in its document, count where the commonest words count 1
 ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
 MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
 CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
@@ -58,10 +60,14 @@ _LEANS = re.compile(
     r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
     re.IGNORECASE,
 )
-_CONTINUES = re.compile(
-    r"^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|aber|und|also|mais|donc|pero)\b",
+_LEANING = re.compile(
+    _LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|not|now|once"
+    r"|later|meanwhile|when|after|before|what|there|here|both|others?|another|the (?:same|following|next|other|former|latter)"
+    r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
+    r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"(?<=[a-z,] )[^\W\d_a-zà-ÿ][\w'’-]+")
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
 
@@ -155,7 +161,7 @@ class ExtractiveLLM(LLM):
         scores = centrality(vectors) + _stands_well(quotes)
         documents = list(dict.fromkeys(quote.document for quote in quotes))
         groups = [documents.index(quote.document) for quote in quotes]
-        wanted = len(quotes) / 2 if again else np.log2(len(quotes))
+        wanted = len(quotes) / 2 if again else max(np.log2(len(quotes)), len(documents))
         places = shares(Counter(groups), min(MOST, max(LEAST, int(wanted))))
         if topic := topic_of(query):
             scores = ASIDE * scores + vectors @ self._embedder.embed_query(topic)
@@ -255,12 +261,18 @@ def _best(quotes: Sequence[Quote], scores: Sequence[float], count: int) -> list[
 
 
 def _stands_well(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(n,), -1 to 1: high for the words that the text uses most, low for scraps and what leans on the sentence before."""
+    """(n,), -2 to 2: high for the words that the text uses most, for names, and early in a document; low for what cannot be
+    understood alone: scraps, rows, questions, speech, what leans on the sentence before."""
     said = [set(content_words(quote.text)) for quote in quotes]
     common = Counter(chain.from_iterable(said))
     weight = np.array([sum(np.log(common[word]) for word in words) / (len(words) + 5) for words in said])
     weight /= max(float(weight.max()), 1e-9)
-    leaning = [
-        len(q.text) < 40 or q.text[-1].isalnum() or bool(_LEANS.match(q.text) or _CONTINUES.match(q.text)) for q in quotes
-    ]
-    return np.asarray(weight - np.array(leaning), dtype=np.float64)
+    sizes = Counter(quote.document for quote in quotes)
+    seen: Counter[str] = Counter()
+    for row, quote in enumerate(quotes):
+        weight[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY * (
+            1 - seen[quote.document] / sizes[quote.document]
+        )
+        weight[row] -= not SHORT <= len(quote.text) <= LONG or _LEANING.search(quote.text) is not None
+        seen[quote.document] += 1
+    return weight

@@ -168,6 +168,21 @@ def test_a_wish_for_a_summary_is_answered_with_sentences_of_every_document() -> 
         assert "[2]" in said
 
 
+def test_a_summary_leaves_out_what_cannot_be_understood_alone() -> None:
+    leaning = (
+        "The following spring the mill of the valley ground barley and oats for every farm.",
+        "Why does the mill of the valley grind barley and oats for every farm?",
+        "“The mill of the valley grinds barley and oats for every farm,” said Ann Lee.",
+    )
+    alone = (
+        "The mill of the valley belongs to Ann Lee and stands beside a river.",
+        "Farms of the valley grow barley and oats, as they did in the days of Ann Lee.",
+        "Barley is dear, and oats are sold at a fair in the valley by Ann Lee.",
+    )
+    text = " ".join(f"{one} {other}" for one, other in zip(leaning, alone, strict=True))
+    assert ask(TEXT_QA, query_str="Summarise", context_str=(Passage(text, 1),)) == " ".join(f"{said} [1]" for said in alone)
+
+
 def test_a_summary_of_summaries_keeps_their_citations_and_doubles_none() -> None:
     parts = (Passage("Whales sing. [3] Whales sleep in the sea. [4][5]"), Passage("Ships sail far. [6]"), Passage(NOT_FOUND))
     said = ask(TREE_SUMMARIZE, query_str="Summarise", context_str=parts)
