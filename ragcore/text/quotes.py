@@ -1,6 +1,7 @@
 """Sentences that can be quoted with their citations, from documents and from earlier answers that hold `[1]` marks already.
 
-A heading or a question that stands in a document answers nothing by itself. It lends its words to the sentences under it.
+A heading, a letterhead or a question that stands in a document answers nothing by itself. It lends its words to the
+sentences under it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
 _LINES = re.compile(
     r"(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:^[A-Z][\w-]{1,20}: \S[^\n]*$\n?){2,})", re.M
 )
+_LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|De|À|Objet|Para|Asunto): ")
 _RULE = re.compile(r"[\s|:=-]*")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
@@ -105,7 +107,8 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool]]:
     for lines in _LINES.finditer(text):
         yield from _prose(text[start : lines.start()])
         if lines["pairs"]:
-            yield from ((line, False, True) for line in map(_plain, lines.group().splitlines()))
+            letterhead = _LETTERHEAD.match(lines.group()) is not None
+            yield from ((line, letterhead, True) for line in map(_plain, lines.group().splitlines()))
         else:
             # What begins a passage may be the middle of a table: then the first row is no header.
             rows = list(_rows(lines.group(), headed=bool(text[: lines.start()].strip())))

@@ -81,11 +81,10 @@ def test_the_first_row_names_the_columns_only_where_the_table_begins() -> None:
     assert led("We sell this:\n\nAle | £2\nTea | £1")[1:] == [("", "Ale | £2"), ("", "Tea | £1")]
 
 
-def test_each_line_of_a_letterhead_stands_alone() -> None:
-    assert led("From: Ann Lee\nSubject: A boot\n\nDear sir, it is red.") == [
-        ("", "From: Ann Lee"),
-        ("", "Subject: A boot"),
-        ("", "Dear sir, it is red."),
+def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:
+    assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [("", "Height: 3 m"), ("", "Owner: Ann Lee"), ("", "It is red.")]
+    assert led("From: Ann Lee\nTo: Bo\nSubject: A boot\n\nDear sir, it is red.") == [
+        ("To: Bo Subject: A boot", "Dear sir, it is red.")
     ]
 
 
