@@ -10,6 +10,7 @@ fallen silent is claimed again, so a killed worker costs time and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -177,6 +178,7 @@ class Files:
                 if same["stage"] == Stage.STOPPED:
                     self._queue(db, same["id"])
                 return Added(self._must(same["id"]), "duplicate")
+            name = _writable(name)
             named = db.execute("SELECT id FROM files WHERE name = ?", (name,)).fetchone()
             file_id = named["id"] if named else new_id()[:16]
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
@@ -192,16 +194,18 @@ class Files:
                     "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, ?, ?, ?, ?, 'queued')",
                     (file_id, name, path, digest, size, time.time()),
                 )
-        return Added(self._must(file_id), "replaced" if named else "added")
+            return Added(self._must(file_id), "replaced" if named else "added")
 
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
-        """A row for a file that could not even be taken in, so that it is seen among the others."""
-        file_id = new_id()[:16]
-        self._database.connection().execute(
-            "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
-            (file_id, name, f"refused:{file_id}", size, time.time(), json.dumps(asdict(Problem.of(error)))),
-        )
-        return self._must(file_id)
+        """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
+        file_id, name = new_id()[:16], _writable(name)
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
+            db.execute(
+                "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
+                (file_id, name, f"refused:{file_id}", size, time.time(), json.dumps(asdict(Problem.of(error)))),
+            )
+            return self._must(file_id)
 
     def all(self) -> list[FileRow]:
         """Newest first."""
@@ -285,18 +289,23 @@ class Files:
         return changed == 1
 
     def finish(self, file_id: str, worker: str, *, passages: int, pages: int, page_word: str = "page") -> bool:
-        """The file is ready; False when the row was deleted or taken over meanwhile."""
+        """The file is ready; False when the row was deleted or taken over meanwhile.
+
+        Its password is forgotten, unless pages are to be drawn from it.
+        """
         with self._database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, worker = NULL"
-                " WHERE id = ? AND worker = ?",
+                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, worker = NULL,"
+                " stop_asked = 0, password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END WHERE id = ? AND worker = ?",
                 (passages, pages, page_word, file_id, worker),
             ).rowcount
-        if changed:
-            current = self.location(self._must(file_id))
-            for path in current.parent.glob("*"):  # versions that this one replaced
-                if path != current:
-                    path.unlink()
+            if changed:
+                current = self.location(self._must(file_id))
+                # Versions that this one replaced. In the transaction, so that none that is just arriving is taken for one.
+                for path in current.parent.glob("*"):
+                    if path != current:
+                        with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
+                            path.unlink()
         return changed == 1
 
     def fail(self, file_id: str, worker: str, error: RagError) -> None:
@@ -314,14 +323,35 @@ class Files:
                 (file_id, worker),
             )
 
-    def release(self, process_id: int) -> None:
-        """Queue again what a worker process, known to be dead, was working on."""
+    def release(self, process_id: int) -> list[FileRow]:
+        """Queue again what a worker process, known to be dead, was working on; gives those files."""
+        with self._database.transaction() as db:
+            left = db.execute(f"SELECT id FROM files WHERE worker LIKE ? AND stage IN ({_WORKING})", (f"{process_id}-%",))
+            ids = [row["id"] for row in left.fetchall()]
+            for file_id in ids:
+                db.execute("UPDATE files SET stage = 'queued', done = 0, total = 0, worker = NULL WHERE id = ?", (file_id,))
+            return [self._must(file_id) for file_id in ids]
+
+    def give_up(self, file_id: str, error: RagError) -> None:
+        """A waiting file fails without being tried again."""
         with self._database.transaction() as db:
             db.execute(
-                "UPDATE files SET stage = 'queued', done = 0, total = 0, worker = NULL"
-                f" WHERE worker LIKE ? AND stage IN ({_WORKING})",
-                (f"{process_id}-%",),
+                "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'",
+                (json.dumps(asdict(Problem.of(error))), file_id),
             )
+
+    def queue_again(self, file_id: str) -> None:
+        """Read a file anew, whatever became of it."""
+        with self._database.transaction() as db:
+            self._queue(db, file_id)
+
+    def sweep(self) -> None:
+        """Delete folders that belong to no file, as a crash between two steps may leave them."""
+        with self._database.transaction() as db:  # nobody makes a new folder while this one holds the lock
+            known = {row["id"] for row in db.execute("SELECT id FROM files")}
+            for folder in (self._folder / "files").glob("*"):
+                if folder.name not in known:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     @staticmethod
     def _queue(db: sqlite3.Connection, file_id: str) -> None:
@@ -339,6 +369,11 @@ class Files:
 
 
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
+
+
+def _writable(name: str) -> str:
+    """The name without half characters, which file names of unknown encoding hold and the database does not take."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def file_hash(path: Path) -> str:

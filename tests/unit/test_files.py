@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -165,3 +166,79 @@ def test_remove_deletes_the_bytes_and_says_how_many(files: Files, tmp_path: Path
 def test_a_name_with_folders_and_quotes_never_becomes_a_path(files: Files, tmp_path: Path) -> None:
     added = files.add(given(tmp_path), "../../etc/pass'wd\".txt")
     assert files.location(added.file).resolve().is_relative_to((tmp_path / "files").resolve())
+
+
+def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(files: Files, tmp_path: Path) -> None:
+    first = files.add(given(tmp_path, "old"), "notes.txt").file
+    files.claim("w")
+    arriving, arrived, finished = threading.Event(), threading.Event(), threading.Event()
+    newer = files.location(first).with_name("newer.txt")
+
+    def add_in_another_process() -> None:
+        with Database(tmp_path / "library.db").transaction():
+            newer.write_text("new", "utf-8")
+            arrived.set()
+            finished.wait(5)
+
+    def at_statement(statement: str) -> None:
+        if statement.startswith("SELECT") and not arriving.is_set():
+            arriving.set()
+            thread.start()
+            arrived.wait(0.3)
+
+    thread = threading.Thread(target=add_in_another_process)
+    files._database.connection().set_trace_callback(at_statement)
+    assert files.finish(first.id, "w", passages=1, pages=0)
+    finished.set()
+    thread.join()
+    assert newer.read_text("utf-8") == "new"
+
+
+def test_the_password_is_kept_only_where_pages_are_drawn_with_it(files: Files, tmp_path: Path) -> None:
+    kept = {}
+    for name in ("secret.pdf", "secret.docx"):
+        file = files.add(given(tmp_path, name), name).file
+        files.claim("w")
+        files.fail(file.id, "w", EncryptedFileError(f"{name} is protected with a password."))
+        files.retry(file.id, password="sesame")
+        files.claim("w")
+        files.finish(file.id, "w", passages=1, pages=1)
+        kept[name] = files.password(file.id)
+    assert kept == {"secret.pdf": "sesame", "secret.docx": None}
+
+
+def test_a_name_that_holds_half_characters_is_taken_as_far_as_it_can_be_shown(files: Files, tmp_path: Path) -> None:
+    assert files.add(given(tmp_path), "caf\udce9.txt").file.name == "caf?.txt"
+    assert files.refuse("caf\udce9.pdf", 3, DamagedFileError("It is damaged.")).name == "caf?.pdf"
+
+
+def test_a_file_that_is_refused_again_has_one_row(files: Files) -> None:
+    files.refuse("huge.pdf", 10, TooLargeError("It is too large."))
+    last = files.refuse("huge.pdf", 20, TooLargeError("It is too large."))
+    assert [(file.id, file.size) for file in files.all()] == [(last.id, 20)]
+
+
+def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Path) -> None:
+    mine, others = (files.add(given(tmp_path, name), name).file for name in ("mine.txt", "others.txt"))
+    files.claim("12-a")
+    files.claim("123-a")
+    assert [file.id for file in files.release(12)] == [mine.id]
+    assert files.get(mine.id).stage is Stage.QUEUED  # type: ignore[union-attr]
+    assert files.get(others.id).stage is Stage.READING  # type: ignore[union-attr]
+
+
+def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.give_up(file.id, DamagedFileError("notes.txt is damaged."))
+    assert files.claim("w") is None
+    assert files.get(file.id).problem.what == "notes.txt is damaged."  # type: ignore[union-attr]
+
+
+def test_folders_of_no_file_are_swept_and_others_stay(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    lost = tmp_path / "files" / "lost"
+    lost.mkdir()
+    (lost / "left.txt").write_text("left by a crash", "utf-8")
+    files.sweep()
+    assert not lost.exists()
+    assert files.location(file).exists()
