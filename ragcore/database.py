@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ragcore.errors import DamagedStoreError, StoreError
@@ -19,6 +19,11 @@ from ragcore.errors import DamagedStoreError, StoreError
 BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
 WAL_LIMIT = 4 << 20  # bytes that the log may keep on disk once its contents are in the file
 SHRINK_SECONDS = 0.5  # how long giving space back waits for others
+
+
+def writable(text: str) -> str:
+    """The text as SQLite takes it: two halves of one character that stand together made whole, a lone half replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _Opened:
@@ -122,6 +127,7 @@ class Database:
             try:
                 connection.execute("PRAGMA journal_mode = WAL").fetchall()
                 if not self._prepared:
+                    self._add_new_columns(connection)
                     for schema in self._schemas:
                         connection.executescript(schema)
                 break
@@ -134,6 +140,30 @@ class Database:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}").fetchall()
+
+    def _add_new_columns(self, connection: sqlite3.Connection) -> None:
+        """Give a file of an earlier version the columns it lacks: those that may be empty or have a default."""
+        tables = {table for table, _ in _columns(connection)}
+        if not tables:
+            return
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            for schema in self._schemas:
+                fresh.executescript(schema)
+            wanted = {place: definition for place, definition in _columns(fresh).items() if place[0] in tables}
+        if wanted.keys() <= _columns(connection).keys():
+            return
+        connection.execute("BEGIN IMMEDIATE")  # another process may be at it too
+        present = _columns(connection)
+        for (table, column), definition in wanted.items():
+            if (table, column) in present:
+                continue
+            if not definition:
+                raise StoreError(
+                    f"The library file {self.path} was made by another version of Lectern: its table {table} has no {column}.",
+                    hint="Open it with the version that made it, or name another folder in LECTERN_HOME.",
+                )
+            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
+        connection.execute("COMMIT")
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -165,3 +195,17 @@ class Database:
                 f"The library file {self.path} is damaged or is not a library: {error}.",
                 hint="Restore the library's folder from a backup, or delete it and add the documents again.",
             ) from error
+
+
+def _columns(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """By table and column, what adds the column to a table with rows; "" where nothing can."""
+    found: dict[tuple[str, str], str] = {}
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'").fetchall()
+    for (table,) in tables:
+        for _, column, kind, required, default, key in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
+            if key or (required and default is None):
+                found[table, column] = ""
+            else:
+                given = "" if default is None else f" DEFAULT {default}"
+                found[table, column] = f"{kind or 'ANY'}{' NOT NULL' if required else ''}{given}"
+    return found

@@ -206,3 +206,26 @@ def test_shrinking_while_another_writes_is_left_for_later(database: Database, mo
         database.shrink()
     other.close()
     assert names(database) == ["b"]
+
+
+def test_a_file_of_an_earlier_version_is_given_the_columns_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    earlier = Database(path, SCHEMA)
+    with earlier.transaction() as db:
+        db.execute("INSERT INTO things VALUES ('kept')")
+    earlier.close()
+    columns = "word TEXT NOT NULL DEFAULT 'page', note TEXT"
+    later = Database(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, " + columns + ")")
+    assert [tuple(row) for row in later.connection().execute("SELECT name, word, note FROM things")] == [("kept", "page", None)]
+    later.close()
+
+
+def test_a_file_that_lacks_what_cannot_be_added_says_which_version_opens_it(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    earlier = Database(path, SCHEMA)
+    names(earlier)
+    earlier.close()
+    later = Database(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, owner TEXT NOT NULL)")
+    with pytest.raises(StoreError, match="another version of Lectern: its table things has no owner") as caught:
+        later.connection()
+    assert "version that made it" in caught.value.hint
