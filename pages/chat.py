@@ -11,6 +11,7 @@ from ui.state import fill_new_widget, session, widget
 from ui.widgets import answer
 from ui.widgets.passage import citation_clicks, open_source, passage_panel
 from ui.widgets.problem import Choice, problem
+from ui.widgets.reading import reading_line
 
 WINDOW = 20  # messages drawn at once
 
@@ -43,7 +44,7 @@ def options(*, disabled: bool) -> None:
             list(words.CHAT_MODES),
             key="chat_mode",
             format_func=lambda name: words.CHAT_MODES[name].label,
-            captions=[each.sentence for each in words.CHAT_MODES.values()],
+            captions=[words.caption(name) for name in words.CHAT_MODES],
             persist_state="session",
         )
         ready = {file.id: file.name for file in library.files.all() if file.ready}
@@ -101,6 +102,7 @@ if source is not None:
 with st.bottom:
     with st.container(key="composer_options", horizontal=True):
         options(disabled=run is not None)
+        reading_line()
     if run is not None:
         st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
 st.chat_input("Ask your documents" if not messages else "Ask a follow-up", key="ask", on_submit=ask, disabled=run is not None)

@@ -7,13 +7,13 @@ import streamlit as st
 from ragcore.conversations import Ask, Message
 from ui import places, resources, words
 from ui.asking import ask_once
-from ui.safetext import label
+from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
 from ui.widgets.passage import address, citation_clicks, open_source, passage_panel
 from ui.widgets.problem import Choice, problem
 
-SNIPPET = 280  # characters of a passage in the list
+SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
 
 library, runs, state = resources.library(), resources.runs(), session()
@@ -70,7 +70,12 @@ def passages(message: Message) -> None:
             share = f" · {round(100 * source.score / top)} % of the best" if source.score is not None and top > 0 else ""
             st.markdown(f"[{source.number} · {label(words.place(source))}]({address(message, source)})")
             shown = " ".join(source.text.split())
-            st.markdown(label(shown[:SNIPPET] + ("…" if len(shown) > SNIPPET else "")))
+            if len(shown) <= SNIPPET:
+                st.markdown(label(shown))
+            else:
+                st.markdown(label(shown[:SNIPPET].rsplit(" ", 1)[0]) + " …")
+                with st.expander("The whole passage", type="compact"):
+                    st.markdown(plain_md(source.text))
             st.caption(label(f"{words.count(len(source.text), 'character')}{score}{share}"))
 
 
@@ -134,5 +139,5 @@ if reply is not None:
         answer.facts_line(reply)
     else:
         answer.answer(reply, last=True)
-    if reply.sources:
+    if reply.sources and not (reply.ask is not None and reply.ask.response_mode == "generation"):
         passages(reply)

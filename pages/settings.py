@@ -26,6 +26,26 @@ PROVIDERS: dict[Provider, tuple[str, str]] = {
         "Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own.",
     ),
 }
+LIMITS = (  # field, name, least, most, step, what it means
+    ("max_file_mb", "Largest file, in MB", 1, 100_000, 50, "A larger file is not taken in."),
+    ("max_text_mb", "Most text in one file, in MB", 1, 10_000, 10, "Counted after reading. 1 MB is about 500 printed pages."),
+    (
+        "read_timeout",
+        "Time for reading one file, in seconds",
+        10,
+        86_400,
+        60,
+        "Then reading is given up. Indexing takes its own time.",
+    ),
+    (
+        "read_memory_mb",
+        "Memory for reading one file, in MB",
+        256,
+        1_000_000,
+        256,
+        "Protects the computer from files made to fill it.",
+    ),
+)
 _UNSAVED = component("unsaved", "<span hidden></span>")
 
 
@@ -39,7 +59,9 @@ def drafted() -> LLMSettings | None:
                 model=str(widget("llm_model") or "").strip(),
                 context_window=int(widget("llm_window") or 0),
                 timeout=float(widget("llm_timeout") or 0),
-            ).model_dump(exclude={"num_output", "temperature"})
+                num_output=int(widget("llm_room") or 0),
+                temperature=float(widget("llm_temperature") or 0),
+            ).model_dump()
         )
     except ValidationError:
         return None
@@ -51,6 +73,8 @@ def fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
     put("llm_model", settings.model)
     put("llm_window", settings.context_window)
     put("llm_timeout", int(settings.timeout))
+    put("llm_room", settings.num_output)
+    put("llm_temperature", settings.temperature)
     put("llm_key", "")
 
 
@@ -164,6 +188,24 @@ if provider != "none":
             help="How many tokens (about ¾ of a word each) the model can take in at once. Its maker says how many.",
         )
         st.number_input(
+            "Room for the answer",
+            16,
+            100_000,
+            step=64,
+            key="llm_room",
+            persist_state="session",
+            help="How many tokens an answer may have. They are kept free in the context window.",
+        )
+        st.number_input(
+            "Temperature",
+            0.0,
+            2.0,
+            step=0.1,
+            key="llm_temperature",
+            persist_state="session",
+            help="0 gives nearly the same answer each time. Higher values vary the wording, and stray from the documents more.",
+        )
+        st.number_input(
             "Time-out in seconds",
             1,
             3600,
@@ -225,7 +267,7 @@ st.selectbox(
     args=("answers", "chat_mode", "set_chat_mode"),
     help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.CHAT_MODES.values()),
 )
-st.caption(words.CHAT_MODES[answers.chat_mode].sentence)
+st.caption(words.caption(answers.chat_mode))
 st.selectbox(
     "For a single question",
     list(words.RESPONSE_MODES),
@@ -277,6 +319,20 @@ with st.container(horizontal=True):
         args=("ingest", "chunk_overlap", "set_chunk_overlap"),
         help="How much of a passage the next one repeats.",
     )
+with st.expander("Limits", type="compact"):
+    st.markdown("A file over a limit is not read, and says so in the list. A change applies to files read from now on.")
+    for field, name, least, most, step, meaning in LIMITS:
+        fill_widget(f"set_{field}", int(getattr(ingest, field)))
+        st.number_input(
+            name,
+            least,
+            most,
+            step=step,
+            key=f"set_{field}",
+            on_change=keep,
+            args=("ingest", field, f"set_{field}"),
+            help=meaning,
+        )
 
 st.divider()
 st.subheader("Where things are kept", anchor=False)

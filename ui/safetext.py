@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
+_UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
 _CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
 _CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
@@ -45,6 +46,8 @@ def answer_md(text: str, links: Mapping[int, str] | None = None) -> str:
             # The language is dropped where it would draw: a diagram can load pictures.
             language = re.sub(r"[^\w+#-]", "", found.group(3).strip().split(" ")[0])
             out.append(f"{found.group(1)}{fence}{'' if language.lower() in ('mermaid', 'math') else language}")
+        elif _UNDERLINE.match(line):
+            out += ["", "---", ""] if len(line.strip()) >= 3 else ["\\" + line.strip()]
         else:
             out.append(_line(line, links))
     if fence:

@@ -9,6 +9,7 @@ import streamlit as st
 from ui import places, resources
 from ui.state import fill_widget, session, widget
 from ui.widgets.conversations import conversation_list
+from ui.widgets.reading import reading_bar
 
 HERE = Path(__file__).resolve().parent
 SEARCH_FROM = 8  # conversations; fewer are found by looking
@@ -31,7 +32,7 @@ def frame() -> None:
         st.toast(state.notice.replace("[", "\\[").replace(":", "\\:"), duration="long")
         state.notice = ""
     with st.sidebar:
-        reading()
+        reading_bar()
         conversations(page.url_path == "chat")
     page.run()
     resources.warm_embedder()
@@ -56,22 +57,6 @@ def conversations(in_chat: bool) -> None:
         )
         if not shown:
             st.caption("No conversation has these words.")
-
-
-def reading() -> None:
-    """What is being read, on every page."""
-    busy = any(file.active for file in resources.library().files.all())
-    st.fragment(_reading, run_every=1.0 if busy else None)()
-
-
-def _reading() -> None:
-    active = [file for file in resources.library().files.all() if file.active]
-    if not active:
-        return
-    done = sum(file.fraction for file in active) / len(active)
-    files = "1 document" if len(active) == 1 else f"{len(active)} documents"
-    with st.container(key="reading"):
-        st.progress(done, f"Reading {files}")
 
 
 frame()

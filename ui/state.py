@@ -10,6 +10,8 @@ import streamlit as st
 from ragcore.errors import Problem
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from ragcore.llms.connect import ConnectionReport
 
 
@@ -25,6 +27,7 @@ class Session:
     notice: str = ""  # said once, as a toast
     asked: bool = False  # a question was taken on another page: go to the chat
     report: ConnectionReport | None = None  # of the last connection test
+    reading: DeltaGenerator | None = None  # where the sidebar shows what is being read
 
 
 def session() -> Session:

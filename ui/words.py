@@ -76,17 +76,18 @@ def time_left(seconds: float) -> str:
 
 
 def file_facts(file: FileRow) -> str:
-    """The thin line under a file's name."""
+    """The thin line under a file's name. What has no size, such as an unreadable member of an archive, gets none."""
+    weight = [size(file.size)] if file.size else []
     if file.ready:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
-        return " · ".join(["Ready", *pages, count(file.passages, "passage"), size(file.size)])
+        return " · ".join(["Ready", *pages, count(file.passages, "passage"), *weight])
     parts = [STAGES[file.stage]]
     if file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passages" if file.stage is Stage.EMBEDDING else "parts"
         parts.append(f"{file.done:,} of {file.total:,} {thing}")
     if file.seconds_left is not None:
         parts.append(time_left(file.seconds_left))
-    return " · ".join([*parts, size(file.size)])
+    return " · ".join([*parts, *weight])
 
 
 def place(source: Source) -> str:
@@ -97,13 +98,25 @@ def place(source: Source) -> str:
     return f"{source.file_name} · {word} {source.page_label}"
 
 
+def mode_label(name: str) -> str:
+    """What the screens call a way of answering, in a chat or on its own."""
+    mode = CHAT_MODES.get(name) or RESPONSE_MODES.get(name)
+    return mode.label if mode else name.replace("_", " ")
+
+
+def caption(name: str) -> str:
+    """The sentence of a way of answering, and its name in the literature and in code."""
+    mode = CHAT_MODES.get(name) or RESPONSE_MODES[name]
+    return f"{mode.sentence} ({name.replace('_', ' ')})"
+
+
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer."""
-    parts = ["passages only" if facts.mode == "no_text" else facts.mode_label]
+    parts = [mode_label(facts.mode)]
     if facts.calls:
         parts.append(count(facts.calls, "call"))
     parts.append(f"{facts.seconds:.1f} s")
-    if facts.passages_used:
+    if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
         parts.append(f"{facts.passages_used:,} of {count(facts.passages_total, 'passage')}")
     if facts.mode == "no_text":
         return " · ".join(parts)

@@ -28,7 +28,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     ask(page, "Which year had the most passengers?")
     answered(page)
     first = page.url
-    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("accumulate")
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate ·")
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6
     assert "score" in hits.first.inner_text()
@@ -37,7 +37,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     page.get_by_role("button", name="Ask", exact=True).click()
     until(page, lambda: page.url != first)
     answered(page)
-    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("passages only")
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only ·")
     assert page.locator('[class*="st-key-hit_"]').count() == 6
 
     page.locator('[class*="st-key-hit_"] a').first.click()
@@ -46,7 +46,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     page.reload()
     page.locator(".st-key-panel_head").wait_for()
     assert page.get_by_role("textbox", name="Question").input_value() == "Which year had the most passengers?"
-    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("passages only")
+    assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only ·")
 
 
 def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:

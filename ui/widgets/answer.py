@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 
 import streamlit as st
@@ -18,6 +19,7 @@ from ui.state import interruptible
 from ui.widgets.component import component
 from ui.widgets.passage import address
 from ui.widgets.problem import Choice, problem
+from ui.widgets.reading import move_reading_bar
 
 _ACTIONS = component("actions", '<div class="root"></div>')
 
@@ -53,9 +55,12 @@ def answer(message: Message, *, last: bool) -> None:
 def growing_answer(run: Run, message: Message) -> None:
     """Follow an answer until it is finished. What is a whole paragraph is sent once and not again."""
     with st.chat_message("assistant"):
-        slot, tail = st.empty(), ""
+        slot, tail, looked = st.empty(), "", time.monotonic()
         for piece in run.follow():
             interruptible()
+            if time.monotonic() - looked > 1.0:
+                looked = time.monotonic()
+                move_reading_bar()
             tail += piece
             if not tail:
                 slot.markdown(f":shimmer[{waiting_words()}]")
@@ -82,7 +87,7 @@ def cited(message: Message) -> list[Source]:
 
 
 def sources_row(message: Message) -> None:
-    if not message.sources:
+    if not message.sources or (message.facts is not None and message.facts.mode == "generation"):
         return
     quoted = cited(message)
     if not quoted:

@@ -34,7 +34,7 @@ function size(bytes) {
 function add(zone, files) {
   for (const file of files) {
     if (file.size > zone.limit) {
-      zone.list.append(element("li", "failed", `${file.name} has ${size(file.size)}; the limit is ${size(zone.limit)}. Split it, or raise the limit.`));
+      zone.list.append(element("li", "failed", `${file.name} has ${size(file.size)}; the limit is ${size(zone.limit)}. Split it, or raise the limit in Settings.`));
       continue;
     }
     const row = element("li");
@@ -76,12 +76,12 @@ function send(zone, upload) {
   request.onload = () => {
     const said = request.response || {};
     upload.bar.remove();
-    if (request.status === 200 && said.outcome !== "duplicate") {
+    if (request.status === 200 && said.outcome === "added") {
       upload.row.remove();
     } else {
       upload.row.className = request.status === 200 ? "said" : "failed";
       upload.state.textContent = request.status === 200
-        ? "is in your library already."
+        ? said.outcome === "replaced" ? "replaces the earlier version of this file." : "is in your library already."
         : `${said.what || "could not be added."} ${said.hint || ""}`;
       if (request.status !== 200) upload.row.querySelector(".name").remove();
       // A refused file stays in the list below with the same words; here they may go.
@@ -118,6 +118,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   zone.ticket = data.ticket;
   zone.limit = data.limit;
   zone.trigger = setTriggerValue;
+  parentElement.querySelector(".limit").textContent = ` Up to ${size(data.limit)} each.`;
   area.classList.toggle("small", Boolean(data.small));
   let depth = 0;
   area.ondragenter = (event) => { event.preventDefault(); depth += 1; area.classList.add("over"); };

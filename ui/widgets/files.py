@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ragcore.errors import RagError, UnknownDocumentError
-from ragcore.ingestion.files import FileRow
+from ragcore.ingestion.files import FileRow, Stage
 from ui import resources, words
 from ui.state import event, session
 from ui.web import ticket
@@ -17,13 +17,15 @@ _DROPZONE = component(
 stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.5 4.5"/>
 <path d="M4 15v3a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-3"/></svg>
 <span class="big">Drop your files here</span>
-<span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, text. Up to 500 MB each.</span>
+<span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, text. <span class="limit"></span></span>
 <span class="ways"><button type="button" class="accent choose">Choose files</button>
 <button type="button" class="plain paste">Paste text</button></span>
 <input type="file" multiple tabindex="-1" aria-label="Choose files">
 </div><ul aria-live="polite"></ul>""",
 )
 
+MANY = 8  # rows from which they are counted
+UNLOCKED = ("PDF", "ZIP")  # the others have to be saved without a password first
 SHOWN = 200  # rows; a longer list is drawn when asked for
 
 _FILES = component("files", '<ul aria-label="Your documents"></ul>')
@@ -50,6 +52,16 @@ def file_rows() -> None:
     files = resources.library().files.all()
     busy = any(file.active for file in files)
     ready = sum(file.ready for file in files)
+    failed = sum(file.stage is Stage.FAILED for file in files)
+    removable = sum(file.stage is Stage.FAILED and not _unlockable(file) for file in files)
+    if len(files) >= MANY:
+        with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
+            unread = [f"{failed:,} could not be read"] if failed else []
+            st.caption(" · ".join([words.count(len(files), "file"), f"{ready:,} ready", *unread]), width="content")
+            if removable > 1:
+                st.button(
+                    f"Remove {removable:,} that cannot be read", key="remove_failed", type="tertiary", on_click=_remove_failed
+                )
     st.fragment(_rows, run_every=1.0 if busy else None)(busy, ready)
     if len(files) > SHOWN and not session().all_files:
         st.button(f"Show all {len(files):,} documents", key="all_files", type="tertiary", on_click=_show_all)
@@ -64,6 +76,22 @@ def _rows(busy: bool, ready: int) -> None:
         st.rerun()
 
 
+def _remove_failed() -> None:
+    """Take the rows of files that could not be read off the list; those that wait for a password stay."""
+    library = resources.library()
+    gone = [file for file in library.files.all() if file.stage is Stage.FAILED and not _unlockable(file)]
+    for file in gone:
+        if file.passages:  # of an earlier version, which still answered
+            library.delete_file(file.id)
+        else:
+            library.files.remove(file.id)
+    session().notice = f"{words.count(len(gone), 'file')} removed from the list."
+
+
+def _unlockable(file: FileRow) -> bool:
+    return file.problem is not None and file.problem.needs_password and file.kind in UNLOCKED
+
+
 def _show_all() -> None:
     session().all_files = True
 
@@ -74,7 +102,7 @@ def _row(file: FileRow) -> dict[str, object]:
         problem = {
             "what": file.problem.what,
             "hint": file.problem.hint,
-            "needs_password": file.problem.needs_password,
+            "needs_password": _unlockable(file),
             "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
         }
     state = "active" if file.active else file.stage.value

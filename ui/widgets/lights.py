@@ -22,9 +22,10 @@ def _lights() -> None:
     stored = f"{words.size(status.bytes_on_disk)} on this computer"
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _light(*_search(status))
-        _light("off" if none else "on", "Language model", model)
-        if none:
-            st.page_link(places.SETTINGS, label="Add one")
+        with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
+            _light("off" if none else "on", "Language model", model)
+            if none:
+                st.page_link(places.SETTINGS, label="Add one")
         _light("on", "Storage", stored, title=str(status.folder))
 
 

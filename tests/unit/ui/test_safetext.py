@@ -71,3 +71,10 @@ def test_a_fence_that_is_left_open_ends_with_the_answer() -> None:
 
 def test_headings_are_small_and_lists_and_emphasis_stay() -> None:
     assert answer_md("# Big\n- **one**\n- *two*") == "#### Big\n- **one**\n- *two*"
+
+
+def test_a_line_of_dashes_is_a_rule_and_makes_no_heading_of_the_text_above_it() -> None:
+    assert answer_md("Response 1: yes\n---------------------\nResponse 2: no") == "Response 1: yes\n\n---\n\nResponse 2: no"
+    assert answer_md("so\n==") == "so\n\\=="
+    assert answer_md("a | b\n--- | ---\n1 | 2") == "a | b\n--- | ---\n1 | 2"
+    assert answer_md("```\nso\n---\n```") == "```\nso\n---\n```"

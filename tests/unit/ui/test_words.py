@@ -44,11 +44,11 @@ def test_times(seconds: float, said: str) -> None:
 
 
 def test_the_line_under_an_answer() -> None:
-    assert words.answer_facts(FACTS) == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · tiny"
+    assert words.answer_facts(FACTS) == "Compact · 2 calls · 1.8 s · 6 of 1,340 passages · tiny"
     quoted = replace(FACTS, extractive=True, model="extractive")
     assert (
         words.answer_facts(quoted)
-        == "compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
+        == "Compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
     )
 
 
@@ -66,3 +66,17 @@ def test_places() -> None:
     assert words.place(source) == "a.pdf · p. iv"
     assert words.place(replace(source, page_word="slide", page_label="3")) == "a.pdf · slide 3"
     assert words.place(replace(source, page_label=None)) == "a.pdf"
+
+
+def test_what_has_no_size_is_given_none() -> None:
+    assert words.file_facts(replace(FILE, stage=Stage.FAILED, size=0)) == "Could not be read"
+
+
+def test_a_way_of_answering_has_one_name_everywhere_and_its_technical_one_beside_it() -> None:
+    label = words.CHAT_MODES["condense_plus_context"].label
+    assert words.answer_facts(replace(FACTS, mode="condense_plus_context")).startswith(f"{label} · ")
+    assert words.caption("condense_plus_context").endswith("(condense plus context)")
+
+
+def test_an_answer_that_looks_in_no_document_counts_no_passages() -> None:
+    assert "passages" not in words.answer_facts(replace(FACTS, mode="generation"))

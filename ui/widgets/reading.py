@@ -1,0 +1,48 @@
+"""How far the reading of files has come, wherever a person is: a bar in the sidebar, and a line beside the question."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui import resources, words
+from ui.state import session
+
+
+def reading_bar() -> None:
+    """What is being read, in the sidebar of every page."""
+    session().reading = st.empty()
+    st.fragment(_bar, run_every=_pace())()
+
+
+def move_reading_bar() -> None:
+    """Draw the bar as it is now: a page that follows an answer keeps the bar from moving by itself."""
+    _bar()
+
+
+def reading_line() -> None:
+    """Beside the question: that the answer knows only what has been read so far."""
+    st.fragment(_line, run_every=_pace())()
+
+
+def _pace() -> float | None:
+    return 1.0 if any(file.active for file in resources.library().files.all()) else None
+
+
+def _bar() -> None:
+    slot = session().reading
+    if slot is None:
+        return
+    active = [file for file in resources.library().files.all() if file.active]
+    if not active:
+        slot.empty()
+        return
+    done = sum(file.fraction for file in active) / len(active)
+    with slot.container(key="reading"):
+        st.progress(done, f"Reading {words.count(len(active), 'document')}")
+
+
+def _line() -> None:
+    active = sum(file.active for file in resources.library().files.all())
+    if active:
+        still = "is" if active == 1 else "are"
+        st.caption(f"{words.count(active, 'document')} {still} still being read. Answers use what is ready.")
