@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from ragcore.database import Database
-from ragcore.errors import Problem
+from ragcore.database import Database, writable
+from ragcore.errors import InputError, Problem
 from ragcore.observe import Span
 from ragcore.schema import new_id
 
@@ -47,6 +47,9 @@ CREATE TABLE IF NOT EXISTS messages (
 );
 CREATE INDEX IF NOT EXISTS messages_by_conversation ON messages (conversation_id, created);
 """
+
+# All but the trace: it is long, and read on demand.
+_COLUMNS = "id, conversation_id, role, text, state, created, signed, ask, facts, sources, problem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +133,16 @@ class Conversations:
     def create(self, kind: Kind = "chat", title: str = "") -> Conversation:
         now = time.time()
         made = Conversation(new_id()[:16], kind, title, now, now)
-        self._db.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (made.id, kind, title, now, now))
+        self._change("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (made.id, kind, title, now, now))
         return made
 
     def get(self, conversation_id: str) -> Conversation | None:
-        row = self._db.execute("SELECT * FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
-        return _conversation(row) if row else None
+        rows = self._read("SELECT * FROM conversations WHERE id = ?", (conversation_id,))
+        return _conversation(rows[0]) if rows else None
 
     def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
         """Those with at least one message, latest first; with `search`, those whose title or messages contain it."""
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT * FROM conversations c WHERE kind = :kind AND EXISTS"
             " (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
             " AND (:words = '' OR instr(lower(m.text), lower(:words)) OR instr(lower(c.title), lower(:words))))"
@@ -149,59 +152,63 @@ class Conversations:
         return [_conversation(row) for row in rows]
 
     def rename(self, conversation_id: str, title: str) -> None:
-        self._db.execute("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
+        self._change("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
 
     def delete(self, conversation_id: str) -> None:
-        self._db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+        self._change("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
     def messages(self, conversation_id: str) -> list[Message]:
         """In the order they were said."""
-        rows = self._db.execute("SELECT * FROM messages WHERE conversation_id = ? ORDER BY created, rowid", (conversation_id,))
+        rows = self._read(
+            f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY created, rowid", (conversation_id,)
+        )
         return [_message(row) for row in rows]
 
     def message(self, message_id: str) -> Message | None:
-        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message_id,)).fetchone()
-        return _message(row) if row else None
+        rows = self._read(f"SELECT {_COLUMNS} FROM messages WHERE id = ?", (message_id,))
+        return _message(rows[0]) if rows else None
 
     def trace(self, message_id: str) -> Span | None:
-        row = self._db.execute("SELECT trace FROM messages WHERE id = ?", (message_id,)).fetchone()
-        return Span.from_dict(json.loads(row["trace"])) if row and row["trace"] else None
+        rows = self._read("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", (message_id,))
+        return Span.from_dict(json.loads(rows[0]["trace"])) if rows else None
 
     # How an answer is written.
 
     def begin(self, conversation_id: str, ask: Ask) -> Message:
-        """Note the question, and an empty answer that is being written; gives the answer."""
+        """Note the question, and an empty answer that is being written; gives the answer. InputError when it was deleted."""
         now = time.time()
         answer_id = new_id()[:16]
+        question = writable(ask.question)
         with self._database.transaction() as db:
+            there = db.execute(
+                "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
+                (now, " ".join(question.split())[:TITLE_CHARS], conversation_id),
+            ).rowcount
+            if not there:
+                raise InputError("This conversation has been deleted.", hint="Begin a new one.")
             db.execute(
                 "INSERT INTO messages (id, conversation_id, role, text, state, created, signed)"
                 " VALUES (?, ?, 'user', ?, 'done', ?, ?)",
-                (new_id()[:16], conversation_id, ask.question, now, now),
+                (new_id()[:16], conversation_id, question, now, now),
             )
             db.execute(
                 "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask)"
                 " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?)",
                 (answer_id, conversation_id, now, now, json.dumps(asdict(ask))),
             )
-            title = " ".join(ask.question.split())[:TITLE_CHARS]
-            db.execute(
-                "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
-                (now, title, conversation_id),
-            )
         return Message(answer_id, conversation_id, "assistant", "", "writing", now, ask)
 
     def begin_again(self, message_id: str, ask: Ask) -> Message:
-        """Empty an answer so that it can be written anew."""
+        """Empty an answer so that it can be written anew. InputError when it was deleted."""
         now = time.time()
-        self._db.execute(
+        self._change(
             "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL,"
             " problem = NULL, trace = NULL WHERE id = ?",
             (now, json.dumps(asdict(ask)), message_id),
         )
         message = self.message(message_id)
         if message is None:
-            raise KeyError(message_id)
+            raise InputError("This answer has been deleted.", hint="Ask the question again.")
         return message
 
     def write(
@@ -214,12 +221,12 @@ class Conversations:
         facts: AnswerFacts | None = None,
         problem: Problem | None = None,
         trace: Span | None = None,
-    ) -> None:
-        """Note an answer as far as it has come, and sign it."""
-        self._db.execute(
+    ) -> bool:
+        """Note an answer as far as it has come, and sign it; False when it was deleted."""
+        written = self._change(
             "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, trace = ? WHERE id = ?",
             (
-                text,
+                writable(text),
                 state,
                 time.time(),
                 json.dumps([asdict(source) for source in sources]),
@@ -229,10 +236,16 @@ class Conversations:
                 message_id,
             ),
         )
+        return written == 1
 
-    @property
-    def _db(self) -> sqlite3.Connection:
-        return self._database.connection()
+    def _read(self, query: str, values: Sequence[object] | Mapping[str, object]) -> list[sqlite3.Row]:
+        with self._database.snapshot() as db:
+            return db.execute(query, values).fetchall()
+
+    def _change(self, statement: str, values: Sequence[object]) -> int:
+        """How many rows it changed."""
+        with self._database.transaction() as db:
+            return db.execute(statement, values).rowcount
 
 
 def _conversation(row: sqlite3.Row) -> Conversation:

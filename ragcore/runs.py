@@ -13,8 +13,9 @@ from contextlib import closing
 from dataclasses import replace
 
 from ragcore.conversations import AnswerFacts, Ask, Message, Source, State
-from ragcore.errors import InputError, Problem, QuestionError, RagError
+from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.library import Library
+from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
@@ -46,6 +47,7 @@ class Run:
         self._facts: AnswerFacts | None = None
         self._trace: Span | None = None
         self._answering: AnswerStream | None = None
+        self._model: LLMMetadata | None = None
         self.conversation_id = message.conversation_id
         self.message_id = message.id
         self.text = ""
@@ -82,14 +84,19 @@ class Run:
 
     def _answer(self) -> None:
         try:
+            # Asked now: by the time the answer is finished, the settings may name another model.
+            self._model = self._library.llm(extractive=self._ask.extractive).metadata
             answer = self._answering = self._library.answer(self._ask, self._history)
-            with self._changed:
-                self.sources = tuple(self._library.sources(answer.source_nodes))
-            with closing(iter(answer)) as pieces:
-                for piece in pieces:
+            with closing(answer):
+                sources = tuple(self._library.sources(answer.source_nodes))
+                with self._changed:
+                    if self.finished:  # stopped while the passages were looked for
+                        return
+                    self.sources = sources
+                for piece in answer:
                     with self._changed:
                         if self.finished:
-                            break
+                            return
                         self.text += piece
                         self._changed.notify_all()
             self._end("done")
@@ -100,16 +107,15 @@ class Run:
             logger.exception("answer %s failed", self.message_id)
             self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
 
-    def _note(self) -> None:
+    def _note(self, state: State) -> None:
         """Facts of the answer as far as it has come; the trace only once it is whole."""
-        trace = self._answering.trace if self._answering else None
-        if trace is None:
+        trace, model = self._answering.trace if self._answering else None, self._model
+        if trace is None or model is None:
             return
         calls = trace.named("llm")
         condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
-        llm = self._library.llm(extractive=self._ask.extractive).metadata
         mode = self._ask.chat_mode or self._ask.response_mode
-        self._trace = trace if self._state == "done" else None
+        self._trace = trace if state == "done" else None
         self._facts = AnswerFacts(
             mode=mode,
             mode_label=mode.replace("_", " "),
@@ -119,8 +125,8 @@ class Run:
             passages_total=len(self._library.store),
             prompt_tokens=sum(int(call.facts.get("prompt_tokens", 0)) for call in calls),
             completion_tokens=sum(int(call.facts.get("completion_tokens", 0)) for call in calls),
-            extractive=llm.is_extractive,
-            model=llm.model_name,
+            extractive=model.is_extractive,
+            model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
         )
 
@@ -133,22 +139,35 @@ class Run:
         with self._changed:
             if self.finished:
                 return
-            self._state = state
-            self._note()
-            self._write()
-            self._changed.notify_all()
+            try:
+                self._note(state)
+                self._write(state)
+            except StoreError:
+                # What was written last stays, and is read as interrupted.
+                logger.exception("the end of answer %s could not be written", self.message_id)
+            finally:
+                self._state = state  # only now: whoever sees that it is finished finds it written
+                self._changed.notify_all()
 
     def _keep_written(self) -> None:
         while not self.wait(WRITE_SECONDS):
             with self._changed:
-                if not self.finished:
-                    self._write()
+                if self.finished:
+                    return
+                try:
+                    there = self._write("writing")
+                except StoreError as error:
+                    logger.warning("answer %s could not be written: %s", self.message_id, error)
+                    continue  # the database was busy; it will be written the next time
+                if not there:  # the conversation was deleted: nobody wants the answer
+                    self._state = "stopped"
+                    self._changed.notify_all()
 
-    def _write(self) -> None:
-        self._library.conversations.write(
+    def _write(self, state: State) -> bool:
+        return self._library.conversations.write(
             self.message_id,
             text=self.text,
-            state=self._state,
+            state=state,
             sources=self.sources,
             facts=self._facts,
             problem=self._problem,
@@ -193,7 +212,8 @@ class AnswerRuns:
         return run if run is not None and not run.finished else None
 
     def _must_be_free(self, conversation_id: str) -> None:
-        if self.get(conversation_id) is not None:
+        self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
+        if conversation_id in self._runs:
             raise AlreadyAnsweringError
 
     def _history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:

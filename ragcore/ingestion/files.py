@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from ragcore.config import IngestSettings
-from ragcore.database import Database
+from ragcore.database import Database, writable
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
 from ragcore.schema import new_id
 
@@ -178,7 +178,7 @@ class Files:
                 if same["stage"] == Stage.STOPPED:
                     self._queue(db, same["id"])
                 return Added(self._must(same["id"]), "duplicate")
-            name = _writable(name)
+            name = writable(name)
             named = db.execute("SELECT id FROM files WHERE name = ?", (name,)).fetchone()
             file_id = named["id"] if named else new_id()[:16]
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
@@ -198,7 +198,7 @@ class Files:
 
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
         """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
-        file_id, name = new_id()[:16], _writable(name)
+        file_id, name = new_id()[:16], writable(name)
         with self._database.transaction() as db:
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
             db.execute(
@@ -209,15 +209,17 @@ class Files:
 
     def all(self) -> list[FileRow]:
         """Newest first."""
-        rows = self._database.connection().execute("SELECT * FROM files ORDER BY added DESC, rowid DESC")
-        return [_row(row) for row in rows]
+        with self._database.snapshot() as db:
+            return [_row(row) for row in db.execute("SELECT * FROM files ORDER BY added DESC, rowid DESC")]
 
     def get(self, file_id: str) -> FileRow | None:
-        row = self._database.connection().execute("SELECT * FROM files WHERE id = ?", (file_id,)).fetchone()
+        with self._database.snapshot() as db:
+            row = db.execute("SELECT * FROM files WHERE id = ?", (file_id,)).fetchone()
         return _row(row) if row else None
 
     def password(self, file_id: str) -> str | None:
-        row = self._database.connection().execute("SELECT password FROM files WHERE id = ?", (file_id,)).fetchone()
+        with self._database.snapshot() as db:
+            row = db.execute("SELECT password FROM files WHERE id = ?", (file_id,)).fetchone()
         return row["password"] if row else None
 
     def location(self, file: FileRow) -> Path:
@@ -256,8 +258,9 @@ class Files:
             f"SELECT id FROM files WHERE stage = 'queued' OR (stage IN ({_WORKING}) AND heartbeat < ?) ORDER BY added LIMIT 1"
         )
         silent = (now - SILENT_SECONDS,)
-        if self._database.connection().execute(waiting, silent).fetchone() is None:
-            return None  # without taking the write lock: idle workers look often
+        with self._database.snapshot() as db:
+            if db.execute(waiting, silent).fetchone() is None:
+                return None  # without taking the write lock: idle workers look often
         with self._database.transaction() as db:
             row = db.execute(waiting, silent).fetchone()
             if row is None:
@@ -369,11 +372,6 @@ class Files:
 
 
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
-
-
-def _writable(name: str) -> str:
-    """The name without half characters, which file names of unknown encoding hold and the database does not take."""
-    return name.encode("utf-8", "replace").decode()
 
 
 def file_hash(path: Path) -> str:

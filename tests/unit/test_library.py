@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ragcore.embeddings.hashing import HashEmbedding
-from tests.making import make_pdf
 
 from ragcore.conversations import Ask
+from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError, QuestionError, UnknownDocumentError
 from ragcore.ingestion.files import FileRow, Stage
 from ragcore.ingestion.worker import Worker
@@ -19,6 +18,7 @@ from ragcore.library import Library
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.runs import AlreadyAnsweringError, AnswerRuns
+from tests.making import make_pdf
 
 TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
 CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
@@ -274,3 +274,96 @@ def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
     assert stages.pop("program.exe") is Stage.FAILED
     assert set(stages.values()) == {Stage.READY}
     assert len(stages) == 2
+
+
+def test_an_answer_stopped_while_its_passages_are_looked_for_asks_no_model(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM(lambda call: "Never said.")
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    looking, go_on = threading.Event(), threading.Event()
+    retrieve = library.store.keyword_search
+
+    def slow_search(*given: object, **named: object) -> object:
+        looking.set()
+        go_on.wait(10)
+        return retrieve(*given, **named)  # type: ignore[arg-type]
+
+    library.store.keyword_search = slow_search  # type: ignore[method-assign,assignment]
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who built the tower?", chat_mode=None))
+    assert looking.wait(10)
+    run.stop()
+    go_on.set()
+    answering = [thread for thread in threading.enumerate() if thread.name == f"answer-{run.message_id}"]
+    for thread in answering:
+        thread.join(10)
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert (message.state, message.text, run.sources, llm.calls) == ("stopped", "", (), [])
+
+
+def test_an_answer_says_which_model_gave_it_though_the_settings_name_another_by_then(
+    open_library: Callable[..., Library],
+) -> None:
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
+    began = time.monotonic()
+    while not run.text and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    library._given_llm = ScriptedLLM([], model_name="another")
+    llm.released.set()
+    assert run.wait(10)
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert message.facts is not None
+    assert (message.state, message.facts.model) == ("done", "scripted")
+
+
+def test_an_answer_whose_conversation_is_deleted_ends(open_library: Callable[..., Library]) -> None:
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    run = runs.start(talk, Ask("Who?"))
+    library.conversations.delete(talk)
+    assert run.wait(5)
+    assert runs.get(talk) is None
+    llm.released.set()
+
+
+def test_a_conversation_that_was_deleted_takes_no_question(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    talk = library.conversations.create().id
+    library.conversations.delete(talk)
+    with pytest.raises(InputError, match="deleted"):
+        AnswerRuns(library).start(talk, Ask("Who?"))
+
+
+def test_an_answer_with_halves_of_characters_is_kept(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(["A smile \ud83d\ude00 and a half \ud83d."]))
+    take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who?")))
+    assert message is not None
+    assert (message.state, message.text) == ("done", "A smile \N{GRINNING FACE} and a half \N{REPLACEMENT CHARACTER}.")
+
+
+def test_an_answer_goes_on_being_written_after_the_database_was_busy(
+    open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragcore.runs.WRITE_SECONDS", 0.05)
+    monkeypatch.setattr("ragcore.database.BUSY_SECONDS", 0.05)
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
+    began = time.monotonic()
+    while not run.text and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    with library.database.transaction():
+        time.sleep(0.5)
+    before = library.database.connection().execute("SELECT max(signed) FROM messages").fetchone()[0]
+    time.sleep(0.3)
+    assert library.database.connection().execute("SELECT max(signed) FROM messages").fetchone()[0] > before
+    llm.released.set()
+    assert run.wait(10)
