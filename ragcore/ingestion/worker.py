@@ -75,7 +75,8 @@ class Worker:
         settings = self._settings()
         document = self._read(file, settings)
         self._report(file, Stage.SPLITTING, 0, 1)
-        nodes = passages_of(document, SentenceSplitter(chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap))
+        splitter = SentenceSplitter(chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap, keep_headings=True)
+        nodes = passages_of(document, splitter)
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
         nodes = self._embed(file, nodes)

@@ -38,7 +38,7 @@ NO_MODEL = (
     "documents, or connect a language model in the settings."
 )
 
-THRESHOLD = -1.18
+THRESHOLD = -1.06
 """The log odds that the best sentence must reach; below it the answer is NOT_FOUND. Set so that one in twelve questions
 that can be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
 

@@ -48,8 +48,28 @@ def at_matches(pattern: str) -> Cutter:
     return lambda text: (match.start() for match in compiled.finditer(text))
 
 
-def chunk_spans(text: str, *, size: int, overlap: int, tokenizer: Tokenizer, cutters: Sequence[Cutter]) -> list[Span]:
+def is_lead(piece: str) -> bool:
+    """A line of its own that leads to what follows: a heading, or a question that is answered below it."""
+    line = piece.strip()
+    return piece.endswith("\n") and _LEAD.fullmatch(line) is not None and len(line.split()) <= LEAD_WORDS
+
+
+LEAD_WORDS = 14
+_LEAD = re.compile(r"[^\n|;]*[^\s.!…:,|;。！]")
+
+
+def chunk_spans(
+    text: str,
+    *,
+    size: int,
+    overlap: int,
+    tokenizer: Tokenizer,
+    cutters: Sequence[Cutter],
+    stays_with_next: Callable[[str], bool] | None = None,
+) -> list[Span]:
     """Spans of at most `size` tokens, in order, without white space at their ends; blank ones are left out.
+
+    A piece of which `stays_with_next` says so does not end a chunk, where the chunk has others.
 
     The coarsest cutter that makes a stretch fit is used for it. Each chunk begins with as many whole pieces from the end of
     the one before as `overlap` tokens hold, or with fewer when the next piece would not fit beside them. A single
@@ -61,7 +81,8 @@ def chunk_spans(text: str, *, size: int, overlap: int, tokenizer: Tokenizer, cut
     stride = max(1, min(size // 16, overlap or size))
     pieces = list(_pieces(ruler, 0, len(text), cutters, stride))
     spans: list[Span] = []
-    for start, end in _pack(ruler, pieces, overlap):
+    leads = [stays_with_next is not None and stays_with_next(text[start:end]) for start, end in pieces]
+    for start, end in _pack(ruler, pieces, overlap, leads):
         span = ruler.trimmed(start, end)
         # Where all that is new is white space, what is left was in the chunk before.
         if span and (not spans or span[1] > spans[-1][1]):
@@ -159,7 +180,7 @@ def _joined(text: str, place: int) -> bool:
     )
 
 
-def _pack(ruler: _Ruler, pieces: list[Span], overlap: int) -> Iterator[Span]:
+def _pack(ruler: _Ruler, pieces: list[Span], overlap: int, leads: Sequence[bool]) -> Iterator[Span]:
     """Greedy. Every chunk takes at least one new piece, so the work is linear in the pieces and what overlaps."""
     until = [0]  # until[i]: tokens before piece i
     for start, end in pieces:
@@ -177,6 +198,8 @@ def _pack(ruler: _Ruler, pieces: list[Span], overlap: int) -> Iterator[Span]:
                 first += 1
             else:
                 last -= 1
+        while last < len(pieces) and last - 1 > fresh and leads[last - 1]:
+            last -= 1
         yield pieces[first][0], pieces[last - 1][1]
         floor, first, fresh = first, last, last
         while first > floor and until[fresh] - until[first - 1] <= overlap:

@@ -16,6 +16,7 @@ class SentenceSplitter(TokenSplitter):
 
     No chunk has more than `chunk_size` tokens; only a single character that has more stands alone in one. Consecutive
     chunks share at most `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
+    With `keep_headings` a heading, or a question answered below it, goes with what follows it.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class SentenceSplitter(TokenSplitter):
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
+        keep_headings: bool = False,
     ) -> None:
         cutters = [before_each(paragraph_separator), at_sentences]
         if secondary_chunking_regex:
@@ -40,4 +42,5 @@ class SentenceSplitter(TokenSplitter):
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
+            keep_headings=keep_headings,
         )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence, Sized
 
 from ragcore.node_parser.nodes import check_sizes, nodes_from_spans, room_beside_metadata
-from ragcore.node_parser.pieces import Cutter, Span, chunk_spans
+from ragcore.node_parser.pieces import Cutter, Span, chunk_spans, is_lead
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
@@ -18,7 +18,8 @@ FEW = 50  # tokens: chunks with less room than this are mostly metadata
 class TokenSplitter:
     """A transformation: called with documents or nodes, it gives nodes. What it is given stays as it was.
 
-    `cutters` name the places to cut, the coarsest first.
+    `cutters` name the places to cut, the coarsest first; `keep_headings` sees to it that no chunk ends with a heading or
+    a question that leads to what follows.
     """
 
     def __init__(
@@ -30,12 +31,14 @@ class TokenSplitter:
         tokenizer: Tokenizer | Callable[[str], Sized] | None,
         include_metadata: bool,
         include_prev_next_rel: bool,
+        keep_headings: bool = False,
     ) -> None:
         check_sizes(chunk_size, chunk_overlap)
         self.chunk_size = chunk_size
         self.chunk_overlap = chunk_overlap
         self.include_metadata = include_metadata
         self.include_prev_next_rel = include_prev_next_rel
+        self.keep_headings = keep_headings
         self._cutters = tuple(cutters)
         self._tokenizer = as_tokenizer(tokenizer) if tokenizer is not None else None
 
@@ -79,4 +82,11 @@ class TokenSplitter:
         return self.get_nodes_from_documents(nodes)
 
     def _split(self, text: str, size: int) -> list[Span]:
-        return chunk_spans(text, size=size, overlap=self.chunk_overlap, tokenizer=self.tokenizer, cutters=self._cutters)
+        return chunk_spans(
+            text,
+            size=size,
+            overlap=self.chunk_overlap,
+            tokenizer=self.tokenizer,
+            cutters=self._cutters,
+            stays_with_next=is_lead if self.keep_headings else None,
+        )

@@ -32,8 +32,8 @@ FEATURES = (
     "is_fragment",  # 1 for a heading, a table row: no sentence
     "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
-WEIGHTS = (5.362, 2.646, 2.048, 5.701, 3.025, 0.606, -1.050, 0.603)
-BIAS = -10.551
+WEIGHTS = (5.342, 2.769, 1.876, 5.619, 3.028, 0.586, -0.990, 0.593)
+BIAS = -10.594
 """A conditional logit (McFadden 1974) of which sentence is right, with "none of them" as one more choice of weight 1.
 Fitted by `python -m benchmarks.extractive --fit`, which prints both."""
 
@@ -87,7 +87,8 @@ def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     said = [set(content_words(text)) for text in texts]
     holds = np.array([[word in words for word in asked] for words in said], dtype=np.float64).reshape(len(said), len(asked))
     holding = holds.sum(axis=0)
-    idf = np.log(1 + (len(said) - holding + 0.5) / (holding + 0.5))
+    # The texts were found by these words, so what the question is about is common among them; it must not count for nothing.
+    idf = 1 + np.log(1 + (len(said) - holding + 0.5) / (holding + 0.5))
     return np.asarray(holds * idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 
 

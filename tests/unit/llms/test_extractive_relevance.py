@@ -22,7 +22,7 @@ def measured(question: str, sentences: list[str], passages: list[int], *, floor:
 
 def test_coverage_is_the_share_of_the_questions_idf_that_a_sentence_holds() -> None:
     # lisbon stands in two sentences of three, office and open in one.
-    twice, once = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
+    twice, once = 1 + math.log(1 + 1.5 / 2.5), 1 + math.log(1 + 2.5 / 1.5)
     whole = twice + 2 * once
     found = measured(QUESTION, SENTENCES, [0, 1, 1])
     assert found["coverage"] == pytest.approx([1.0, 0.0, twice / whole])

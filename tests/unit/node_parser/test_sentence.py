@@ -69,3 +69,23 @@ def test_making_a_splitter_loads_no_tokenizer() -> None:
     code = "import sys; from ragcore.node_parser.sentence import SentenceSplitter; SentenceSplitter(); print({'torch', 'tokenizers', 'tiktoken', 'numpy'} & set(sys.modules))"  # noqa: E501
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_heading_or_a_question_goes_with_what_follows_it_where_that_is_asked_for() -> None:
+    text = "One two three four five.\nMay I bring a dog?\nYes, of any size. No cats, ever, please.\nLost property\nIt is kept here."
+    kept = SentenceSplitter(9, 0, tokenizer=str.split, keep_headings=True)
+    assert kept.split_text(text) == [
+        "One two three four five.",
+        "May I bring a dog?\nYes, of any size.",
+        "No cats, ever, please.",
+        "Lost property\nIt is kept here.",
+    ]
+    plain = SentenceSplitter(10, 0, tokenizer=str.split)
+    assert plain.split_text(text)[0] == "One two three four five.\nMay I bring a dog?"
+
+
+def test_a_text_of_headings_alone_is_still_divided_and_nothing_is_lost() -> None:
+    text = "\n".join(f"Heading number {n}" for n in range(12))
+    chunks = SentenceSplitter(7, 0, tokenizer=str.split, keep_headings=True).split_text(text)
+    assert " ".join(chunks).split() == text.split()
+    assert max(len(chunk.split()) for chunk in chunks) <= 7
