@@ -72,7 +72,10 @@ def test_making_a_splitter_loads_no_tokenizer() -> None:
 
 
 def test_a_heading_or_a_question_goes_with_what_follows_it_where_that_is_asked_for() -> None:
-    text = "One two three four five.\nMay I bring a dog?\nYes, of any size. No cats, ever, please.\nLost property\nIt is kept here."
+    text = (
+        "One two three four five.\nMay I bring a dog?\nYes, of any size. No cats, ever, please.\n"
+        "Lost property\nIt is kept here."
+    )
     kept = SentenceSplitter(9, 0, tokenizer=str.split, keep_headings=True)
     assert kept.split_text(text) == [
         "One two three four five.",
