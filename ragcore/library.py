@@ -5,12 +5,14 @@ Opening one is quick: no model is loaded until something is embedded or asked.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,7 @@ from ragcore.config import Settings
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.database import Database
-from ragcore.errors import InputError, RagError, UnknownDocumentError
+from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
 from ragcore.ingestion.files import Added, Files
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
@@ -38,7 +40,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-RESTART_SECONDS = 1.0  # before a worker that died is replaced
+RESTART_SECONDS = 1.0  # before a worker that died is replaced; twice as long each time when it dies young
+LONGEST_RESTART = 60.0  # seconds
+YOUNG_SECONDS = 30.0
+CLOSE_SECONDS = 4.0  # that a worker gets to end by itself
+DEATHS = 3  # of workers over the same file, before the file is given up
+LOG_BYTES = 1_000_000  # of the worker's log, before another is begun
+LEFT_BEHIND_SECONDS = 24 * 3600.0  # before something that was never taken in is deleted
 SURROUNDINGS = 1500  # characters of text shown on each side of a passage
 SAMPLE = Path(__file__).parents[1] / "sample" / "documents"
 
@@ -47,7 +55,7 @@ EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the lights on the home screen say. `bytes_on_disk` counts the whole folder."""
+    """What the lights on the home screen say. `bytes_on_disk`: documents, passages and conversations."""
 
     embedder: EmbedderState
     embedder_name: str
@@ -90,11 +98,18 @@ class Library:
     """
 
     def __init__(self, folder: Path, *, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
         self.folder = folder
         self.incoming = folder / "incoming"
-        self.incoming.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
+            self.incoming.mkdir(exist_ok=True)
+            _clear(self.incoming)
+        except OSError as error:
+            raise StoreError(
+                f"The library's folder {folder} cannot be used: {error.strerror}.",
+                hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
+            ) from error
         self.database = Database(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA, CONVERSATIONS_SCHEMA)
         self.files = Files(self.database, folder)
         self.conversations = Conversations(self.database)
@@ -120,8 +135,15 @@ class Library:
             self._closed = True
             worker, self._worker = self._worker, None
         if worker is not None:
-            worker.terminate()
-            worker.wait()
+            if worker.stdin:
+                worker.stdin.close()  # which it takes for the end
+            try:
+                worker.wait(CLOSE_SECONDS)
+            except subprocess.TimeoutExpired:
+                worker.terminate()
+                worker.wait()
+            with contextlib.suppress(StoreError):  # then the next worker waits until this one's silence is long enough
+                self.files.release(worker.pid)
         self.store.close()
         self.database.close()
 
@@ -140,7 +162,11 @@ class Library:
                 threading.Thread(target=self._keep_worker, name="keep-worker", daemon=True).start()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        with (self.folder / "worker.log").open("ab") as log:
+        path = self.folder / "worker.log"
+        with contextlib.suppress(OSError):  # not there yet, or held open by another worker
+            if path.stat().st_size > LOG_BYTES:
+                path.replace(path.with_suffix(".old.log"))
+        with path.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "ragcore.ingestion.worker", str(self.folder)],
                 stdin=subprocess.PIPE,
@@ -150,19 +176,41 @@ class Library:
 
     def _keep_worker(self) -> None:
         """Put another worker in the place of one that has died."""
+        deaths: Counter[str] = Counter()
+        pause = RESTART_SECONDS
         while (worker := self._worker) is not None:
+            began = time.monotonic()
             status = worker.wait()
             if worker.stdin:
                 worker.stdin.close()
-            with self._lock:
-                if self._closed:
-                    return
-                logger.warning("the worker ended with status %d and is started again", status)
-            self.files.release(worker.pid)
-            time.sleep(RESTART_SECONDS)
+            if self._closed:
+                return
+            logger.warning("the worker ended with status %d and is started again", status)
+            try:
+                self._release(worker.pid, deaths)
+            except StoreError:
+                logger.exception("what the worker held waits until its silence is long enough")
+            pause = min(2 * pause, LONGEST_RESTART) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
+            time.sleep(pause)
             with self._lock:
                 if not self._closed:
-                    self._worker = self._spawn()
+                    try:
+                        self._worker = self._spawn()
+                    except OSError:
+                        logger.exception("the worker cannot be started; another attempt follows")
+
+    def _release(self, process_id: int, deaths: Counter[str]) -> None:
+        """Queue what a dead worker held, unless it is what workers die of."""
+        for file in self.files.release(process_id):
+            deaths[file.id] += 1
+            if deaths[file.id] >= DEATHS:
+                del deaths[file.id]
+                error = UnreadableFileError(
+                    f"{file.name} was given up: the process that reads it ended {DEATHS} times.",
+                    hint="It may need more memory than there is. Split it into several files, or close other programs "
+                    "and try again.",
+                )
+                self.files.give_up(file.id, error)
 
     def add(self, source: Path, name: str) -> Added:
         """Take a file in (it is moved); the worker reads it. InputError when it cannot be taken."""
@@ -182,25 +230,31 @@ class Library:
         file = self.files.get(file_id)
         if file is None:
             raise UnknownDocumentError(file_id)
-        before = _size(self.folder)
+        before = self._bytes()
         self.files.remove(file_id)
         try:
             passages = self.store.delete(file_id)
         except UnknownDocumentError:  # it never got that far
             passages = 0
-        return Deleted(file.name, passages, max(before - _size(self.folder), 0))
+        return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
     def status(self) -> Status:
+        ready, _ = self.files.ready_and_bytes()
         return Status(
             embedder=self._embedder_state,
             embedder_name=self.embedder.name,
             embedder_error=self._embedder_error,
             llm_label=self._llm_label(),
-            files=sum(file.ready for file in self.files.all()),
+            files=ready,
             passages=len(self.store),
-            bytes_on_disk=_size(self.folder),
+            bytes_on_disk=self._bytes(),
             folder=self.folder,
         )
+
+    def _bytes(self) -> int:
+        """Of documents, passages and conversations; the folder of each document need not be looked into."""
+        _, size = self.files.ready_and_bytes()
+        return size + self.store.bytes_on_disk()
 
     def warm(self) -> None:
         """Load the embedder now, so that the first question does not wait for it."""
@@ -209,6 +263,12 @@ class Library:
             self.embedder.embed_query("ready")
         except RagError as error:
             self._embedder_state, self._embedder_error = "failed", error
+        except Exception:
+            logger.exception("the embedder could not be loaded")
+            self._embedder_error = EmbeddingError(
+                "The embedder could not be loaded.", hint="Install Lectern again. If that does not help, please report it."
+            )
+            self._embedder_state = "failed"
         else:
             self._embedder_state, self._embedder_error = "ready", None
 
@@ -359,13 +419,10 @@ def _index(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _size(folder: Path) -> int:
-    """Bytes of all files below, as far as they still exist when looked at."""
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file():
-                total += path.stat().st_size
-        except FileNotFoundError:  # gone between listing and looking: a worker is at work
-            continue
-    return total
+def _clear(incoming: Path) -> None:
+    """Delete what was on its way in when an earlier process ended."""
+    oldest = time.time() - LEFT_BEHIND_SECONDS
+    for path in incoming.iterdir():
+        with contextlib.suppress(OSError):  # taken in meanwhile, or not ours: no reason not to open the library
+            if path.stat().st_mtime < oldest:
+                path.unlink()

@@ -8,20 +8,22 @@ It ends when its standard input closes, which happens when the application ends,
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import logging
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from ragcore.config import IngestSettings, read_settings
 from ragcore.database import Database
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import NoTextError, RagError
+from ragcore.errors import NoTextError, RagError, UnknownDocumentError
 from ragcore.ingestion.files import FileRow, Files, Stage
 from ragcore.ingestion.sandbox import Cancelled, read_isolated
 from ragcore.node_parser.sentence import SentenceSplitter
@@ -35,6 +37,7 @@ logger = logging.getLogger(__name__)
 EMBED_AT_ONCE = 32  # passages between two looks at whether to go on: well under two seconds on a slow machine
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
 SIGN_SECONDS = 2.0
+END_SECONDS = 2.0  # to leave what it is at, once the application has ended
 
 
 class Worker:
@@ -64,6 +67,9 @@ class Worker:
             logger.info("%s failed: %s", file.id, type(error).__name__)
             self._files.fail(file.id, self._name, error)
         except Exception as error:
+            if not self._files.sign(file.id, self._name):  # deleted or stopped meanwhile: the file went from under our hands
+                self._files.halt(file.id, self._name)
+                return True
             # One file must not stop the queue. The row keeps what happened, and the log the trace of our bug.
             logger.exception("%s failed", file.id)
             ours = RagError(f"{file.name} could not be taken in.", hint="Try again. If it happens again, please report it.")
@@ -84,8 +90,11 @@ class Worker:
         self._store.put(document, nodes)
         pages, page_word = len(document.pages), document.page_word
         if not self._files.finish(file.id, self._name, passages=len(nodes), pages=pages, page_word=page_word):
-            if self._files.get(file.id) is None:  # deleted while it was being stored
+            now = self._files.get(file.id)
+            if now is None:  # deleted while it was being stored
                 self._store.delete(document.id_)
+            elif now.ready:  # another worker was quicker with a newer version, which has just been written over
+                self._files.queue_again(file.id)
             raise Cancelled
 
     def _read(self, file: FileRow, settings: IngestSettings) -> Document:
@@ -146,7 +155,7 @@ class Worker:
         if not self._files.advance(file.id, self._name, stage, done, total):
             raise Cancelled
 
-    @contextmanager
+    @contextlib.contextmanager
     def _signing(self, file: FileRow) -> Iterator[None]:
         """Keeps the row signed while a step takes long, such as loading the embedder for the first time."""
         ended = threading.Event()
@@ -162,6 +171,15 @@ class Worker:
         finally:
             ended.set()
             thread.join()
+
+
+def tidy(files: Files, store: Store) -> None:
+    """Remove what crashes may have left: folders of no file, and passages of files that were deleted."""
+    files.sweep()
+    for stored in store.documents():
+        with contextlib.suppress(UnknownDocumentError):  # deleted by others meanwhile
+            if files.get(stored.id_) is None and store.document(stored.id_).metadata.get("file_id") == stored.id_:
+                store.delete(stored.id_)
 
 
 def passages_of(document: Document, splitter: SentenceSplitter) -> list[TextNode]:
@@ -194,27 +212,29 @@ def main() -> None:
     from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
     from ragcore.vector_stores.disk import DiskStore
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have been told to ignore it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
     database = Database(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA)
     embedder = HuggingFaceEmbedding()
-    worker = Worker(
-        Files(database, folder),
-        DiskStore(database, vectors=folder / "vectors"),
-        embedder,
-        lambda: read_settings(folder).ingest,
-    )
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    files, store = Files(database, folder), DiskStore(database, vectors=folder / "vectors")
+    worker = Worker(files, store, embedder, lambda: read_settings(folder).ingest)
     threading.Thread(target=embedder.warm, daemon=True).start()
-    while True:
-        if not worker.run_once():
-            time.sleep(IDLE_SECONDS)
+    with contextlib.suppress(KeyboardInterrupt):
+        tidy(files, store)
+        while True:
+            if not worker.run_once():
+                time.sleep(IDLE_SECONDS)
+    os._exit(0)  # without waiting for the embedder to be loaded
 
 
 def _end_with_parent() -> None:
     sys.stdin.read()
+    _thread.interrupt_main()  # so that a reading that is going on ends, and leaves no temporary files
+    time.sleep(END_SECONDS)
     os._exit(0)
 
 

@@ -106,3 +106,30 @@ def _alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text("utf-8").split()[2] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_a_library_that_is_closed_leaves_no_temporary_files_and_its_work_is_taken_up_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    closed = Library.open(tmp_path / "library")
+    closed.start_worker()
+    file_id = add(closed, "word,word\n" * 2_000_000, "long.csv")
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("lectern-read-*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    closed.close()
+    assert list(tmp_path.glob("lectern-read-*")) == []
+    opened = Library.open(tmp_path / "library")
+    assert opened.files.get(file_id).stage is Stage.QUEUED  # type: ignore[union-attr]
+    opened.close()
+
+
+def test_the_log_of_the_worker_is_begun_anew_when_it_is_long(tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    log.write_bytes(b"x" * 1_500_000)
+    library = Library.open(tmp_path)
+    library.start_worker()
+    library.close()
+    assert log.stat().st_size < 100_000
+    assert (tmp_path / "worker.old.log").stat().st_size == 1_500_000

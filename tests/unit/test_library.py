@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from ragcore.conversations import Ask
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.errors import InputError, LLMTimeoutError, QuestionError, UnknownDocumentError
+from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
+from ragcore.indices.vector import VectorStoreIndex
 from ragcore.ingestion.files import FileRow, Stage
-from ragcore.ingestion.worker import Worker
+from ragcore.ingestion.worker import Worker, tidy
 from ragcore.library import Library
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.runs import AlreadyAnsweringError, AnswerRuns
+from ragcore.schema import Document, TextNode
+from ragcore.vector_stores.disk import DiskStore
 from tests.making import make_pdf
 
 TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
@@ -367,3 +373,91 @@ def test_an_answer_goes_on_being_written_after_the_database_was_busy(
     assert library.database.connection().execute("SELECT max(signed) FROM messages").fetchone()[0] > before
     llm.released.set()
     assert run.wait(10)
+
+
+def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given"
+    path.write_text(TOWER, "utf-8")
+    file = library.add(path, "tower.txt").file
+    deaths: Counter[str] = Counter()
+    stages = []
+    for process in (71, 72, 73):
+        library.files.claim(f"{process}-w")
+        library._release(process, deaths)
+        after = library.files.get(file.id)
+        assert after is not None
+        stages.append(after.stage)
+    assert stages == [Stage.QUEUED, Stage.QUEUED, Stage.FAILED]
+    assert after.problem is not None
+    assert "tower.txt was given up" in after.problem.what
+    library.files.retry(file.id)
+    assert worker_of(library).run_once()
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+
+
+def test_what_an_earlier_process_left_half_taken_in_is_cleared_after_a_day(tmp_path: Path) -> None:
+    incoming = tmp_path / "library" / "incoming"
+    incoming.mkdir(parents=True)
+    for name, age in (("old.part", 25 * 3600), ("new.part", 60)):
+        (incoming / name).write_text("half", "utf-8")
+        os.utime(incoming / name, (time.time() - age, time.time() - age))
+    Library.open(tmp_path / "library").close()
+    assert [path.name for path in incoming.iterdir()] == ["new.part"]
+
+
+def test_a_folder_that_cannot_hold_a_library_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "library").write_text("I am a file.", "utf-8")
+    with pytest.raises(StoreError, match="library cannot be used") as caught:
+        Library.open(tmp_path / "library")
+    assert "LECTERN_HOME" in caught.value.hint
+
+
+def test_a_worker_tidies_what_crashes_left_and_nothing_else(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    kept = take_in(library, TOWER, "tower.txt")
+    ghost = take_in(library, CELLAR, "cellar.txt")
+    library.files.remove(ghost.id)  # and the process ended before the passages went
+    own = VectorStoreIndex(embed_model=library.embedder, store=library.store)
+    own.insert(Document("Put in by a program of its own.", "own"))
+    tidy(library.files, library.store)
+    assert [row.id_ for row in library.store.documents()] == [kept.id, "own"]
+    assert library.files.location(kept).exists()
+
+
+def test_a_newer_version_that_was_written_over_is_read_again(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    other = worker_of(library)
+
+    class Replaced(DiskStore):
+        """While a worker stores a file, the file is replaced, and another worker reads the new one to its end."""
+
+        def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+            newer = library.incoming / "newer"
+            newer.write_text(CELLAR, "utf-8")
+            library.add(newer, "notes.txt")
+            assert other.run_once()
+            return super().put(document, nodes)
+
+    path = library.incoming / "given"
+    path.write_text(TOWER, "utf-8")
+    file = library.add(path, "notes.txt").file
+    slow = Replaced(library.database, vectors=library.folder / "vectors")
+    Worker(library.files, slow, library.embedder, lambda: library.settings.ingest).run_once()
+    while other.run_once():
+        pass
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+    assert library.store.document(file.id).text == CELLAR
+
+
+def test_an_embedder_that_breaks_is_said_to_have_failed(tmp_path: Path) -> None:
+    class Broken(HashEmbedding):
+        def embed_query(self, text: str) -> NoReturn:
+            raise ImportError("no module named torch")
+
+    library = Library(tmp_path / "library", embedder=Broken())
+    library.warm()
+    status = library.status()
+    library.close()
+    assert status.embedder == "failed"
+    assert status.embedder_error is not None
