@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
     ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
-    ask.add_argument("--top-k", type=int, default=6, help="how many passages")
+    ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
     ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
     given = parser.parse_args(arguments)
     folder = given.library or config.default_folder()
@@ -51,6 +51,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
 
 
 def _serve(folder: Path, port: int | None) -> int:
@@ -101,16 +107,18 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
 def _ingest(folder: Path, paths: list[Path]) -> int:
     import time
 
-    from ragcore.ingestion.files import Stage
     from ragcore.library import Library
 
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise ConfigError(f"There is no file {missing[0]}.", hint="Check the name and the folder.")
     library = Library.open(folder)
+    began = time.time()
     try:
         library.start_worker()
-        waiting, failed = [], False
+        given: set[str] = set()
+        told: set[str] = set()
+        failed = False
         for path in paths:
             copy = library.incoming / f"{new_id()}{path.suffix}"
             shutil.copyfile(path, copy)
@@ -122,19 +130,23 @@ def _ingest(folder: Path, paths: list[Path]) -> int:
                 continue
             if added.outcome == "duplicate":
                 print(f"{path.name} is in the library already.")
-            waiting.append(added.file.id)
-        while waiting:
-            for file_id in list(waiting):
-                file = library.files.get(file_id)
-                if file is None or not file.active:
-                    waiting.remove(file_id)
-                if file is not None and file.stage is Stage.READY:
-                    print(f"{file.name} is ready: {file.passages} {'passage' if file.passages == 1 else 'passages'}.")
-                elif file is not None and file.problem is not None:
+            given.add(added.file.id)
+        while True:
+            # An archive becomes the files in it, so whatever has come since is waited for too.
+            files = [file for file in library.files.all() if file.id in given or file.added >= began]
+            for file in files:
+                if file.active or file.id in told:
+                    continue
+                told.add(file.id)
+                if file.problem is not None:
                     failed = True
                     print(f"{file.problem.what} {file.problem.hint}")
+                else:
+                    passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
+                    print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
+            if not any(file.active for file in files):
+                return int(failed)
             time.sleep(0.2)
-        return int(failed)
     finally:
         library.close()
 

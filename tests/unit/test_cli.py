@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,25 @@ def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
     opened = Library.open(tmp_path / "library")
     assert len(opened.store) == 1
     opened.close()
+
+
+def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")
+        archive.writestr("cellar.txt", "The cellar holds three hundred barrels.")
+        archive.writestr("scan.xyz", "unknown")
+    assert cli.main(["--library", str(tmp_path / "library"), "ingest", str(tmp_path / "all.zip")]) == 1
+    told = capsys.readouterr().out
+    assert "tower.txt is ready: 1 passage." in told
+    assert "cellar.txt is ready: 1 passage." in told
+    assert "scan.xyz is a .xyz file, which cannot be read." in told
+
+
+@pytest.mark.parametrize("count", ["0", "-3", "six"])
+def test_a_number_of_passages_that_makes_no_sense_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["ask", "Who?", "--top-k", count])
+    assert "not a number from 1 up" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
