@@ -95,7 +95,7 @@ if state.problem is not None:
         state.problem = None
         st.rerun()
 
-citation_clicks()
+citation_clicks(answering=run is not None)
 if source is not None:
     passage_panel(source)
 

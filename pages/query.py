@@ -125,7 +125,7 @@ if state.problem is not None and problem(state.problem, [Choice("Dismiss", "dism
     state.problem = None
     st.rerun()
 
-citation_clicks()
+citation_clicks(answering=run is not None)
 if source is not None:
     passage_panel(source)
 

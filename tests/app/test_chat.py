@@ -140,3 +140,20 @@ def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -
 def test_a_conversation_that_was_deleted_says_so(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat?c=0123456789abcdef")
     page.get_by_text("This conversation is no longer here.").wait_for()
+
+
+def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app: App) -> None:
+    ask_anew(page, app, "May I bring a large dog?")
+    box = page.get_by_test_id("stChatInputTextArea")
+    until(page, lambda: box.evaluate("el => el === document.activeElement"))
+    chip = page.locator('[class*="st-key-chips_"] a').last
+    for _ in range(8):
+        page.keyboard.press("Shift+Tab")
+        if chip.evaluate("el => el === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    page.keyboard.press("Escape")
+    page.locator(".st-key-panel").wait_for(state="detached")
+    assert chip.evaluate("el => el === document.activeElement")

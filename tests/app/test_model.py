@@ -168,5 +168,36 @@ def test_a_failed_answer_says_why_and_can_be_given_without_a_model(settings: Pag
     settings.get_by_role("button", name="Answer without a model").wait_for(timeout=60_000)
     settings.get_by_role("button", name="Try again").wait_for()
     settings.get_by_role("button", name="Answer without a model").click()
+    settings.get_by_role("button", name="Answer without a model").wait_for(state="detached")
     answered(settings)
     assert "no language model: quoting your documents" in settings.locator('[class*="st-key-facts_"]').inner_text()
+
+
+def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: App, server: ScriptedServer) -> None:
+    fill_in(settings, f"{server.url}/v1", "tiny")
+    settings.get_by_text("More", exact=True).click()
+    for label, value in (("Temperature", "0.70"), ("Room for the answer", "320")):
+        settings.get_by_label(label, exact=True).fill(value)
+        settings.get_by_label(label, exact=True).press("Enter")
+        settled(settings)
+    settings.get_by_role("button", name="Save", exact=True).click()
+    settings.get_by_text("Saved. The next answer uses it.").wait_for()
+    set_limit(settings, "3")
+    settings.reload()
+    settings.get_by_text("More", exact=True).click()
+    assert settings.get_by_label("Temperature", exact=True).input_value() == "0.70"
+    assert settings.get_by_label("Room for the answer", exact=True).input_value() == "320"
+    settings.goto(app.url)
+    settings.get_by_text("Drop your files here").wait_for()
+    settings.locator("input[type=file]").set_input_files({"name": "large.txt", "mimeType": "", "buffer": b"x" * 3_000_001})
+    settings.get_by_text("large.txt has 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
+    settings.goto(f"{app.url}/settings")
+    set_limit(settings, "500")
+
+
+def set_limit(page: Page, megabytes: str) -> None:
+    page.get_by_text("Limits", exact=True).click()
+    page.get_by_label("Largest file, in MB", exact=True).fill(megabytes)
+    page.get_by_label("Largest file, in MB", exact=True).press("Enter")
+    page.get_by_text("Saved.", exact=True).last.wait_for()
+    settled(page)

@@ -32,6 +32,9 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6
     assert "score" in hits.first.inner_text()
+    short = len(hits.first.inner_text())
+    hits.first.get_by_text("The whole passage").click()
+    until(page, lambda: len(hits.first.inner_text()) > 2 * short)
 
     choose(page, "Way of answering", "Passages only")
     page.get_by_role("button", name="Ask", exact=True).click()

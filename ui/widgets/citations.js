@@ -1,7 +1,15 @@
 // Turns the citation links of the page's answers into events: a click opens the passage and leaves the page where it is.
+// When an answer has come, the question box, closed meanwhile, gets back the keyboard unless a person is elsewhere by now.
 const listeners = new WeakMap();
 
-export default function ({ parentElement, setTriggerValue }) {
+function takeUpAgain(tries) {
+  const box = document.querySelector('[data-testid="stChatInputTextArea"]');
+  if (document.activeElement && document.activeElement !== document.body) return;
+  if (box && !box.disabled) box.focus({ preventScroll: true });
+  else if (tries) setTimeout(() => takeUpAgain(tries - 1), 100);
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
   let kept = listeners.get(parentElement);
   if (!kept) {
     kept = {};
@@ -22,10 +30,13 @@ export default function ({ parentElement, setTriggerValue }) {
     listeners.set(parentElement, kept);
   }
   kept.send = setTriggerValue;
-  kept.open = Boolean(arguments[0].data.open);
+  kept.open = Boolean(data.open);
+  // A touch screen would unfold its keyboard over the answer.
+  if (kept.answering && !data.answering && window.matchMedia("(hover: hover)").matches) takeUpAgain(20);
+  kept.answering = data.answering;
   for (const link of document.querySelectorAll('a[href^="#passage-"]')) {
     link.removeAttribute("target");
-    link.classList.toggle("open", link.getAttribute("href") === `#passage-${arguments[0].data.open}`);
+    link.classList.toggle("open", link.getAttribute("href") === `#passage-${data.open}`);
   }
   return () => {
     document.removeEventListener("click", kept.onclick, true);

@@ -21,10 +21,10 @@ def address(message: Message, source: Source) -> str:
     return f"#passage-{message.id}.{source.number}"
 
 
-def citation_clicks() -> None:
+def citation_clicks(*, answering: bool) -> None:
     """Let a click on any citation of the page open its passage, and Escape close it."""
     with st.container(key="citations"):
-        _CITATIONS(key="citation_clicks", data={"open": session().passage}, on_open_change=_open)
+        _CITATIONS(key="citation_clicks", data={"open": session().passage, "answering": answering}, on_open_change=_open)
 
 
 def _open() -> None:
