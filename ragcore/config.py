@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ragcore.errors import ConfigError
 
@@ -67,7 +68,7 @@ def read_settings(folder: Path) -> Settings:
     if not path.exists():
         return Settings()
     try:
-        return Settings.model_validate_json(path.read_text("utf-8"))
+        return Settings.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -115,10 +116,11 @@ def _keys(folder: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        keys = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"The keys in {path} cannot be read.", hint="Delete the file and enter the keys again.") from error
-    return {str(name): str(value) for name, value in keys.items()}
+        keys: dict[str, str] = TypeAdapter(dict[str, str]).validate_json(path.read_bytes().removeprefix(BOM_UTF8))
+    except ValidationError:
+        # Not raised from the cause: its words would hold the keys.
+        raise ConfigError(f"The keys in {path} cannot be read.", hint="Delete the file and enter the keys again.") from None
+    return keys
 
 
 def _write(path: Path, text: str, *, mode: int) -> None:
@@ -129,4 +131,6 @@ def _write(path: Path, text: str, *, mode: int) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
+        file.flush()
+        os.fsync(file.fileno())  # or a power cut might leave an empty file in the place of the old one
     draft.replace(path)

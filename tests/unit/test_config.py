@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,20 @@ def test_a_masked_key_can_be_recognised_and_not_used() -> None:
     assert mask("sk-abcdefghijklmnop") == "sk-…mnop"
     assert mask("short") == "•••••"
     assert mask("") == ""
+
+
+@pytest.mark.parametrize("text", ['["secret-1"]', '{"openai": {"key": "secret-1"}}', '"secret-1"', '{"openai": "secret-1'])
+def test_keys_that_cannot_be_read_are_said_to_be_and_are_not_shown(tmp_path: Path, text: str) -> None:
+    (tmp_path / "keys.json").write_text(text, "utf-8")
+    with pytest.raises(ConfigError, match=r"keys\.json cannot be read") as caught:
+        read_key(tmp_path, "openai")
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_files_as_windows_editors_save_them_are_read_or_said_to_be_wrong(tmp_path: Path) -> None:
+    settings = Settings(llm=LLMSettings(provider="ollama", model="modèle"))
+    (tmp_path / "settings.json").write_text(settings.model_dump_json(), "utf-8-sig")
+    assert read_settings(tmp_path) == settings
+    (tmp_path / "settings.json").write_text(settings.model_dump_json(), "cp1252")
+    with pytest.raises(ConfigError, match=r"settings\.json cannot be used"):
+        read_settings(tmp_path)
