@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import ragcore.errors
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
@@ -186,16 +186,18 @@ def main() -> None:
     order = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _limit(float(order["timeout"]), int(order["memory_mb"]))
+    # What a parser prints must not be taken for progress: from here on standard output is where errors go.
+    signals = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
+    os.dup2(2, 1)
     result = Path(order["result"])
     draft = result.with_suffix(".new")
-    draft.write_text(json.dumps(_read(order)), "utf-8")
+    draft.write_text(json.dumps(_read(order, signals)), "utf-8")
     draft.replace(result)  # whole or not at all
-    sys.stdout.flush()
     # Parsers' own clean-up is not worth waiting for, and a crash in it would be for nothing.
     os._exit(0)
 
 
-def _read(order: dict[str, Any]) -> dict[str, Any]:
+def _read(order: dict[str, Any], signals: TextIO) -> dict[str, Any]:
     from ragcore.readers.registry import read_file
 
     last = 0.0
@@ -205,8 +207,7 @@ def _read(order: dict[str, Any]) -> dict[str, Any]:
         now = time.monotonic()
         if now - last >= SIGNAL_SECONDS or done == total:
             last = now
-            sys.stdout.write(f"{done} {total}\n")
-            sys.stdout.flush()
+            signals.write(f"{done} {total}\n")
 
     options = ReadOptions(order["name"], order["password"], progress, order["max_text_chars"])
     try:

@@ -121,3 +121,14 @@ def test_a_plain_text_costs_little(tmp_path: Path) -> None:
     isolated(path)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+
+
+def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str], Path]) -> None:
+    path = hostile(
+        "import os\nfrom ragcore.schema import Document\nprint('two words', flush=True)\nos.write(1, b'7 3\\n')\n"
+        "return Document(path.read_text())"
+    )
+    seen: list[tuple[int, int]] = []
+    options = ReadOptions(path.name, progress=lambda done, total: seen.append((done, total)))
+    assert read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False).text == "words"
+    assert seen == []
