@@ -54,8 +54,8 @@ class OverviewRetriever(BaseRetriever):
         """The passages, or so many of them, evenly spread, with their vectors."""
         documents = [document for document in self._store.documents() if self._wanted(document.id_)]
         every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
-        ids = [node.id_ for document in documents for node in list(self._store.passages(document.id_))[::every]]
-        return self._store.nodes(ids)
+        ids = [id_ for document in documents for id_ in self._store.passage_ids(document.id_)[::every]]
+        return self._store.nodes(ids[:: max(len(ids) // LOOKED_AT, 1)])  # more documents than that: not each has a passage
 
     def _wanted(self, document_id: str) -> bool:
         return self._document_ids is None or document_id in self._document_ids

@@ -51,6 +51,9 @@ class Store(Protocol):
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         """All passages, or those of one document: documents oldest first, reading order inside. Without embeddings."""
 
+    def passage_ids(self, document_id: str) -> list[str]:
+        """The ids of a document's passages in reading order, without reading them; none when there is no such document."""
+
     def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
         """The `top_k` passages nearest to `query` by cosine, best first, ties in order of insertion; score -1 to 1.
 

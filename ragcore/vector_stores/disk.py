@@ -236,6 +236,15 @@ class DiskStore:
                 chosen = [row["seq"] for row in rows]
         return self._passages_of(chosen)
 
+    def passage_ids(self, document_id: str) -> list[str]:
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document JOIN indexes i ON i.id = d.index_id"
+                " WHERE i.name = ? AND d.id = ? ORDER BY p.row",
+                (self._name, document_id),
+            )
+            return [row["id"] for row in rows]
+
     def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
         def found(db: sqlite3.Connection) -> list[NodeWithScore]:
             index = self._index(db)

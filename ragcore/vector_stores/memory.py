@@ -103,6 +103,11 @@ class MemoryStore:
             held = list(self._held.values()) if document_id is None else [self._get(document_id)]
         return (node for document in held for node in document.nodes)
 
+    def passage_ids(self, document_id: str) -> list[str]:
+        with self._lock:
+            held = self._held.get(document_id)
+            return [node.id_ for node in held.nodes] if held else []
+
     def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
         with self._lock:
             if not self._nodes:

@@ -159,6 +159,7 @@ def test_an_empty_store_finds_nothing(store: Store) -> None:
     assert store.keyword_search("words", 5) == []
     assert store.nodes(["a"]) == []
     assert list(store.passages()) == []
+    assert store.passage_ids("a") == []
     assert store.documents() == []
     assert len(store) == 0
 
@@ -613,6 +614,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert len(self.store) == len(self._nodes(None))
         for id_, known in self.known.items():
             assert self.store.document(id_).text == known.document.text
+            assert self.store.passage_ids(id_) == [node.id_ for node in known.nodes]
 
     def _nodes(self, chosen: list[str] | None) -> list[TextNode]:
         return [node for id_, known in self.known.items() if chosen is None or id_ in chosen for node in known.nodes]

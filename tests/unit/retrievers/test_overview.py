@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.observe import span
 from ragcore.retrievers.hybrid import hybrid_retriever
-from ragcore.retrievers.overview import OverviewRetriever
+from ragcore.retrievers.overview import LOOKED_AT, OverviewRetriever
 from ragcore.schema import Document, TextNode
+from ragcore.vector_stores.base import StoredDocument
 from ragcore.vector_stores.memory import MemoryStore
 
 EMBEDDER = HashEmbedding()
@@ -19,7 +21,10 @@ TEXTS = {
 
 @pytest.fixture
 def store() -> MemoryStore:
-    store = MemoryStore()
+    return filled(MemoryStore())
+
+
+def filled(store: MemoryStore) -> MemoryStore:
     for name, texts in TEXTS.items():
         vectors = EMBEDDER.embed_passages(texts)
         nodes = [
@@ -58,3 +63,26 @@ def test_any_other_question_is_looked_up_as_ever(store: MemoryStore) -> None:
 
 def test_an_empty_library_gives_nothing(store: MemoryStore) -> None:
     assert overview(MemoryStore(), 5).retrieve("Summarise everything") == []
+
+
+def test_a_document_deleted_meanwhile_is_left_out() -> None:
+    class Deleting(MemoryStore):
+        def documents(self) -> list[StoredDocument]:
+            listed = super().documents()
+            self.delete("rail")
+            return listed
+
+    store = filled(Deleting())
+    found = overview(store, 5).retrieve("Please summarise the documents")
+    assert {hit.node.ref_doc_id for hit in found} == {"oven"}
+
+
+def test_of_very_many_documents_no_more_are_looked_at_than_takes_a_moment() -> None:
+    store = MemoryStore()
+    vectors = EMBEDDER.embed_passages([f"word{i}" for i in range(2 * LOOKED_AT)])
+    for i, vector in enumerate(vectors):
+        node = TextNode(f"word{i}", f"{i}", ref_doc_id=f"d{i}", embedding=vector)
+        store.put(Document(f"word{i}", f"d{i}"), [node])
+    with span("ask") as trace:
+        assert overview(store, 3).retrieve("Please summarise the documents")
+    assert trace.named("retrieve")[0].facts["looked_at"] == LOOKED_AT
