@@ -350,12 +350,15 @@ class Library:
     def source_view(self, source: Source) -> SourceView:
         """The passage in its document as that is now. InputError when the document is gone or no longer says it."""
         file = self.files.get(source.file_id)
+        try:
+            document = self.store.document(source.file_id)
+        except UnknownDocumentError:
+            file = None
         if file is None:
             raise InputError(
                 f"{source.file_name} has been deleted since this answer was given.",
                 hint="The passage itself was kept with the answer and is shown below.",
             )
-        document = self.store.document(source.file_id)
         start, end = source.start, source.end
         if document.text[start:end] != source.text:
             start = document.text.find(source.text)
@@ -367,7 +370,8 @@ class Library:
                 )
         page = document.page_at(start)
         label = page.label if page else None
-        if file.kind == "PDF" and page is not None:
+        # A file that was replaced answers from its old text until the new one is read; the pages of the new one do not fit it.
+        if file.kind == "PDF" and page is not None and document.metadata.get("path") == file.path:
             from ragcore.readers import pages
 
             index = document.pages.index(page)

@@ -7,11 +7,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 import pytest
 
+from ragcore.config import ChatMode, ResponseMode
 from ragcore.conversations import Ask
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
@@ -461,3 +463,45 @@ def test_an_embedder_that_breaks_is_said_to_have_failed(tmp_path: Path) -> None:
     library.close()
     assert status.embedder == "failed"
     assert status.embedder_error is not None
+
+
+def test_a_source_in_a_pdf_that_was_replaced_is_shown_as_text_until_the_new_one_is_read(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    library.add(make_pdf(tmp_path / "old.pdf", ["The kettle was never found."]), "kettle.pdf")
+    worker_of(library).run_once()
+    (source,) = library.sources(library.retriever(1).retrieve("Was the kettle found?"))
+    assert library.source_view(source).kind == "page"
+    added = library.add(make_pdf(tmp_path / "new.pdf", ["A cover.", "The kettle was never found."]), "kettle.pdf")
+    assert added.outcome == "replaced"
+    view = library.source_view(source)
+    assert (view.kind, view.marked) == ("text", "The kettle was never found.")
+    worker_of(library).run_once()
+    later = library.source_view(source)
+    assert (later.kind, later.page_index) == ("page", 1)
+
+
+def test_a_source_whose_passages_are_gone_before_its_file_is_said_to_be_deleted(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    file = take_in(library, TOWER, "tower.txt")
+    (source, *_) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    library.store.delete(file.id)
+    with pytest.raises(InputError, match=r"tower\.txt has been deleted"):
+        library.source_view(source)
+
+
+def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(lambda call: "It was Ada. [1]"))
+    take_in(library, TOWER, "tower.txt")
+    take_in(library, CELLAR, "cellar.txt")
+    runs = AnswerRuns(library)
+    for mode, chat_mode in product(get_args(ResponseMode), [None, *get_args(ChatMode)]):
+        talk = library.conversations.create().id
+        finished(library, runs, Ask("How high is the tower?", chat_mode=chat_mode, response_mode=mode), talk)
+        answer_id = finished(library, runs, Ask("Who built it?", chat_mode=chat_mode, response_mode=mode), talk)
+        message, trace = library.conversations.message(answer_id), library.conversations.trace(answer_id)
+        assert message is not None
+        assert message.facts is not None
+        assert trace is not None
+        assert (message.state, message.facts.calls) == ("done", len(trace.named("llm"))), (mode, chat_mode)
