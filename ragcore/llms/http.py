@@ -199,7 +199,7 @@ class ModelServer:
         """A JSON object of the server's."""
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self.unreadable() from error
         if not isinstance(data, dict):
             raise self.unreadable()
@@ -369,6 +369,11 @@ class ModelServer:
         return LLMUnavailableError(f"{self.name} is not answering at {self.place}.", hint=self._down_hint)
 
 
+def objects(value: object) -> list[dict[str, Any]]:
+    """The JSON objects in what should be a list of them; what is none is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def events(lines: Iterable[str]) -> Iterator[str]:
     """The data of each server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments and other
     fields are skipped; an event that the end of the stream cuts off is given as it is. A line that belongs to no such stream is
@@ -427,7 +432,7 @@ def _explanation(body: str) -> tuple[str, str]:
     plain text."""
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = body if all(character.isprintable() or character.isspace() for character in body) else ""
     if not isinstance(data, dict):
         return data if isinstance(data, str) else "", ""

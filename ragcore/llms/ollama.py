@@ -11,7 +11,7 @@ from typing import Any
 
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMMetadata, Usage
-from ragcore.llms.http import ModelServer, Refusal, Retries, server_address
+from ragcore.llms.http import ModelServer, Refusal, Retries, objects, server_address
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.prompts import RenderedMessage
 
@@ -117,7 +117,7 @@ def _usage(data: dict[str, Any]) -> Usage | None:
 
 def _calls(message: dict[str, Any], first: int = 0) -> list[dict[str, Any]]:
     """Tool calls in OpenAI's form: with an id, and arguments as JSON text."""
-    functions = [call.get("function") or {} for call in message.get("tool_calls") or ()]
+    functions = objects([call.get("function") for call in objects(message.get("tool_calls"))])
     return [
         {
             "id": f"call_{index}",

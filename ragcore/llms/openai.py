@@ -17,7 +17,7 @@ import httpx
 
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMMetadata, Usage
-from ragcore.llms.http import ModelServer, Refusal, Retries, events, server_address
+from ragcore.llms.http import ModelServer, Refusal, Retries, events, objects, server_address
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.prompts import RenderedMessage
 
@@ -112,8 +112,8 @@ class OpenAICompatibleLLM(ServedLLM):
         message = choice.get("message")
         if not isinstance(message, dict):
             raise self._server.unreadable()
-        calls = message.get("tool_calls") or ()
-        return Reply(_said(message), _usage(data), tuple(calls), choice.get("finish_reason") == "length")
+        calls = tuple(objects(message.get("tool_calls")))
+        return Reply(_said(message), _usage(data), calls, choice.get("finish_reason") == "length")
 
     def _read_events(self, lines: Iterable[str]) -> Replies:
         said: list[str] = []
@@ -131,7 +131,9 @@ class OpenAICompatibleLLM(ServedLLM):
             choice = self._choice(data)
             finish = choice.get("finish_reason") or finish
             delta = choice.get("delta") or choice.get("message") or {}  # "message": a server that does not stream
-            for call in delta.get("tool_calls") or ():
+            if not isinstance(delta, dict):
+                raise self._server.unreadable()
+            for call in objects(delta.get("tool_calls")):
                 _add_call(calls, call)
             if piece := _said(delta):
                 said.append(piece)
@@ -208,8 +210,10 @@ def _usage(data: dict[str, Any]) -> Usage | None:
 
 def _add_call(calls: dict[int, dict[str, Any]], delta: dict[str, Any]) -> None:
     """A call comes in pieces: id and name first, then its arguments bit by bit."""
-    index = delta.get("index", 0)
+    index = delta.get("index")
+    index = index if isinstance(index, int) else 0
     call = calls.setdefault(index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
     call["id"] = delta.get("id") or call["id"]
-    for name, text in (delta.get("function") or {}).items():
-        call["function"][name] = call["function"].get(name, "") + (text or "")
+    for function in objects([delta.get("function")]):
+        for name, text in function.items():
+            call["function"][name] = call["function"].get(name, "") + str(text or "")

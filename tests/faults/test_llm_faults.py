@@ -9,7 +9,7 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from email.utils import formatdate
 
 import pytest
@@ -469,3 +469,24 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_servers(
         monkeypatch.setenv(name, nobody)
     with failing(()) as server, closing(opened(server.url)) as llm:
         assert whole(llm) == ANSWER
+
+
+ODD = [
+    {"choices": [{"delta": "word", "message": "word"}]},
+    {"choices": [{"delta": ["word"], "message": {"content": "word", "tool_calls": "none"}, "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"tool_calls": 7}, "message": {"content": None, "tool_calls": [7]}, "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": None, "function": "f"}]}, "message": {}, "finish_reason": "stop"}]},
+    {"message": {"content": "", "tool_calls": "none"}, "done": True},
+    {"message": {"content": "", "tool_calls": [None, {"function": "f"}]}, "done": True},
+    {"message": ["word"], "done": True},
+    {"choices": "none", "message": "none", "error": {"message": {"deep": ["wrong"]}}},
+]
+
+
+@pytest.mark.parametrize("body", [json.dumps(odd) for odd in ODD] + ["[" * 100_000], ids=range(len(ODD) + 1))
+@pytest.mark.parametrize("ask", [whole, lambda llm: "".join(llm.stream(CALL))], ids=["whole", "stream"])
+def test_an_answer_of_an_odd_shape_is_understood_as_far_as_it_goes_or_an_error_of_the_server(
+    opened: Open, ask: Callable[[LLM], str], body: str
+) -> None:
+    with ScriptedServer(always=Fault(200, body)) as server, suppress(LLMError):
+        assert ask(opened(server.url)) in ("word", "")  # "": it calls a tool
