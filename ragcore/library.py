@@ -58,7 +58,6 @@ class Status:
     """What the lights on the home screen say. `bytes_on_disk`: documents, passages and conversations."""
 
     embedder: EmbedderState
-    embedder_name: str
     embedder_error: RagError | None
     llm_label: str
     files: int
@@ -242,7 +241,6 @@ class Library:
         ready, _ = self.files.ready_and_bytes()
         return Status(
             embedder=self._embedder_state,
-            embedder_name=self.embedder.name,
             embedder_error=self._embedder_error,
             llm_label=self._llm_label(),
             files=ready,

@@ -27,9 +27,8 @@ class HuggingFaceEmbedding:
     """Any sentence-transformers model. It is loaded when first used, or by `warm`. Several threads may use it at once.
 
     `max_length` is the window in tokens, where it shall be shorter than the model's. The instructions are put before
-    every question and every text; None means those that bge and e5 models were trained with, and none for others. `threads`
-    sets how many torch uses, in the whole process; None leaves that to OMP_NUM_THREADS and torch. Instances of the same model
-    share one copy of it in memory.
+    every question and every text; None means those that bge and e5 models were trained with, and none for others. Instances of
+    the same model share one copy of it in memory.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class HuggingFaceEmbedding:
         text_instruction: str | None = None,
         device: str | None = None,
         cache_folder: str | None = None,
-        threads: int | None = None,
     ) -> None:
         if max_length is not None and max_length < 8:
             raise ValueError(f"max_length is {max_length}; a window needs at least 8 tokens.")
@@ -52,7 +50,6 @@ class HuggingFaceEmbedding:
         self.text_instruction = usual[1] if text_instruction is None else text_instruction
         self._device = device
         self._cache_folder = cache_folder
-        self._threads = threads
         self._loaded: _LoadedModel | None = None
 
     @property
@@ -94,10 +91,6 @@ class HuggingFaceEmbedding:
         if self._loaded is None:
             with _loading:
                 self._loaded = _load(self.model_name, self.max_length, self._device, self._cache_folder)
-                if self._threads is not None:
-                    import torch
-
-                    torch.set_num_threads(self._threads)
         return self._loaded
 
 

@@ -112,10 +112,6 @@ class FileRow:
         return self.stage is Stage.READY
 
     @property
-    def error(self) -> Problem | None:
-        return self.problem
-
-    @property
     def fraction(self) -> float:
         """How much of the whole work is done, 0 to 1."""
         start, end = SHARE[self.stage]
@@ -246,14 +242,11 @@ class Files:
             if row and row["path"] and row["stage"] in ("failed", "stopped"):
                 self._queue(db, file_id)
 
-    def remove(self, file_id: str) -> int:
-        """Forget the row and delete the file's bytes from the disk; gives how many bytes that freed."""
-        folder = self._folder / "files" / file_id
+    def remove(self, file_id: str) -> None:
+        """Forget the row and delete the file's bytes from the disk."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-        freed = sum(path.stat().st_size for path in folder.glob("*")) if folder.exists() else 0
-        shutil.rmtree(folder, ignore_errors=True)
-        return freed
+        shutil.rmtree(self._folder / "files" / file_id, ignore_errors=True)
 
     # What a worker does to a row.
 

@@ -42,11 +42,6 @@ class Box:
     height: float
 
 
-def page_count(path: Path, password: str | None = None) -> int:
-    with opened(path, path.name, password) as pdf:
-        return len(pdf)
-
-
 def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None) -> bytes:
     """The page as WebP. `scale` 1.0 is 72 dots per inch; a huge page is drawn smaller. InputError when there is no page."""
     with opened(path, path.name, password) as pdf:

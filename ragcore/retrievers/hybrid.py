@@ -96,7 +96,7 @@ class HybridRetriever(BaseRetriever):
 
 
 def hybrid_retriever(
-    store: Store, embedder: Embedder, top_k: int, document_ids: Collection[str] | None = None, pool: int = POOL
+    store: Store, embedder: Embedder, top_k: int, document_ids: Collection[str] | None = None
 ) -> HybridRetriever:
     """The retriever that the application uses, with the settings that were measured to be best."""
-    return HybridRetriever(store, embedder, top_k, document_ids=document_ids, pool=pool)
+    return HybridRetriever(store, embedder, top_k, document_ids=document_ids)
