@@ -35,15 +35,6 @@ class Packed:
     calls: tuple[LLMCall, ...]
     waiting: Passages = ()
 
-    @property
-    def packs(self) -> list[Passages]:
-        return [passages_of(call) for call in self.calls]
-
-
-def passages_of(call: LLMCall) -> Passages:
-    """The passages that a call shows."""
-    return tuple(item for item in call.variables.get("context_str", ()) if isinstance(item, Passage))
-
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:

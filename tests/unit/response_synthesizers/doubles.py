@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.llms.scripted import Rule, ScriptedLLM
 from ragcore.observe import span
-from ragcore.prompts import RenderedMessage
-from ragcore.response_synthesizers.pack import passages_of
+from ragcore.prompts import Passage, RenderedMessage
+from ragcore.response_synthesizers.pack import Packed, Passages
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 
 
@@ -67,6 +67,15 @@ def counting(answer: str = "A") -> Rule:
     """Answers "A1", "A2", ... in turn."""
     count = iter(range(1, 1000))
     return lambda call: f"{answer}{next(count)}"
+
+
+def passages_of(call: LLMCall) -> Passages:
+    """The passages that a call shows."""
+    return tuple(item for item in call.variables.get("context_str", ()) if isinstance(item, Passage))
+
+
+def packs(packed: Packed) -> list[Passages]:
+    return [passages_of(call) for call in packed.calls]
 
 
 def shown(call: LLMCall) -> list[int | None]:

@@ -12,7 +12,6 @@ from ragcore.observe import span
 from ragcore.prompts import REFINE, TEXT_QA, Prompt, Task
 from ragcore.response_synthesizers.estimate import estimate
 from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.response_synthesizers.pack import passages_of
 from ragcore.response_synthesizers.synthesizer import (
     NOTHING_FOUND,
     Synthesizer,
@@ -20,7 +19,7 @@ from ragcore.response_synthesizers.synthesizer import (
     passages_from,
 )
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
-from tests.unit.response_synthesizers.doubles import UnlockedLLM, counting, nodes, prompts, shown, word_llm
+from tests.unit.response_synthesizers.doubles import UnlockedLLM, counting, nodes, passages_of, prompts, shown, word_llm
 
 SIX = nodes(*[f"passage{n} " + "word " * 59 for n in range(1, 7)])  # 64 tokens each, with number and source
 ALL_MODES = list(ResponseMode)

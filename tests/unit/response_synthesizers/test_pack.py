@@ -12,9 +12,9 @@ from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.prompts import CONDENSE_QUESTION, CONTEXT_CHAT, REFINE, TEXT_QA, Passage
-from ragcore.response_synthesizers.pack import MESSAGE_TOKENS, Packer, passages_of, split
+from ragcore.response_synthesizers.pack import MESSAGE_TOKENS, Packer, split
 from ragcore.schema import ChatMessage, MessageRole
-from tests.unit.response_synthesizers.doubles import shown, word_llm
+from tests.unit.response_synthesizers.doubles import packs, passages_of, shown, word_llm
 
 WINDOWS = st.sampled_from([300, 301, 340, 512, 1000, 4096, 128_000])
 WORDS = st.lists(st.sampled_from(["one", "two.", "Three", "four\n\n", "Five!", "x" * 60]), max_size=150).map(" ".join)
@@ -46,7 +46,7 @@ def test_no_call_exceeds_the_window_and_no_passage_loses_a_word_its_place_or_its
     packed = Packer(llm).pack(REFINE, variables, passages, turns(*past))
     for call in packed.calls:
         assert tokens_sent(llm, call) <= window - 64
-    given_back = [passage for pack in packed.packs for passage in pack]
+    given_back = [passage for pack in packs(packed) for passage in pack]
     assert [p.number for p in given_back] == sorted(p.number or 0 for p in given_back)
     assert words_of(given_back) == words_of(passages)
 
@@ -58,7 +58,7 @@ def test_the_window_holds_with_word_pieces_too(window: int, texts: list[str]) ->
     passages = tuple(Passage(text, number, "book.pdf") for number, text in enumerate(texts, 1))
     packed = Packer(llm).pack(TEXT_QA, {"query_str": "Naïve façade?"}, passages)
     assert all(tokens_sent(llm, call) <= window - 64 for call in packed.calls)
-    assert words_of([p for pack in packed.packs for p in pack]) == words_of(passages)
+    assert words_of([p for pack in packs(packed) for p in pack]) == words_of(passages)
 
 
 @given(WINDOWS, st.lists(WORDS, min_size=1, max_size=30))
@@ -95,15 +95,15 @@ def test_passages_that_fit_are_kept_whole_and_fill_the_call_to_the_last_token() 
         [7],
     ]
     one_less = word_llm([], window=40 + fixed + 29)
-    assert [len(pack) for pack in Packer(one_less).pack(TEXT_QA, {"query_str": "?"}, passages).packs] == [2, 2, 2, 1]
+    assert [len(pack) for pack in packs(Packer(one_less).pack(TEXT_QA, {"query_str": "?"}, passages))] == [2, 2, 2, 1]
 
 
 def test_parts_of_a_passage_are_whole_sentences_with_its_number_and_source() -> None:
     sentence = "This sentence has exactly seven words here. "
     llm = word_llm([], window=300)
     packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, (Passage(sentence * 60, 4, "a.pdf, page 2"),))
-    assert len(packed.packs) > 1
-    for (part,) in packed.packs:
+    assert len(packs(packed)) > 1
+    for (part,) in packs(packed):
         assert (part.number, part.source) == (4, "a.pdf, page 2")
         assert re.fullmatch(r"(This sentence has exactly seven words here\.\s?)+", part.text)
 
@@ -144,7 +144,7 @@ def test_the_window_holds_where_joined_texts_cost_more_than_their_parts(window: 
     packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, passages)
     squeezed = Packer(llm).squeeze(TEXT_QA, {"query_str": "?"}, passages)
     assert all(tokens_sent(llm, call) <= window - 40 for call in (*packed.calls, squeezed))
-    assert words_of([p for pack in packed.packs for p in pack]) == words_of(passages)
+    assert words_of([p for pack in packs(packed) for p in pack]) == words_of(passages)
 
 
 def test_many_small_passages_keep_to_the_window_where_joined_texts_cost_more_than_their_parts() -> None:
