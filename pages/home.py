@@ -33,6 +33,7 @@ def add_sample() -> None:
 def keep_pasted() -> None:
     text, title = str(widget("pasted") or ""), str(widget("pasted_title") or "").strip()
     if not text.strip():
+        state.notice = "Nothing was added: the text was empty."
         return
     name = safe_name(title or " ".join(text.split())[:50])
     draft = library.incoming / f"{new_id()}.txt"

@@ -191,8 +191,8 @@ def until(page: Page, condition: Callable[[], object], seconds: float = SECONDS 
 
 def wait_until_read(page: Page, timeout: float = 180_000) -> None:
     """Wait until no file of the list is waiting or being read."""
-    page.wait_for_selector("li.row", timeout=timeout)
-    page.wait_for_selector('li.row[data-state="active"]', state="detached", timeout=timeout)
+    # One selector for both: between two, the list may be drawn anew.
+    page.wait_for_selector('ul:has(li.row):not(:has(li.row[data-state="active"]))', timeout=timeout)
 
 
 def row(page: Page, name: str) -> Locator:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def choose(page: Page, label: str, option: str) -> None:
     page.get_by_label(label, exact=True).click()
+    page.get_by_label(label, exact=True).fill(option)  # a long list draws only what is in sight
     page.get_by_role("option", name=option, exact=True).click()
     settled(page)
 

@@ -1,4 +1,7 @@
-"""The pictures of docs/screens, written when asked for with --screens; each screen must fit its window's width either way."""
+"""The pictures of docs/screens, written when asked for with --screens; each screen must fit its window's width either way.
+
+For pictures without the questions of other tests in them: `python -m pytest tests/app/test_screens.py --screens`
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from tests.app.conftest import SECONDS, App, Watch, answered, settled, until
-from tests.app.test_chat import ask_anew
+from tests.app.test_chat import ask, ask_anew
 from tests.app.test_query import ask as ask_query
 
 if TYPE_CHECKING:
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 WINDOWS = {"desktop": (1440, 900), "phone": (390, 844)}
 LARGEST = 250_000  # bytes
-ON_A_PAGE = "What caused the clamp to act in 1934?"
+ON_A_PAGE = "How high did the water stand in the lower station in the flood of 1953?"
+WITH_TWO_ANSWERS = "In what wind does the railway stop?"
 IN_A_TEXT = "May I bring a large dog?"
 
 
@@ -56,7 +60,9 @@ def test_every_screen_fits_its_window(
     page.goto(app.url)
     page.locator(".st-key-ask_here").wait_for()
     picture("documents")
-    ask_anew(page, app, ON_A_PAGE)
+    ask_anew(page, app, IN_A_TEXT)
+    ask(page, ON_A_PAGE)
+    answered(page, 2)
     if size == "phone":  # where the passage covers the answer
         picture("chat")
     open_passage(page, ".pdf")
@@ -64,12 +70,11 @@ def test_every_screen_fits_its_window(
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
     picture("chat" if size == "desktop" else "passage")
     if size == "desktop":
-        ask_anew(page, app, IN_A_TEXT)
         open_passage(page, ".html")
         page.locator(".st-key-panel .text mark").wait_for()
         picture("passage")
     page.goto(f"{app.url}/query")
-    ask_query(page, "Which year had the most passengers?")
+    ask_query(page, WITH_TWO_ANSWERS)
     answered(page)
     picture("query")
     page.goto(f"{app.url}/settings")
