@@ -10,7 +10,7 @@ from tests.app.conftest import App, Watch, answered, settled, until
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-OPENED = "Who built the cliff railway, and when did it open?"
+OPENED = "In what wind does the railway stop?"
 
 
 def ask(page: Page, question: str) -> None:
