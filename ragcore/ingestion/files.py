@@ -348,11 +348,15 @@ class Files:
             self._queue(db, file_id)
 
     def sweep(self) -> None:
-        """Delete folders that belong to no file, as a crash between two steps may leave them."""
+        """Delete folders that belong to no file, as a crash between two steps may leave them.
+
+        What is newer than every known file stays: the database may be an older copy that was put back.
+        """
         with self._database.transaction() as db:  # nobody makes a new folder while this one holds the lock
-            known = {row["id"] for row in db.execute("SELECT id FROM files")}
+            known = {row["id"]: row["added"] for row in db.execute("SELECT id, added FROM files")}
+            newest = max(known.values(), default=0.0)
             for folder in (self._folder / "files").glob("*"):
-                if folder.name not in known:
+                if folder.name not in known and folder.stat().st_mtime < newest:
                     shutil.rmtree(folder, ignore_errors=True)
 
     @staticmethod

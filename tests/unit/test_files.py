@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -234,11 +235,21 @@ def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> N
     assert files.get(file.id).problem.what == "notes.txt is damaged."  # type: ignore[union-attr]
 
 
-def test_folders_of_no_file_are_swept_and_others_stay(files: Files, tmp_path: Path) -> None:
+def test_folders_of_no_file_are_swept_unless_they_are_newer_than_all_that_is_known(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    lost = tmp_path / "files" / "lost"
-    lost.mkdir()
-    (lost / "left.txt").write_text("left by a crash", "utf-8")
+    lost, newer = tmp_path / "files" / "lost", tmp_path / "files" / "newer"
+    for folder, seconds in ((lost, -60), (newer, 60)):
+        folder.mkdir()
+        (folder / "left.txt").write_text("left", "utf-8")
+        os.utime(folder, (file.added + seconds, file.added + seconds))
     files.sweep()
     assert not lost.exists()
+    assert newer.exists()
     assert files.location(file).exists()
+
+
+def test_a_database_that_knows_no_file_sweeps_none(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "files" / "kept"
+    folder.mkdir(parents=True)
+    files.sweep()
+    assert folder.exists()
