@@ -39,13 +39,17 @@ def answer(message: Message, *, last: bool) -> None:
         if message.text:
             st.markdown(answer_md(message.text, _links(message.sources, message)))
         if message.state in ("interrupted", "writing"):
-            _retry(message, Problem("This answer was interrupted.", "What had been written is kept."), [AGAIN])
+            _retry(
+                message,
+                Problem("This answer was interrupted.", "What had been written is kept." if message.text else ""),
+                [AGAIN],
+            )
             return
         if message.state == "failed":
             _failed(message)
             return
         if message.state == "stopped":
-            st.caption("Stopped. What had been written is kept.")
+            st.caption("Stopped. What had been written is kept." if message.text else "Stopped before anything was written.")
         sources_row(message)
         facts_line(message)
         if last:
