@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.conftest import App, answered, settled
+from tests.app.conftest import App, answered, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
 from tests.scripted_server import FAULTS, ScriptedServer
@@ -185,6 +185,8 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
     set_limit(settings, "3")
     settings.reload()
     settings.get_by_text("More", exact=True).click()
+    settled(settings)
+    until(settings, lambda: settings.get_by_label("Temperature", exact=True).input_value() != "0.00")
     assert settings.get_by_label("Temperature", exact=True).input_value() == "0.70"
     assert settings.get_by_label("Room for the answer", exact=True).input_value() == "320"
     settings.goto(app.url)

@@ -49,6 +49,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     settled(page)
     page.reload()
     page.locator(".st-key-panel_head").wait_for()
+    until(page, lambda: page.get_by_role("textbox", name="Question").input_value())
     assert page.get_by_role("textbox", name="Question").input_value() == "Which year had the most passengers?"
     assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Passages only ·")
 
