@@ -77,10 +77,10 @@ def _run(order: dict[str, Any], errors: IO[bytes], options: ReadOptions, timeout
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        signals: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        # A pipe cannot be waited for with a time-out on every system; a thread can be.
-        threading.Thread(target=_listen, args=(child.stdout, signals), daemon=True).start()
-        try:
+        try:  # whatever happens from here on ends the child: its output cannot be closed while the thread waits for it
+            signals: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+            # A pipe cannot be waited for with a time-out on every system; a thread can be.
+            threading.Thread(target=_listen, args=(child.stdout, signals), daemon=True).start()
             child.stdin.write(json.dumps(order).encode() + b"\n")
             child.stdin.flush()
             _watch(child, signals, options, timeout, cancelled)

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 EMBED_AT_ONCE = 32  # passages between two looks at whether to go on: well under two seconds on a slow machine
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
 SIGN_SECONDS = 2.0
-END_SECONDS = 2.0  # to leave what it is at, once the application has ended
+END_SECONDS = 3.0  # to leave what it is at, once the application has ended
 
 
 class Worker:
