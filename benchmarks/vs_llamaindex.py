@@ -57,12 +57,11 @@ def ours(text: Path, folder: Path) -> dict[str, float]:
     )  # fmt: skip
     clock.time("import", lambda: [import_module(name) for name in modules])
 
-    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-    from ragcore.readers.registry import read_file
-
     from ragcore.database import Database
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
     from ragcore.node_parser.sentence import SentenceSplitter
     from ragcore.readers.base import ReadOptions
+    from ragcore.readers.registry import read_file
     from ragcore.retrievers.hybrid import hybrid_retriever
     from ragcore.text.tokens import tiktoken_tokenizer
     from ragcore.vector_stores.disk import SCHEMA, DiskStore
