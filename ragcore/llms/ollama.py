@@ -101,7 +101,7 @@ class Ollama(ServedLLM):
     def _in_words(self, refusal: Refusal) -> LLMError:
         error = super()._in_words(refusal)
         if isinstance(error, UnknownModelError):
-            error.hint = f"Get it with: ollama pull {self.metadata.model_name}\n{error.hint}"
+            error.hint = f"{error.hint} To get this one: ollama pull {self.metadata.model_name}"
         return error
 
 
