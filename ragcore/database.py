@@ -99,7 +99,7 @@ class Database:
             try:
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException:  # undone for any reason, which goes on
                 if connection.in_transaction:  # SQLite has ended it already when, say, the disk was full
                     connection.execute("ROLLBACK")
                 raise
@@ -111,7 +111,7 @@ class Database:
             with self._lock:
                 try:
                     self._prepare(opened.connection)
-                except BaseException:
+                except BaseException:  # undone for any reason, which goes on
                     opened.closing()
                     raise
                 self._closing = [closing for closing in self._closing if closing.alive]

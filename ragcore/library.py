@@ -261,7 +261,7 @@ class Library:
             self.embedder.embed_query("ready")
         except RagError as error:
             self._embedder_state, self._embedder_error = "failed", error
-        except Exception:
+        except Exception:  # in a thread of its own: the lights must say what nobody else would hear of
             logger.exception("the embedder could not be loaded")
             self._embedder_error = EmbeddingError(
                 "The embedder could not be loaded.", hint="Install Lectern again. If that does not help, please report it."

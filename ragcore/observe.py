@@ -98,7 +98,7 @@ def span(name: str, /, **facts: Any) -> Iterator[Span]:
     token = _current.set(step)
     try:
         yield step
-    except BaseException as error:
+    except BaseException as error:  # whatever it was, it is noted and goes on
         finish(step, error)
         raise
     else:
@@ -137,6 +137,6 @@ def stream_in(step: Span, pieces: Generator[str, None, T]) -> Generator[str, Non
         pieces.close()
         finish(step)
         raise
-    except BaseException as error:
+    except BaseException as error:  # whatever it was, it is noted and goes on
         finish(step, error)
         raise

@@ -110,7 +110,7 @@ class ChatEngine(ABC):
         try:
             with under(step):
                 reply = self._reply(message, history)
-        except BaseException as error:
+        except BaseException as error:  # whatever it was, it is noted and goes on
             finish(step, error)
             raise
         pieces = tallied(step, reply.pieces)

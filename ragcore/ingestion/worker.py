@@ -66,7 +66,7 @@ class Worker:
         except RagError as error:
             logger.info("%s failed: %s", file.id, type(error).__name__)
             self._files.fail(file.id, self._name, error)
-        except Exception as error:
+        except Exception as error:  # one file must not stop the queue
             if not self._files.sign(file.id, self._name):  # deleted or stopped meanwhile: the file went from under our hands
                 self._files.halt(file.id, self._name)
                 return True

@@ -81,7 +81,7 @@ class LLM(ABC):
         try:
             with under(step):
                 generation = self._generate(call, messages)
-        except BaseException as error:
+        except BaseException as error:  # whatever it was, it is noted and goes on
             finish(step, error)
             raise
         _note(step, generation)

@@ -97,6 +97,7 @@ def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(
     files.stop(waiting.id)
     assert files.get(waiting.id).stage is Stage.STOPPED  # type: ignore[union-attr]
     assert not files.sign(running.id, "w")
+    assert not files.advance(running.id, "w", Stage.EMBEDDING, 1, 2)
     files.halt(running.id, "w")
     files.retry(running.id)
     assert files.get(running.id).stage is Stage.QUEUED  # type: ignore[union-attr]

@@ -505,3 +505,14 @@ def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[...,
         assert message.facts is not None
         assert trace is not None
         assert (message.state, message.facts.calls) == ("done", len(trace.named("llm"))), (mode, chat_mode)
+
+
+def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM([])  # any call would fail: a remembered turn is one to condense
+    library = open_library(llm)
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    for question in ("Who built the tower?", "And when?"):
+        message = library.conversations.message(finished(library, runs, Ask(question), talk))
+        assert message is not None
+        assert message.state == "done"
+    assert llm.calls == []

@@ -61,6 +61,13 @@ def test_any_other_question_is_looked_up_as_ever(store: MemoryStore) -> None:
     assert found[0].node.id_ == "rail-2"
 
 
+def test_a_summary_about_something_is_looked_up_by_it(store: MemoryStore) -> None:
+    question = "Summarise what the documents say about bread"
+    found = overview(store, 2).retrieve(question)
+    assert [hit.node.id_ for hit in found] == [hit.node.id_ for hit in hybrid_retriever(store, EMBEDDER, 2).retrieve(question)]
+    assert {hit.node.ref_doc_id for hit in found} == {"oven"}
+
+
 def test_an_empty_library_gives_nothing(store: MemoryStore) -> None:
     assert overview(MemoryStore(), 5).retrieve("Summarise everything") == []
 
