@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -24,6 +24,18 @@ class Task(Enum):
     CONDENSE = "condense"  # chat_history and question into one question that stands alone
     CHAT = "chat"  # the next message of a conversation, with context_str where the prompt has it
     GENERATE = "generate"  # query_str alone, no documents
+    SELECT = "select"  # which of `choices` serve query_str, at most max_outputs: JSON, [{"choice": 1, "reason": "..."}]
+    RANK = "rank"  # which of context_str's numbered passages help with query_str: lines "Doc: 2, Relevance: 7" (0 to 10)
+    KEYWORDS = "keywords"  # at most max_keywords of text: "KEYWORDS: a, b, c"
+    TITLE = "title"  # one line that names what context_str, passages or candidate titles, is about
+    QUESTIONS = "questions"  # num_questions questions that context_str answers, one a line
+    REPHRASE = "rephrase"  # num_queries ways to ask query_str, one a line
+    IMAGINE = "imagine"  # a passage as it might answer query_str
+    DIVIDE = "divide"  # query_str into questions for `choices`: JSON, [{"sub_question": "...", "tool_name": "..."}]
+    ACT = "act"  # query_str by calling tools, given what they said in `observations`
+    JUDGE = "judge"  # of `response` to query_str, by context_str, reference or guidelines; the prompt's name says what
+    REMEMBER = "remember"  # chat_history in a few sentences
+    DIRECTION = "direction"  # whether to read on before or after context_str for query_str: "previous", "next" or "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +53,31 @@ class Passage:
         return f"{head}\n{self.text}"
 
 
-Variable: TypeAlias = str | tuple[Passage, ...] | tuple[ChatMessage, ...]
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things to choose from, by its number (from 1). `name` is that of a tool, where it is one."""
+
+    number: int
+    text: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"({self.number}) {self.name + ': ' if self.name else ''}{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCard:
+    """A tool as a prompt describes it; `parameters` is the JSON schema of its arguments, as text."""
+
+    name: str
+    description: str
+    parameters: str
+
+    def __str__(self) -> str:
+        return f"> Tool Name: {self.name}\nTool Description: {self.description}\nTool Args: {self.parameters}"
+
+
+Variable: TypeAlias = str | tuple[Passage, ...] | tuple[ChatMessage, ...] | tuple[Choice, ...] | tuple[ToolCard, ...]
 Variables: TypeAlias = Mapping[str, Variable]
 
 
@@ -61,6 +97,9 @@ ORIGINS: Mapping[str, Origin] = {
     "question": Origin.QUESTION,
     "chat_history": Origin.HISTORY,
     "existing_answer": Origin.ANSWER,
+    "response": Origin.ANSWER,
+    "second_response": Origin.ANSWER,
+    "text": Origin.DOCUMENTS,
 }
 
 
@@ -72,8 +111,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RenderedMessage:
+    """`name` and `additional_kwargs` (tool calls, tool_call_id) are those of a message of the history."""
+
     role: MessageRole
     parts: tuple[Part, ...]
+    name: str | None = None
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def content(self) -> str:
@@ -82,7 +125,7 @@ class RenderedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`messages` are templates. The history of a call, if any, goes before the last of them."""
+    """`messages` are templates. The history of a call goes before the last of them, or behind a last one of the system's."""
 
     name: str
     task: Task
@@ -92,11 +135,23 @@ class Prompt:
     def variables(self) -> frozenset[str]:
         return frozenset(name for message in self.messages for name in _VARIABLE.findall(message.content))
 
+    def checked(self, variables: Variables) -> Variables:
+        """`variables` as they are. ValueError where they are not exactly those that the templates name."""
+        if wrong := self.variables ^ variables.keys():
+            raise ValueError(
+                f"prompt {self.name!r} has the variables {sorted(self.variables)}; wrong or missing: {sorted(wrong)}"
+            )
+        return variables
+
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
         """The messages to send. A variable that the templates name and `variables` lacks is a KeyError: our own bug."""
         rendered = [RenderedMessage(message.role, tuple(_parts(message.content, variables))) for message in self.messages]
-        past = [RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),)) for message in history]
-        return [*rendered[:-1], *past, *rendered[-1:]]
+        past = [
+            RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs)
+            for message in history
+        ]
+        first = len(rendered) if not rendered or rendered[-1].role is MessageRole.SYSTEM else len(rendered) - 1
+        return [*rendered[:first], *past, *rendered[first:]]
 
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
@@ -119,7 +174,7 @@ def _parts(template: str, variables: Variables) -> Iterable[Part]:
 def as_text(value: Variable) -> str:
     if isinstance(value, str):
         return value
-    separator = "\n\n" if value and isinstance(value[0], Passage) else "\n"
+    separator = "\n" if value and isinstance(value[0], ChatMessage) else "\n\n"
     return separator.join(str(item) for item in value)
 
 
@@ -204,3 +259,268 @@ CHAT_REFINE = in_chat(REFINE)
 CHAT_SUMMARIZE = in_chat(TREE_SUMMARIZE)
 
 DEFAULT_SYSTEM_PROMPT = "You are a helpful assistant."
+
+MESSAGES = Prompt("chat", Task.CHAT, ())
+"""Messages as they are: they are the history."""
+
+SUMMARY = Prompt(
+    "summary",
+    Task.SUMMARIZE,
+    (
+        _user(
+            "{context_str}\n\nSay in a few sentences what this is about, with its names and key facts. Add nothing.\nSummary:"
+        ),
+    ),
+)
+
+SELECT_SINGLE = Prompt(
+    "select_single",
+    Task.SELECT,
+    (
+        _user(
+            "Choices, each with its number:\n\n{choices}\n\nWhich one serves this question best? Question: {query_str}\n\n"
+            'Reply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}]'
+        ),
+    ),
+)
+
+SELECT_MULTI = Prompt(
+    "select_multi",
+    Task.SELECT,
+    (
+        _user(
+            "Choices, each with its number:\n\n{choices}\n\nWhich of them serve this question? At most {max_outputs}, the best "
+            "first. Question: {query_str}\n\n"
+            'Reply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}, {"choice": 2, "reason": "why"}]'
+        ),
+    ),
+)
+
+CHOICE_SELECT = Prompt(
+    "choice_select",
+    Task.RANK,
+    (
+        _user(
+            "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, and "
+            "how much, from "
+            "1 (hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\n"
+            "Reply with one line for each, the most helpful first, in this form:\nDoc: 2, Relevance: 7"
+        ),
+    ),
+)
+
+KEYWORD_EXTRACT = Prompt(
+    "keyword_extract",
+    Task.KEYWORDS,
+    (
+        _user(
+            "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common words. "
+            "Reply with one line in this form:\nKEYWORDS: first, second, third"
+        ),
+    ),
+)
+
+QUERY_KEYWORD_EXTRACT = Prompt(
+    "query_keyword_extract",
+    Task.KEYWORDS,
+    (
+        _user(
+            "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common words. "
+            "Reply with one line in this form:\nKEYWORDS: first, second, third"
+        ),
+    ),
+)
+
+TITLE_OF_PASSAGE = Prompt(
+    "title_of_passage",
+    Task.TITLE,
+    (_user("{context_str}\n\nGive a title that names the people, things and subjects this passage is about.\nTitle:"),),
+)
+
+TITLE_OF_DOCUMENT = Prompt(
+    "title_of_document",
+    Task.TITLE,
+    (_user("{context_str}\n\nThese are titles of parts of one document. Give one title for the whole document.\nTitle:"),),
+)
+
+QUESTIONS = Prompt(
+    "questions",
+    Task.QUESTIONS,
+    (
+        _user(
+            "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other "
+            "texts would. Each "
+            "must be understood without the passage. One question a line, nothing else."
+        ),
+    ),
+)
+
+REPHRASE = Prompt(
+    "rephrase",
+    Task.REPHRASE,
+    (
+        _user(
+            "Write {num_queries} search queries for this question, in other words each, one a line, nothing else.\n{query_str}"
+        ),
+    ),
+)
+
+HYDE = Prompt(
+    "hyde",
+    Task.IMAGINE,
+    (_user("Write a short passage that could stand in a document and answers this question. Question: {query_str}\nPassage:"),),
+)
+
+DECOMPOSE = Prompt(
+    "decompose",
+    Task.REPHRASE,
+    (
+        _user(
+            "A question: {query_str}\n\nWhat is known of the documents to ask: {context_str}\n\nWhat was found out so far:\n"
+            "{existing_answer}\n\nWrite one simple question to ask these documents next. When nothing more is "
+            "needed, write None."
+            "\nNext question:"
+        ),
+    ),
+)
+
+SUB_QUESTIONS = Prompt(
+    "sub_questions",
+    Task.DIVIDE,
+    (
+        _user(
+            "Tools, each with what it knows:\n\n{choices}\n\nDivide this question into simple questions that one tool each can "
+            "answer, so that their answers together answer it. Question: {query_str}\n\nReply with JSON and nothing else, in "
+            'this form: [{"sub_question": "the question", "tool_name": "the tool\'s name"}]'
+        ),
+    ),
+)
+
+REACT = Prompt(
+    "react",
+    Task.ACT,
+    (
+        _system(
+            "{system_prompt}\n\nYou answer with the help of tools.\n\nTools:\n\n{tools}\n\nTo use one, reply in "
+            "this form and stop "
+            "there:\nThought: what you need to find out, and with which tool\nAction: the tool's name, one of {tool_names}\n"
+            'Action Input: its arguments as JSON, such as {"input": "words", "count": 5}\n\nThe next message then is its '
+            "result:\nObservation: the result\n\nUse tools until you can answer. Then reply in this form:\nThought: "
+            "I can answer "
+            "now.\nAnswer: the answer, in the language of the question\n\nIf the tools cannot help, say so behind "
+            "Answer: in the "
+            "same form."
+        ),
+    ),
+)
+
+AGENT = Prompt("agent", Task.ACT, (_system("{system_prompt}"),))
+
+_AS_JSON = (
+    '\n\nReply with JSON and nothing else: {"answer": "the answer", "query_satisfied": true}. Where the passages do not hold '
+    "the answer, query_satisfied is false."
+)
+
+
+def _structured(prompt: Prompt) -> Prompt:
+    *others, last = prompt.messages
+    return replace(prompt, name=f"structured_{prompt.name}", messages=(*others, replace(last, content=last.content + _AS_JSON)))
+
+
+STRUCTURED_QA = _structured(TEXT_QA)
+STRUCTURED_REFINE = _structured(REFINE)
+
+REMEMBER = Prompt(
+    "remember",
+    Task.REMEMBER,
+    (
+        _user(
+            "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, what "
+            "is open.\nSummary:"
+        ),
+    ),
+)
+
+NEIGHBOUR = Prompt(
+    "neighbour",
+    Task.DIRECTION,
+    (
+        _user(
+            "A passage of a longer document:\n\n{context_str}\n\nQuestion: {query_str}\n\nIs the answer more likely "
+            "to be complete "
+            "with what stands before the passage, or after it? Reply with one word: previous, next, or none."
+        ),
+    ),
+)
+
+_YES_OR_NO = "Reply YES or NO first, then the reason in one sentence."
+
+FAITHFULNESS = Prompt(
+    "faithfulness",
+    Task.JUDGE,
+    (
+        _user(
+            "Passages:\n\n{context_str}\n\nStatement:\n{response}\n\nDo the passages say what the statement says? " + _YES_OR_NO
+        ),
+    ),
+)
+
+RELEVANCY = Prompt(
+    "relevancy",
+    Task.JUDGE,
+    (
+        _user(
+            "Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer: {response}\n\nDoes the answer answer this "
+            "question, and do "
+            "the passages bear it out? " + _YES_OR_NO
+        ),
+    ),
+)
+
+CORRECTNESS = Prompt(
+    "correctness",
+    Task.JUDGE,
+    (
+        _user(
+            "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is it, "
+            "from 1 (has nothing "
+            "to do with the question) to 5 (says what the right answer says)? 4 or more means right. Reply with the "
+            "number alone "
+            "on the first line, then the reason in one sentence."
+        ),
+    ),
+)
+
+GUIDELINE = Prompt(
+    "guideline",
+    Task.JUDGE,
+    (
+        _user(
+            "Question: {query_str}\nAnswer: {response}\nGuidelines: {guidelines}\n\nDoes the answer keep to the guidelines? "
+            + _YES_OR_NO
+        ),
+    ),
+)
+
+PAIRWISE = Prompt(
+    "pairwise",
+    Task.JUDGE,
+    (
+        _user(
+            "Question: {query_str}\nRight answer, where one is known: {reference}\n\nAnswer A: {response}\n\nAnswer B: "
+            "{second_response}\n\nWhich is better? Reply A, B or TIE first, then the reason in one sentence."
+        ),
+    ),
+)
+
+ANSWER_RELEVANCY = Prompt(
+    "answer_relevancy",
+    Task.JUDGE,
+    (_user("Question: {query_str}\nAnswer: {response}\n\nDoes the answer answer what was asked? " + _YES_OR_NO),),
+)
+
+CONTEXT_RELEVANCY = Prompt(
+    "context_relevancy",
+    Task.JUDGE,
+    (_user("Passages:\n\n{context_str}\n\nQuestion: {query_str}\n\nDo the passages hold the answer? " + _YES_OR_NO),),
+)

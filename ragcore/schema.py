@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +52,19 @@ class Page:
     end: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a text is shown with its metadata: `text` names {metadata_str} and {content}, `entry` names {key} and {value}."""
+
+    text: str = "{metadata_str}\n\n{content}"
+    entry: str = "{key}: {value}"
+    separator: str = "\n"  # between entries
+
+
+PLAIN = Template()
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Document:
     """The text of one file, in reading order.
 
@@ -59,12 +72,48 @@ class Document:
     """
 
     text: str
-    id_: str = field(default_factory=new_id)
-    metadata: Metadata = field(default_factory=dict)
-    pages: tuple[Page, ...] = ()
-    page_word: str = "page"  # "page", "slide", "sheet", "chapter", "message"
-    excluded_embed_metadata_keys: tuple[str, ...] = ()
-    excluded_llm_metadata_keys: tuple[str, ...] = ()
+    id_: str
+    metadata: Metadata
+    pages: tuple[Page, ...]
+    page_word: str  # "page", "slide", "sheet", "chapter", "message"
+    excluded_embed_metadata_keys: tuple[str, ...]
+    excluded_llm_metadata_keys: tuple[str, ...]
+    template: Template
+
+    def __init__(
+        self,
+        text: str,
+        id_: str | None = None,
+        metadata: Metadata | None = None,
+        pages: tuple[Page, ...] = (),
+        page_word: str = "page",
+        excluded_embed_metadata_keys: Sequence[str] = (),
+        excluded_llm_metadata_keys: Sequence[str] = (),
+        template: Template = PLAIN,
+        *,
+        doc_id: str | None = None,
+    ) -> None:
+        """`doc_id` is another name of `id_`; a random id where neither is given. ValueError when they differ."""
+        if id_ is not None and doc_id is not None and id_ != doc_id:
+            raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
+        put = object.__setattr__
+        put(self, "text", text)
+        put(self, "id_", id_ or doc_id or new_id())
+        put(self, "metadata", {} if metadata is None else metadata)
+        put(self, "pages", pages)
+        put(self, "page_word", page_word)
+        put(self, "excluded_embed_metadata_keys", tuple(excluded_embed_metadata_keys))
+        put(self, "excluded_llm_metadata_keys", tuple(excluded_llm_metadata_keys))
+        put(self, "template", template)
+
+    @classmethod
+    def example(cls) -> Document:
+        """A short document to try things with."""
+        return cls(
+            "A lectern is a stand with a slanting top. A speaker lays the notes on it and reads from them.\n\n\n"
+            "In libraries of the Middle Ages books were chained to lecterns, so that everybody could read them there.",
+            metadata={"file_name": "lectern.txt", "category": "furniture"},
+        )
 
     @property
     def doc_id(self) -> str:
@@ -105,6 +154,7 @@ class TextNode:
     embedding: Vector | None = None
     excluded_embed_metadata_keys: tuple[str, ...] = ()
     excluded_llm_metadata_keys: tuple[str, ...] = ()
+    template: Template = PLAIN
 
     @property
     def node_id(self) -> str:
@@ -119,6 +169,17 @@ class TextNode:
 
     def with_embedding(self, embedding: Vector) -> TextNode:
         return replace(self, embedding=embedding)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexNode(TextNode):
+    """A passage that stands for something else: a node, a retriever or a query engine, given as `obj` or found by `index_id`.
+
+    A retriever that finds it follows it.
+    """
+
+    index_id: str = ""
+    obj: Any = None
 
 
 def content_hash(text: str, metadata: Metadata) -> str:
@@ -136,12 +197,18 @@ def metadata_text(item: Document | TextNode, mode: MetadataMode) -> str:
         hidden = item.excluded_embed_metadata_keys
     elif mode is MetadataMode.LLM:
         hidden = item.excluded_llm_metadata_keys
-    return "\n".join(f"{key}: {value}" for key, value in item.metadata.items() if key not in hidden)
+    entries = ((key, str(value)) for key, value in item.metadata.items() if key not in hidden)
+    return item.template.separator.join(_filled(item.template.entry, {"key": key, "value": value}) for key, value in entries)
 
 
 def _with_metadata(item: Document | TextNode, mode: MetadataMode) -> str:
     head = metadata_text(item, mode)
-    return f"{head}\n\n{item.text}".strip() if head else item.text
+    return _filled(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Each {name} once, in one pass: braces in a value are only text."""
+    return re.sub("|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +222,21 @@ class NodeWithScore:
     def text(self) -> str:
         return self.node.text
 
-    def get_score(self) -> float:
+    @property
+    def node_id(self) -> str:
+        return self.node.id_
+
+    @property
+    def metadata(self) -> Metadata:
+        return self.node.metadata
+
+    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+        return self.node.get_content(metadata_mode)
+
+    def get_score(self, raise_error: bool = False) -> float:
+        """The score; where there is none 0.0, or with `raise_error` a ValueError."""
+        if self.score is None and raise_error:
+            raise ValueError(f"passage {self.node.id_!r} has no score")
         return 0.0 if self.score is None else self.score
 
 
@@ -183,6 +264,9 @@ class MessageRole(str, Enum):
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
+    FUNCTION = "function"  # what tools were called before
+    CHATBOT = "chatbot"
+    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +283,51 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatResponse:
+    """What a model said to messages; `delta` is the newest piece while it is being said, None when it is whole."""
+
+    message: ChatMessage
+    delta: str | None = None
+    raw: Any = None  # the generation behind it
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionResponse:
+    """What a model said to a text; `delta` as in ChatResponse."""
+
+    text: str
+    delta: str | None = None
+    raw: Any = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
-    """An answer, the passages it was made from (citation [n] is `source_nodes[n - 1]`), and the trace of how."""
+    """An answer, the passages it was made from (citation [n] is `source_nodes[n - 1]`), and the trace of how.
+
+    `metadata` has the metadata of each passage under its id, and what an engine adds, such as "selector_result".
+    """
 
     response: str
     source_nodes: tuple[NodeWithScore, ...] = ()
     trace: Span | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return {**{hit.node.id_: dict(hit.node.metadata) for hit in self.source_nodes}, **self.extra}
+
+    def get_formatted_sources(self, length: int = 100) -> str:
+        """The passages' ids, each with the first `length` characters of its text."""
+        return "\n\n".join(
+            f"> Source (Doc id: {hit.node.id_}): {hit.text if len(hit.text) <= length else hit.text[: length - 3] + '...'}"
+            for hit in self.source_nodes
+        )
 
     def __str__(self) -> str:
         return self.response

@@ -9,8 +9,9 @@ import logging
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.vector_stores.base import Store
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from ragcore.retrievers.vector import VectorIndexRetriever
 
 logger = logging.getLogger(__name__)
-
-
-class Transformation(Protocol):
-    """A step from documents to passages: a splitter, or what comes after one."""
-
-    def __call__(self, nodes: Sequence[Document | TextNode], /) -> Sequence[Document | TextNode]: ...
 
 
 class VectorStoreIndex:

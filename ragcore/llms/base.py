@@ -6,14 +6,16 @@ reader ignores the wording and answers from the variables. Whoever calls need no
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ragcore.observe import Span, finish, start, stream_in, under
-from ragcore.prompts import Prompt, RenderedMessage, Variables
-from ragcore.schema import ChatMessage
+from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables
+from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
 from ragcore.text.tokens import count_tokens
 
 
@@ -30,9 +32,14 @@ class LLMMetadata:
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
+    """`tools` are in OpenAI's format, as `ToolMetadata.to_openai_tool` gives them; `tool_choice` is "auto", "none", "required"
+    or the name of one, which the model must call."""
+
     prompt: Prompt
     variables: Variables
     history: tuple[ChatMessage, ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str = "auto"
 
     def messages(self) -> list[RenderedMessage]:
         return self.prompt.render(self.variables, self.history)
@@ -49,10 +56,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
+    """`tool_calls` are in OpenAI's format: {"id", "type": "function", "function": {"name", "arguments": JSON text}}."""
+
     text: str
     usage: Usage
     tool_calls: tuple[dict[str, Any], ...] = field(default=())
     cut_short: bool = False  # the model stopped at its limit of tokens, not because it was done
+
+    @property
+    def message(self) -> ChatMessage:
+        calls = {"tool_calls": list(self.tool_calls)} if self.tool_calls else {}
+        return ChatMessage(MessageRole.ASSISTANT, self.text, additional_kwargs=calls)
 
 
 Stream: TypeAlias = Generator[str, None, Generation]
@@ -112,6 +126,53 @@ class LLM(ABC):
 
         return (yield from stream_in(step, noted()))
 
+    def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+    ) -> ChatResponse:
+        """The model's answer to messages as they are; tool calls are in `message.additional_kwargs["tool_calls"]`."""
+        generation = self.generate(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice))
+        return ChatResponse(generation.message, raw=generation)
+
+    def stream_chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+    ) -> Generator[ChatResponse, None, ChatResponse]:
+        """The answer as it grows: each response has all of the text so far and its newest piece as `delta`."""
+        text = ""
+        pieces = self.stream(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice))
+        try:
+            while True:
+                try:
+                    piece = next(pieces)
+                except StopIteration as stop:
+                    return ChatResponse(stop.value.message, raw=stop.value)
+                text += piece
+                yield ChatResponse(ChatMessage(MessageRole.ASSISTANT, text), piece)
+        finally:
+            pieces.close()
+
+    def complete(self, prompt: str) -> CompletionResponse:
+        generation = self.generate(LLMCall(GENERATION, {"query_str": prompt}))
+        return CompletionResponse(generation.text, raw=generation)
+
+    def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
+        text = ""
+        with closing(self.stream(LLMCall(GENERATION, {"query_str": prompt}))) as pieces:
+            for piece in pieces:
+                text += piece
+                yield CompletionResponse(text, piece)
+
+    def predict(self, prompt: Prompt, **variables: Variable) -> str:
+        """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a missing one."""
+        return self.generate(LLMCall(prompt, prompt.checked(variables))).text
+
+    async def achat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
+    ) -> ChatResponse:
+        return await asyncio.to_thread(self.chat, messages, tools, tool_choice)
+
+    async def acomplete(self, prompt: str) -> CompletionResponse:
+        return await asyncio.to_thread(self.complete, prompt)
+
     def usage(self, messages: Sequence[RenderedMessage], text: str) -> Usage:
         """Our own count, for servers that do not give theirs."""
         sent = sum(self.count_tokens(message.content) for message in messages)
@@ -126,6 +187,7 @@ class LLM(ABC):
                 {"role": m.role.value, "parts": [{"origin": part.origin.value, "text": part.text} for part in m.parts]}
                 for m in messages
             ],
+            **({"tools": [tool["function"]["name"] for tool in call.tools]} if call.tools else {}),
         )
 
 
@@ -136,4 +198,5 @@ def _note(step: Span, generation: Generation) -> None:
         completion_tokens=generation.usage.completion_tokens,
         tokens_estimated=generation.usage.estimated,
         cut_short=generation.cut_short,
+        **({"tool_calls": list(generation.tool_calls)} if generation.tool_calls else {}),
     )

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.vector_stores.filters import MetadataFilters
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vector
+    from ragcore.schema import Vector, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,15 @@ class StoredDocument:
     passages: int
     characters: int
     added: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Passages' ids, their vectors at length 1, shape (n, d), and the lengths that these had, shape (n,)."""
+
+    ids: list[str]
+    rows: Vectors
+    lengths: Vector
 
 
 class Store(Protocol):
@@ -54,15 +64,41 @@ class Store(Protocol):
     def passage_ids(self, document_id: str) -> list[str]:
         """The ids of a document's passages in reading order, without reading them; none when there is no such document."""
 
-    def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+    def search(
+        self,
+        query: Vector,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
         """The `top_k` passages nearest to `query` by cosine, best first, ties in order of insertion; score -1 to 1.
 
-        Fewer when the store (or the given documents) holds fewer; none for top_k <= 0. The query need not be normalised; a
-        zero vector has cosine 0 with everything. DimensionError for another width.
+        Only among these documents, these passages and those that pass the filters, where given; an empty collection is none.
+        Fewer when there are fewer; none for top_k <= 0. The query need not be normalised; a zero vector has cosine 0 with
+        everything. DimensionError for another width.
         """
 
-    def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+    def keyword_search(
+        self,
+        query: str,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
         """The `top_k` passages that share words with `query`, by BM25, best first; score > 0, higher is better."""
+
+    def candidates(
+        self,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> Candidates:
+        """The vectors of all passages in this scope, in order of insertion: for rankings that are more than a nearest search."""
 
     def __len__(self) -> int:
         """The number of passages."""

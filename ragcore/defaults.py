@@ -1,0 +1,77 @@
+"""What is used where a constructor is not told: `Settings`, and below it what needs no key, no server and no download.
+
+`Settings` lets a script name its models in one place. Only `services` reads it, when something is built; what is built keeps
+what it got. The application passes its services itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ragcore.schema import Document, TextNode
+from ragcore.text.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from ragcore.embeddings.base import Embedder
+    from ragcore.llms.base import LLM
+
+
+class Transformation(Protocol):
+    """A step from documents to passages: a splitter, or what comes after one."""
+
+    def __call__(self, nodes: Sequence[Document | TextNode], /) -> Sequence[Document | TextNode]: ...
+
+
+@dataclass(slots=True)
+class SettingsOfAScript:
+    """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes."""
+
+    llm: LLM | None = None
+    embed_model: Embedder | None = None
+    node_parser: Transformation | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+    tokenizer: Tokenizer | Callable[[str], Sized] | None = None
+    transformations: Sequence[Transformation] | None = None
+
+    @property
+    def text_splitter(self) -> Transformation | None:
+        """Another name of `node_parser`."""
+        return self.node_parser
+
+    @text_splitter.setter
+    def text_splitter(self, splitter: Transformation | None) -> None:
+        self.node_parser = splitter
+
+
+Settings = SettingsOfAScript()
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    llm: LLM
+    embed_model: Embedder
+    transformations: tuple[Transformation, ...]
+
+
+def services(
+    llm: LLM | None = None, embed_model: Embedder | None = None, transformations: Sequence[Transformation] | None = None
+) -> Services:
+    """What is given; else what `Settings` names; else the bundled embedder, the reader that quotes, and a SentenceSplitter.
+
+    Nothing is loaded or sent by this.
+    """
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+    from ragcore.llms.extractive import ExtractiveLLM
+    from ragcore.node_parser.sentence import SentenceSplitter
+
+    embedder = embed_model or Settings.embed_model or HuggingFaceEmbedding()
+    if transformations is None:
+        transformations = Settings.transformations
+    if transformations is None:
+        sizes = {"chunk_size": Settings.chunk_size, "chunk_overlap": Settings.chunk_overlap}
+        given = {name: size for name, size in sizes.items() if size is not None}
+        transformations = (Settings.node_parser or SentenceSplitter(**given, tokenizer=Settings.tokenizer),)
+    return Services(llm or Settings.llm or ExtractiveLLM(embedder), embedder, tuple(transformations))
