@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
 
 Scalar: TypeAlias = str | int | float | bool | None
-Metadata: TypeAlias = Mapping[str, Scalar]
+Value: TypeAlias = Scalar | Sequence[Scalar]
+Metadata: TypeAlias = Mapping[str, Value]
 
 
 def new_id() -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
-from ragcore.schema import Metadata, Scalar
+from ragcore.schema import Metadata, Scalar, Value
 
 
 class FilterOperator(str, Enum):
@@ -37,11 +38,27 @@ class FilterCondition(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class MetadataFilter:
-    """A passage without the key passes `!=`, `nin` and `is_empty` alone."""
+    """A passage without the key passes `!=`, `nin` and `is_empty` alone.
+
+    What cannot be compared is not a match, and no error: a number is neither above nor below a text, and true is not 1.
+    ValueError for an operator that there is not, and where `in`, `nin`, `any` or `all` is not given a list.
+    """
 
     key: str
     value: Scalar | Sequence[Scalar] = None
     operator: FilterOperator = FilterOperator.EQ
+
+    def __post_init__(self) -> None:
+        compare = FilterOperator(self.operator)  # may be given as its text
+        object.__setattr__(self, "operator", compare)
+        if compare in _OF_LISTS and not is_list(self.value):
+            raise ValueError(f"the operator {compare.value!r} compares with a list of values, not with {self.value!r}")
+
+    def match(self, metadata: Metadata) -> bool:
+        return _passes(self, metadata)
+
+
+ExactMatchFilter = MetadataFilter  # its operator is == unless another is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +68,71 @@ class MetadataFilters:
     filters: Sequence[MetadataFilter | MetadataFilters] = ()
     condition: FilterCondition = FilterCondition.AND
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "condition", FilterCondition(self.condition))
+
     def match(self, metadata: Metadata) -> bool:
-        passed = (_passes(each, metadata) for each in self.filters)
+        passed = (each.match(metadata) for each in self.filters)
         if self.condition is FilterCondition.AND or not self.filters:
             return all(passed)
         return any(passed) if self.condition is FilterCondition.OR else not any(passed)
 
 
 Filter: TypeAlias = MetadataFilter | MetadataFilters
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Scalar]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _passes(wanted: MetadataFilter, metadata: Metadata) -> bool:
+    if wanted.key not in metadata:
+        return wanted.operator in (FilterOperator.NE, FilterOperator.NIN, FilterOperator.IS_EMPTY)
+    return _COMPARE[wanted.operator](metadata[wanted.key], wanted.value)
+
+
+def _equal(entry: Value, value: Value) -> bool:
+    if is_list(entry) and is_list(value):
+        return len(entry) == len(value) and all(map(_equal, entry, value))
+    return entry == value and isinstance(entry, bool) == isinstance(value, bool)
+
+
+def _among(entry: Value, values: Value) -> bool:
+    return is_list(values) and any(_equal(entry, value) for value in values)
+
+
+def _comparable(entry: Value, value: Value) -> bool:
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (entry, value))
+    return numbers or (isinstance(entry, str) and isinstance(value, str))
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
+    return lambda entry, value: _comparable(entry, value) and compare(entry, value)
+
+
+def _holds_text(entry: Value, value: Value) -> bool:
+    return isinstance(entry, str) and isinstance(value, str) and value in entry
+
+
+def _holds_text_insensitive(entry: Value, value: Value) -> bool:
+    return isinstance(entry, str) and isinstance(value, str) and value.casefold() in entry.casefold()
+
+
+_OF_LISTS = frozenset({FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL})
+
+_COMPARE: dict[FilterOperator, Callable[[Value, Value], bool]] = {
+    FilterOperator.EQ: _equal,
+    FilterOperator.NE: lambda entry, value: not _equal(entry, value),
+    FilterOperator.GT: _ordered(operator.gt),
+    FilterOperator.LT: _ordered(operator.lt),
+    FilterOperator.GTE: _ordered(operator.ge),
+    FilterOperator.LTE: _ordered(operator.le),
+    FilterOperator.IN: _among,
+    FilterOperator.NIN: lambda entry, values: not _among(entry, values),
+    FilterOperator.ANY: lambda entry, values: is_list(values) and any(_among(value, entry) for value in values),
+    FilterOperator.ALL: lambda entry, values: is_list(entry) and is_list(values) and all(_among(v, entry) for v in values),
+    FilterOperator.CONTAINS: lambda entry, value: _among(value, entry),
+    FilterOperator.TEXT_MATCH: _holds_text,
+    FilterOperator.TEXT_MATCH_INSENSITIVE: _holds_text_insensitive,
+    FilterOperator.IS_EMPTY: lambda entry, _: entry is None or entry == "" or (is_list(entry) and not entry),
+}
