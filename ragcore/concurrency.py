@@ -1,18 +1,48 @@
-"""A stream of the synchronous library, read from an event loop. Single calls need only `asyncio.to_thread`."""
+"""The synchronous library from an event loop: each method's async twin is made by one of two wrappers, in the class body.
+
+aquery = awaitable(query)                  # answer = await engine.aquery("...")
+astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.astream_chat(messages)
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
-from typing import TypeVar
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 _END = object()
 
 
-async def in_threads(pieces: Generator[T, None, object]) -> AsyncIterator[T]:
-    """`pieces` as they come, each step in a thread, so that the loop goes on meanwhile.
+def awaitable(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """The async twin of a method: runs it in a thread, in the caller's context. An override of the method is what is run."""
+
+    @wraps(method, updated=())  # not __dict__: the twin of an abstract method is not abstract
+    async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
+        return result
+
+    return twin
+
+
+def awaitable_stream(
+    method: Callable[Concatenate[S, P], Generator[T, None, object]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, AsyncGenerator[T, None]]]:
+    """The async twin of a method that is a generator: awaiting it gives the pieces, as `in_threads` does."""
+
+    @wraps(method, updated=())
+    async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+        return in_threads(getattr(self, method.__name__)(*args, **kwargs))
+
+    return twin
+
+
+async def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
+    """`pieces` as they come, each step in a thread, so that the loop goes on meanwhile. While it waits, nothing runs.
 
     When the reader is cancelled, the step that is running is waited for, and the stream is closed.
     """

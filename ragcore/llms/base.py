@@ -6,13 +6,13 @@ reader ignores the wording and answers from the variables. Whoever calls need no
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ragcore.concurrency import awaitable, awaitable_stream
 from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
@@ -165,13 +165,11 @@ class LLM(ABC):
         """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a missing one."""
         return self.generate(LLMCall(prompt, prompt.checked(variables))).text
 
-    async def achat(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
-    ) -> ChatResponse:
-        return await asyncio.to_thread(self.chat, messages, tools, tool_choice)
-
-    async def acomplete(self, prompt: str) -> CompletionResponse:
-        return await asyncio.to_thread(self.complete, prompt)
+    achat = awaitable(chat)
+    astream_chat = awaitable_stream(stream_chat)
+    acomplete = awaitable(complete)
+    astream_complete = awaitable_stream(stream_complete)
+    apredict = awaitable(predict)
 
     def usage(self, messages: Sequence[RenderedMessage], text: str) -> Usage:
         """Our own count, for servers that do not give theirs."""

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 
 import pytest
 
-from ragcore.concurrency import in_threads
+from ragcore.concurrency import awaitable, awaitable_stream, in_threads
+from ragcore.observe import span
 
 
 def test_a_failure_of_the_stream_comes_through_after_its_pieces() -> None:
@@ -55,3 +57,55 @@ def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() ->
 
     asyncio.run(cancel())
     assert closed.is_set()
+
+
+class Base(ABC):
+    @abstractmethod
+    def answer(self, question: str, *, loud: bool = False) -> str: ...
+
+    def words(self, text: str) -> Generator[str, None, int]:
+        """Each word."""
+        yield from text.split()
+        return 2
+
+    aanswer = awaitable(answer)
+    awords = awaitable_stream(words)
+
+
+class Engine(Base):
+    def answer(self, question: str, *, loud: bool = False) -> str:
+        with span(f"in {threading.current_thread() is threading.main_thread()}"):
+            return question.upper() if loud else question
+
+
+def test_the_twin_of_a_method_runs_its_override_in_a_thread_and_in_the_callers_trace() -> None:
+    async def ask() -> str:
+        return await Engine().aanswer("why", loud=True)
+
+    with span("root") as root:
+        assert asyncio.run(ask()) == "WHY"
+    assert [step.name for step in root.walk()] == ["root", "in False"]
+
+
+def test_the_twin_of_a_stream_is_awaited_and_then_read() -> None:
+    async def read() -> list[str]:
+        return [word async for word in await Engine().awords("one two")]
+
+    assert asyncio.run(read()) == ["one", "two"]
+    assert Engine.awords.__doc__ == "Each word."
+
+
+def test_the_loop_goes_on_while_a_method_waits() -> None:
+    go_on = threading.Event()
+
+    class Slow(Engine):
+        def answer(self, question: str, *, loud: bool = False) -> str:
+            return "done" if go_on.wait(20) else "never let go on"
+
+    async def both() -> str:
+        asking = asyncio.ensure_future(Slow().aanswer("?"))
+        await asyncio.sleep(0.01)
+        go_on.set()
+        return await asking
+
+    assert asyncio.run(both()) == "done"
