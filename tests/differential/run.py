@@ -1,0 +1,66 @@
+"""Runs an area's cases through both and judges each: same, different for a checked reason, or unexplained."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.differential.cases import Case, area, error
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` is "" where the outcomes are the same, "unexplained" where nothing accounts for the difference."""
+
+    case: Case
+    theirs: Any
+    ours: Any
+    reason: str
+
+
+def compared(name: str, python: str = sys.executable) -> list[Verdict]:
+    """`python`: an interpreter that has llama-index-core 0.14.25."""
+    chosen = area(name)
+    cases = list(chosen.cases())
+    verdicts = []
+    for case, theirs in zip(cases, _theirs(name, cases, python), strict=True):
+        ours = _plain(_ours(name, case))
+        reason = "" if theirs == ours else chosen.explain(case.given, theirs, ours) or "unexplained"
+        verdicts.append(Verdict(case, theirs, ours, reason))
+    return verdicts
+
+
+def _ours(name: str, case: Case) -> Any:
+    try:
+        return area(name).ours(_plain(case.given))
+    except Exception as problem:  # noqa: BLE001 an outcome, as on the other side; a bug shows as unexplained
+        return error(problem) | {"says": str(problem)}
+
+
+def _theirs(name: str, cases: list[Case], python: str) -> list[Any]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "IS_TESTING": "1"}
+    done = subprocess.run(
+        [python, "-W", "ignore", "-m", "tests.differential.peer", name],
+        input="".join(json.dumps(case.given) + "\n" for case in cases),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=ROOT,
+        timeout=280,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"the peer failed on {name}: {done.stderr[-2000:]}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
