@@ -87,12 +87,11 @@ class HybridRetriever(BaseRetriever):
 
     def _cosines(self, ids: list[str], vector: Vector) -> dict[str, float]:
         """Those of passages that only the words found; a passage deleted since then is left out."""
+        found = self._store.candidates(node_ids=ids) if ids else None
+        if found is None or not found.ids:
+            return {}
         length = float(np.linalg.norm(vector)) or 1.0
-        return {
-            node.id_: float(node.embedding @ vector) / length
-            for node in (self._store.nodes(ids) if ids else [])
-            if node.embedding is not None
-        }
+        return dict(zip(found.ids, (found.rows @ vector / length).tolist(), strict=True))
 
 
 def hybrid_retriever(

@@ -16,6 +16,7 @@ from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.text.salience import centrality, diverse, shares
 from ragcore.text.summary_request import is_summary_request, topic_of
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.incoming import unit
 
 LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
 DOCUMENTS = 12  # that have a place of their own, even when `top_k` is less
@@ -42,7 +43,7 @@ class OverviewRetriever(BaseRetriever):
         step.note(looked_at=len(nodes))
         if not nodes or self._top_k <= 0:
             return []
-        vectors = np.stack([node.embedding for node in nodes if node.embedding is not None])
+        vectors = np.stack([unit(node.embedding) for node in nodes if node.embedding is not None])
         documents = list(dict.fromkeys(node.ref_doc_id for node in nodes))
         groups = [documents.index(node.ref_doc_id) for node in nodes]
         scores = centrality(vectors)

@@ -56,7 +56,10 @@ class Store(Protocol):
         """All documents, oldest first."""
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        """The passages with these ids, in that order, with links and embedding; ids that are gone are left out."""
+        """The passages with these ids, in that order, with links and embedding, as long as it was put (float32).
+
+        Ids that are gone are left out.
+        """
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         """All passages, or those of one document: documents oldest first, reading order inside. Without embeddings."""
@@ -98,7 +101,7 @@ class Store(Protocol):
         node_ids: Collection[str] | None = None,
         filters: MetadataFilters | None = None,
     ) -> Candidates:
-        """The vectors of all passages in this scope, in order of insertion: for rankings that are more than a nearest search."""
+        """The vectors of all passages in this scope, in order of insertion: for rankings other than the nearest."""
 
     def __len__(self) -> int:
         """The number of passages."""

@@ -23,19 +23,21 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, Page, TextNode
-from ragcore.vector_stores.base import StoredDocument
-from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.schema import PLAIN, Document, IndexNode, NodeWithScore, Page, Template, TextNode
+from ragcore.vector_stores.base import Candidates, StoredDocument
+from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import (
     Array,
     mask_of,
     nearest,
+    nearest_among,
     passage_terms,
     query_terms,
     terms_version,
@@ -69,7 +71,7 @@ CREATE TABLE IF NOT EXISTS documents (
     name TEXT NOT NULL,
     hash TEXT NOT NULL,
     metadata TEXT NOT NULL,
-    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys
+    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys and template
     characters INTEGER NOT NULL,
     added REAL NOT NULL,
     first_row INTEGER NOT NULL,
@@ -92,8 +94,9 @@ CREATE TABLE IF NOT EXISTS passages (
     end_char INTEGER,
     text BLOB,                      -- NULL: the document's characters [first_char, end_char)
     metadata TEXT,                  -- NULL: the document's
-    hidden TEXT,                    -- NULL: the document's hidden metadata keys
-    links TEXT                      -- NULL: the passages before and after it in the document
+    hidden TEXT,                    -- NULL: the document's hidden metadata keys and template
+    links TEXT,                     -- NULL: the passages before and after it in the document
+    length REAL                     -- that its embedding had; NULL: 1
 );
 CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
 CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
@@ -199,6 +202,7 @@ class DiskStore:
                 page_word=layout["page_word"],
                 excluded_embed_metadata_keys=tuple(layout["hidden"][0]),
                 excluded_llm_metadata_keys=tuple(layout["hidden"][1]),
+                template=_template(layout["hidden"]),
             )
 
     def documents(self) -> list[StoredDocument]:
@@ -215,14 +219,13 @@ class DiskStore:
             index = self._index(db)
             if index is None:
                 return []
-            found = [(id_, self._passage_row(db, index, id_)) for id_ in ids]
-            rows = {id_: (row["row"], row["slot"]) for id_, row in found if row is not None}
-            if not rows:
+            found = [self._passage_row(db, index, id_) for id_ in ids]
+            there = [row for row in found if row is not None]
+            if not there:
                 return []
-            matrix = self._mapped(db, index)
-            nodes = _read(db, [row for row, _ in rows.values()])
-            places = [rows[id_] for id_ in ids if id_ in rows]
-            return [nodes[row].with_embedding(np.array(matrix.rows[slot])) for row, slot in places]
+            vectors = self._mapped(db, index).rows
+            nodes = _read(db, [row["row"] for row in there])
+            return [nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(_length(row))) for row in there]
 
         return self._at_one_moment(read)
 
@@ -245,7 +248,15 @@ class DiskStore:
             )
             return [row["id"] for row in rows]
 
-    def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+    def search(
+        self,
+        query: Vector,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
         def found(db: sqlite3.Connection) -> list[NodeWithScore]:
             index = self._index(db)
             if index is None or index.dimension is None:
@@ -254,17 +265,27 @@ class DiskStore:
             if top_k <= 0:
                 return []
             matrix = self._mapped(db, index)
-            if document_ids is None:
+            if document_ids is None and node_ids is None and filters is None:
                 slots, scores = nearest(matrix.rows, vector, top_k, matrix.gaps)
             else:
-                spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, document_ids)]
-                chosen = mask_of(spans, len(matrix.rows))
-                slots, scores = _nearest_among(matrix.rows, vector, top_k, chosen)
+                if node_ids is None and filters is None:
+                    spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, document_ids or ())]
+                else:
+                    spans = [(row["slot"], 1) for row in self._within(db, index, document_ids, node_ids, filters)]
+                slots, scores = nearest_among(matrix.rows, vector, top_k, mask_of(spans, len(matrix.rows)))
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
         return self._at_one_moment(found)
 
-    def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+    def keyword_search(
+        self,
+        query: str,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
         terms = query_terms(query)
         if top_k <= 0 or not terms:
             return []
@@ -276,7 +297,10 @@ class DiskStore:
             match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
             among = ""
             values: list[object] = [match]
-            if document_ids is not None:
+            if node_ids is not None or filters is not None:
+                among = " AND k.rowid IN (SELECT value FROM json_each(?))"
+                values.append(json.dumps([row["row"] for row in self._within(db, index, document_ids, node_ids, filters)]))
+            elif document_ids is not None:
                 among = (
                     " AND EXISTS (SELECT 1 FROM passages p WHERE p.row = k.rowid"
                     " AND p.document IN (SELECT value FROM json_each(?)))"
@@ -288,6 +312,26 @@ class DiskStore:
                 (*values, top_k),
             ).fetchall()
             return self._scored(db, [row[0] for row in found], [-row[1] for row in found])
+
+    def candidates(
+        self,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> Candidates:
+        def found(db: sqlite3.Connection) -> Candidates:
+            index = self._index(db)
+            if index is None:
+                return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
+            rows = self._within(db, index, document_ids, node_ids, filters)
+            return Candidates(
+                ids=[row["id"] for row in rows],
+                rows=self._mapped(db, index).rows[[row["slot"] for row in rows]],
+                lengths=np.array([_length(row) for row in rows], np.float32),
+            )
+
+        return self._at_one_moment(found)
 
     def __len__(self) -> int:
         with self._database.snapshot() as db:
@@ -358,7 +402,7 @@ class DiskStore:
 
     def _passage_row(self, db: sqlite3.Connection, index: _Index, id_: str) -> sqlite3.Row | None:
         row: sqlite3.Row | None = db.execute(
-            "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot FROM passages p"
+            "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot, p.length FROM passages p"
             " JOIN documents d ON d.seq = p.document WHERE p.id = ? AND d.index_id = ?",
             (id_, index.id_),
         ).fetchone()
@@ -375,7 +419,7 @@ class DiskStore:
     ) -> None:
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
         own_metadata = metadata_json(document.metadata)
-        own_hidden = [list(document.excluded_embed_metadata_keys), list(document.excluded_llm_metadata_keys)]
+        own_hidden = _hidden(document)
         layout = {
             "page_word": document.page_word,
             "pages": [[page.label, page.start, page.end] for page in document.pages],
@@ -409,13 +453,13 @@ class DiskStore:
         plain_links = [(None, *ids, None)[i : i + 3] for i in range(len(ids))]
 
         def passage_rows() -> Iterator[tuple[object, ...]]:
-            for i, node in enumerate(nodes):
+            for i, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True)):
                 start, end = node.start_char_idx, node.end_char_idx
                 exact = start is not None and end is not None and 0 <= start <= end and document.text[start:end] == node.text
                 metadata = metadata_json(node.metadata)
-                hidden = [list(node.excluded_embed_metadata_keys), list(node.excluded_llm_metadata_keys)]
+                hidden = _hidden(node)
                 before, _, after = plain_links[i]
-                plain = (node.prev_id, node.next_id, node.parent_id, node.child_ids) == (before, after, None, ())
+                links = _links(node)
                 yield (
                     first_row + i,
                     seq,
@@ -425,10 +469,11 @@ class DiskStore:
                     None if exact else _bytes(node.text),
                     None if metadata == own_metadata else metadata,
                     None if hidden == own_hidden else json.dumps(hidden),
-                    None if plain else json.dumps([node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]),
+                    None if links == [before, after, None, []] else json.dumps(links),
+                    None if length == 1.0 else length,
                 )
 
-        db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", passage_rows())
+        db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", passage_rows())
         self._add_terms(db, index, zip(range(first_row, first_row + len(nodes)), nodes, strict=True))
 
     def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
@@ -472,6 +517,29 @@ class DiskStore:
         query = "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
         return [row for row in rows if row is not None]
+
+    def _within(
+        self,
+        db: sqlite3.Connection,
+        index: _Index,
+        document_ids: Collection[str] | None,
+        node_ids: Collection[str] | None,
+        filters: MetadataFilters | None,
+    ) -> list[sqlite3.Row]:
+        """The passages that may be found, in order of insertion, as row, slot, id and length; their texts are not read."""
+        conditions, values = "", [index.id_, *(json.dumps(list(ids)) for ids in (document_ids, node_ids) if ids is not None)]
+        conditions += " AND d.id IN (SELECT value FROM json_each(?))" if document_ids is not None else ""
+        conditions += " AND p.id IN (SELECT value FROM json_each(?))" if node_ids is not None else ""
+        metadata = "NULL" if filters is None else "coalesce(p.metadata, d.metadata)"
+        rows = db.execute(
+            f"SELECT p.row, d.first_slot + p.row - d.first_row AS slot, p.id, p.length, {metadata} AS metadata"
+            f" FROM documents d JOIN passages p ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
+            values,
+        ).fetchall()
+        if filters is None:
+            return rows
+        verdicts = {text: filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
+        return [row for row in rows if verdicts[row["metadata"]]]
 
     def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:
         """The passages that stand at these slots."""
@@ -671,38 +739,53 @@ def _read(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         (json.dumps(list(rows)),),
     ).fetchall()
     texts = _Texts(db)
-    nodes = {}
+    nodes: dict[int, TextNode] = {}
     for row in found:
         if row["text"] is None:
             text = texts.span(row["document"], row["first_char"], row["end_char"])
         else:
             text = row["text"].decode("utf-8", "surrogatepass")
         hidden = json.loads(row["hidden"]) if row["hidden"] else json.loads(row["layout"])["hidden"]
-        before, after, parent, children = json.loads(row["links"]) if row["links"] else (row["before"], row["after"], None, [])
-        nodes[row["row"]] = TextNode(
+        links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
+        kind, stands_for = (IndexNode, {"index_id": links[4]}) if len(links) > 4 else (TextNode, {})
+        nodes[row["row"]] = kind(
             text=text,
             id_=row["id"],
             metadata=json.loads(row["metadata"]),
             ref_doc_id=row["document_id"],
             start_char_idx=row["first_char"],
             end_char_idx=row["end_char"],
-            prev_id=before,
-            next_id=after,
-            parent_id=parent,
-            child_ids=tuple(children),
+            prev_id=links[0],
+            next_id=links[1],
+            parent_id=links[2],
+            child_ids=tuple(links[3]),
             excluded_embed_metadata_keys=tuple(hidden[0]),
             excluded_llm_metadata_keys=tuple(hidden[1]),
+            template=_template(hidden),
+            **stands_for,
         )
     return nodes
 
 
-def _nearest_among(rows: Vectors, query: Vector, k: int, chosen: Array) -> tuple[Array, Array]:
-    """`nearest` among the rows of a mask. When they are few, only they are multiplied."""
-    places = np.flatnonzero(chosen)
-    if 4 * len(places) < len(rows):
-        found, scores = nearest(rows[places], query, k)
-        return places[found], scores
-    return nearest(rows, query, k, ~chosen)
+def _links(node: TextNode) -> list[Any]:
+    """The passages around, above and below it; of an IndexNode also what it stands for."""
+    links = [node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]
+    return [*links, node.index_id] if isinstance(node, IndexNode) else links
+
+
+def _hidden(item: Document | TextNode) -> list[list[str]]:
+    """The metadata keys hidden from the embedder and from the model, and the template where it is not the plain one."""
+    template = item.template
+    hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
+    return hidden if template == PLAIN else [*hidden, [template.text, template.entry, template.separator]]
+
+
+def _template(hidden: Sequence[Sequence[str]]) -> Template:
+    return Template(*hidden[2]) if len(hidden) > 2 else PLAIN
+
+
+def _length(row: sqlite3.Row) -> float:
+    return 1.0 if row["length"] is None else float(row["length"])
 
 
 def _bytes(text: str) -> bytes:

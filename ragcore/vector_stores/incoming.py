@@ -14,6 +14,8 @@ from ragcore.schema import Document, Metadata, TextNode
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
+UNIT_ROUNDING = 1e-6
+
 
 def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | None) -> Vectors:
     """The embeddings as unit rows, shape (len(nodes), d); a zero vector stays zero. `dimension` is None in an empty store.
@@ -39,6 +41,12 @@ def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | No
         if node.embedding is not None:  # said again for the type checker
             row[:] = unit(node.embedding)
     return rows
+
+
+def lengths(nodes: Sequence[TextNode]) -> list[float]:
+    """How long the embeddings are; exactly 1.0 for a unit vector, whose length float32 cannot tell from it."""
+    exact = [float(np.linalg.norm(np.asarray(node.embedding, np.float64))) for node in nodes]
+    return [1.0 if abs(length - 1.0) < UNIT_ROUNDING else length for length in exact]
 
 
 def unit(vector: Vector) -> Vector:

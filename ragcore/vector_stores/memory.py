@@ -12,9 +12,19 @@ import numpy as np
 
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.vector_stores.base import StoredDocument
-from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
-from ragcore.vector_stores.search import KeywordIndex, mask_of, nearest, passage_terms, query_terms, unit_query
+from ragcore.vector_stores.base import Candidates, StoredDocument
+from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.search import (
+    Array,
+    KeywordIndex,
+    mask_of,
+    nearest,
+    nearest_among,
+    passage_terms,
+    query_terms,
+    unit_query,
+)
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -44,6 +54,7 @@ class MemoryStore:
         self._held: dict[str, _Held] = {}
         self._place: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
+        self._lengths: dict[int, float] = {}  # row -> length that the embedding had, where it is not 1
         self._words = KeywordIndex()
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0
@@ -60,6 +71,7 @@ class MemoryStore:
             if document.id_ in self._held:
                 self._remove(document.id_)
             first = self._append(rows)
+            self._lengths |= {first + i: length for i, length in enumerate(lengths(nodes)) if length != 1.0}
             kept = tuple(replace(node, ref_doc_id=document.id_, embedding=None) for node in nodes)
             self._held[document.id_] = _Held(document, kept, first, time.time())
             for place, node in enumerate(kept, first):
@@ -96,7 +108,10 @@ class MemoryStore:
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         with self._lock:
             places = [self._place[id_] for id_ in ids if id_ in self._place]
-            return [self._nodes[place].with_embedding(self._rows[place].copy()) for place in places]
+            return [
+                self._nodes[place].with_embedding(self._rows[place] * np.float32(self._lengths.get(place, 1.0)))
+                for place in places
+            ]
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         with self._lock:
@@ -108,27 +123,56 @@ class MemoryStore:
             held = self._held.get(document_id)
             return [node.id_ for node in held.nodes] if held else []
 
-    def search(self, query: Vector, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+    def search(
+        self,
+        query: Vector,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
         with self._lock:
             if not self._nodes:
                 return []
             vector = unit_query(query, self._rows.shape[1])
             rows = self._rows[: self._used]
-            live = list(self._held.values()) if document_ids is None else self._chosen(document_ids)
-            if document_ids is None and len(self._nodes) == self._used:
-                left_out = None
+            if document_ids is None and node_ids is None and filters is None and len(self._nodes) == self._used:
+                places, scores = nearest(rows, vector, top_k)
             else:
-                left_out = ~mask_of([(held.first, len(held.nodes)) for held in live], self._used)
-            places, scores = nearest(rows, vector, top_k, left_out)
+                places, scores = nearest_among(rows, vector, top_k, self._scope(document_ids, node_ids, filters))
             return [NodeWithScore(self._nodes[int(place)], float(score)) for place, score in zip(places, scores, strict=True)]
 
-    def keyword_search(self, query: str, top_k: int, *, document_ids: Collection[str] | None = None) -> list[NodeWithScore]:
+    def keyword_search(
+        self,
+        query: str,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
         with self._lock:
             among = None
-            if document_ids is not None:
-                among = {place for held in self._chosen(document_ids) for place in held.places}
+            if document_ids is not None or node_ids is not None or filters is not None:
+                among = set(np.flatnonzero(self._scope(document_ids, node_ids, filters)).tolist())
             found = self._words.search(query_terms(query), top_k, among)
             return [NodeWithScore(self._nodes[place], score) for place, score in found]
+
+    def candidates(
+        self,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> Candidates:
+        with self._lock:
+            places = np.flatnonzero(self._scope(document_ids, node_ids, filters))
+            return Candidates(
+                ids=[self._nodes[place].id_ for place in places.tolist()],
+                rows=self._rows[places],
+                lengths=np.array([self._lengths.get(place, 1.0) for place in places.tolist()], np.float32),
+            )
 
     def __len__(self) -> int:
         with self._lock:
@@ -143,14 +187,25 @@ class MemoryStore:
         except KeyError:
             raise UnknownDocumentError(document_id) from None
 
-    def _chosen(self, document_ids: Collection[str]) -> list[_Held]:
-        return [self._held[id_] for id_ in set(document_ids) if id_ in self._held]
+    def _scope(
+        self, document_ids: Collection[str] | None, node_ids: Collection[str] | None, filters: MetadataFilters | None
+    ) -> Array:
+        """A mask of the rows in use that may be found."""
+        documents = self._held if document_ids is None else set(document_ids) & self._held.keys()
+        mask = mask_of([(self._held[id_].first, len(self._held[id_].nodes)) for id_ in documents], self._used)
+        if node_ids is not None:
+            mask &= mask_of([(self._place[id_], 1) for id_ in node_ids if id_ in self._place], self._used)
+        if filters is not None:
+            for place in np.flatnonzero(mask).tolist():
+                mask[place] = filters.match(self._nodes[place].metadata)
+        return mask
 
     def _remove(self, document_id: str) -> int:
         held = self._get(document_id)
         for place in held.places:
             node = self._nodes.pop(place)
             del self._place[node.id_]
+            self._lengths.pop(place, None)
             self._words.remove(place, passage_terms(node))
         del self._held[document_id]
         return len(held.nodes)
@@ -174,9 +229,9 @@ class MemoryStore:
         """Move the live rows together, in the order they are in."""
         live = list(self._held.values())
         rows, terms = self._rows, KeywordIndex()
-        nodes = self._nodes
+        nodes, lengths_before = self._nodes, self._lengths
         self._rows, self._used = np.empty((0, rows.shape[1]), np.float32), 0
-        self._nodes, self._place, self._words = {}, {}, terms
+        self._nodes, self._place, self._words, self._lengths = {}, {}, terms, {}
         total = sum(len(held.nodes) for held in live)
         packed = np.empty((total, rows.shape[1]), np.float32)
         for held in live:
@@ -185,6 +240,8 @@ class MemoryStore:
             for place, node in enumerate(held.nodes, first):
                 self._nodes[place] = nodes[held.first + place - first]
                 self._place[node.id_] = place
+                if (length := lengths_before.get(held.first + place - first)) is not None:
+                    self._lengths[place] = length
                 terms.add(place, passage_terms(node))
             self._held[held.document.id_] = replace(held, first=first)
             self._used += len(held.nodes)

@@ -83,6 +83,15 @@ def nearest(rows: Vectors, query: Vector, k: int, left_out: Array | None = None)
     return candidates[best], cosines[best]
 
 
+def nearest_among(rows: Vectors, query: Vector, k: int, chosen: Array) -> tuple[Array, Array]:
+    """`nearest` among the rows of a mask, shape (n,). When they are few, only they are multiplied."""
+    places = np.flatnonzero(chosen)
+    if 4 * len(places) < len(rows):
+        found, scores = nearest(rows[places], query, k)
+        return places[found], scores
+    return nearest(rows, query, k, ~chosen)
+
+
 def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
     """True at the places of every (first, count)."""
     mask = np.zeros(size, bool)

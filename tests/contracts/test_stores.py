@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -25,13 +26,16 @@ from hypothesis.stateful import (
 
 from ragcore.database import Database
 from ragcore.errors import DimensionError, UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, Page, TextNode
+from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
 from ragcore.text.keywords import content_words
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
+from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
 
 Open = Callable[[Path], Store]
+
+ONE_VALUE = ["==", "!=", ">", "<", ">=", "<=", "contains", "text_match", "text_match_insensitive", "is_empty"]
 
 
 def open_memory(folder: Path) -> Store:
@@ -188,6 +192,133 @@ def test_search_can_be_limited_to_documents(store: Store) -> None:
         assert ids(store.keyword_search("common words", 7, document_ids=chosen)) == ids(everything[:7])
 
 
+TAGGED: list[dict[str, Any]] = [
+    {},
+    {"n": 1, "s": "red", "tags": ["a", "b"]},
+    {"n": 2.5, "s": "Red fish", "tags": []},
+    {"n": True, "s": "", "tags": None},
+    {"n": "2", "s": None, "tags": ["b", 1, None]},
+    {"n": -3, "s": "fish"},
+]
+
+
+def put_tagged(store: Store) -> list[tuple[str, Any]]:
+    """Six documents of two passages: the first has the document's metadata, the second that and the key "second"."""
+    known = []
+    for i, metadata in enumerate(TAGGED):
+        source = Document(f"common word{i}first\ncommon word{i}second", id_=f"d{i}", metadata=metadata)
+        first, second = cut(source, vectors(2, seed=i), size=18)
+        second = replace(second, metadata={**metadata, "second": True})
+        store.put(source, [first, second])
+        known += [(first.id_, first.metadata), (second.id_, second.metadata)]
+    return known
+
+
+def plainly(one: MetadataFilter | MetadataFilters, metadata: Any) -> bool:
+    """What a filter says, as a person would write it for these values."""
+    if isinstance(one, MetadataFilters):
+        passed = [plainly(each, metadata) for each in one.filters]
+        return all(passed) if one.condition == "and" or not passed else any(passed) is (one.condition == "or")
+    missing, entry, value, is_ = one.key not in metadata, metadata.get(one.key), one.value, one.operator.value
+    same = [type(entry) is type(v) and entry == v for v in (value if isinstance(value, list) else [value])]
+    number = {type(entry), type(value)} <= {int, float}
+    listed = entry if isinstance(entry, list) else []
+    if is_ == "is_empty":
+        return missing or entry in (None, "", [])
+    if is_ in ("!=", "nin"):
+        return missing or not any(same)
+    if missing:
+        return False
+    if is_ in ("==", "in"):
+        return any(same)
+    if is_ in (">", "<", ">=", "<="):
+        compare = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}[is_]
+        return (number or (type(entry) is str and type(value) is str)) and compare(entry, value)
+    if is_ == "contains":
+        return any(type(v) is type(value) and v == value for v in listed)
+    if is_ in ("any", "all"):
+        held = [any(type(v) is type(w) and v == w for v in listed) for w in value]  # type: ignore[union-attr]
+        return any(held) if is_ == "any" else isinstance(entry, list) and all(held)
+    fold = str.lower if is_ == "text_match_insensitive" else str
+    return type(entry) is str and type(value) is str and fold(value) in fold(entry)
+
+
+scalars = st.sampled_from([1, 2.5, True, "2", -3, "red", "fish", "a", "b", "", None, 0])
+single = st.one_of(
+    st.builds(MetadataFilter, st.sampled_from(["n", "s", "tags", "second", "nowhere"]), scalars, st.sampled_from(ONE_VALUE)),
+    st.builds(
+        MetadataFilter,
+        st.sampled_from(["n", "s", "tags", "second", "nowhere"]),
+        st.lists(scalars, max_size=3),
+        st.sampled_from(["in", "nin", "any", "all"]),
+    ),
+)
+filters_ = st.recursive(
+    st.builds(MetadataFilters, st.lists(single, max_size=3), st.sampled_from(["and", "or", "not"])),
+    lambda inner: st.builds(MetadataFilters, st.lists(single | inner, max_size=3), st.sampled_from(["and", "or", "not"])),
+    max_leaves=4,
+)
+
+
+def test_only_what_passes_the_filters_is_found(store: Store) -> None:
+    known = put_tagged(store)
+    query = vectors(1, seed=77)[0]
+    nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
+    assert len(nearest) == len(sharing) == len(known)
+
+    @settings(max_examples=150, deadline=None)
+    @given(filters_)
+    def check(wanted: MetadataFilters) -> None:
+        passing = [id_ for id_, metadata in known if plainly(wanted, metadata)]
+        assert ids(store.search(query, 99, filters=wanted)) == [id_ for id_ in nearest if id_ in passing]
+        assert ids(store.keyword_search("common", 99, filters=wanted)) == [id_ for id_ in sharing if id_ in passing]
+        assert store.candidates(filters=wanted).ids == passing
+
+    check()
+
+
+def test_documents_passages_and_filters_limit_together(store: Store) -> None:
+    known = put_tagged(store)
+    query = vectors(1, seed=78)[0]
+    nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
+    second = MetadataFilters([MetadataFilter("second", True)])
+    everything = [id_ for id_, _ in known]
+    for documents in (None, [], ["d1", "d4", "gone"]):
+        for nodes in (None, [], ["d4/1", "d0/0", "gone", "d1/0", "d1/1"]):
+            for wanted in (None, second):
+                left = [
+                    id_
+                    for id_ in everything
+                    if (documents is None or id_.split("/")[0] in documents)
+                    and (nodes is None or id_ in nodes)
+                    and (wanted is None or id_.endswith("/1"))
+                ]
+                for k in (1, 3, 99):
+                    found = store.search(query, k, document_ids=documents, node_ids=nodes, filters=wanted)
+                    assert ids(found) == [id_ for id_ in nearest if id_ in left][:k]
+                    found = store.keyword_search("common", k, document_ids=documents, node_ids=nodes, filters=wanted)
+                    assert ids(found) == [id_ for id_ in sharing if id_ in left][:k]
+                assert store.candidates(document_ids=documents, node_ids=nodes, filters=wanted).ids == left
+
+
+def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
+    assert store.candidates().ids == []
+    rows = vectors(30)
+    rows[4] = 0
+    rows[5:] /= np.linalg.norm(rows[5:], axis=1, keepdims=True)
+    for i in range(3):
+        source = document(f"d{i}", "x" * 100)
+        store.put(source, cut(source, rows[10 * i : 10 * i + 10]))
+    store.delete("d1")
+    for name, places in ((None, [*range(10), *range(20, 30)]), (["d2"], list(range(20, 30)))):
+        found = store.candidates(document_ids=name)
+        assert found.ids == [f"d{i // 10}/{i % 10}" for i in places]
+        assert found.rows.dtype == np.float32
+        assert found.rows * found.lengths[:, None] == pytest.approx(rows[places], abs=1e-6)
+        assert found.lengths == pytest.approx(np.linalg.norm(rows[places], axis=1), abs=1e-6)
+        assert np.linalg.norm(found.rows, axis=1) == pytest.approx([float(i != 4) for i in places], abs=1e-6)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_vectors_that_are_no_numbers_are_refused(store: Store, bad: float) -> None:
     with pytest.raises(ValueError, match="NaN or infinity"):
@@ -330,6 +461,7 @@ def strange_document() -> tuple[Document, list[TextNode]]:
         page_word="slide",
         excluded_embed_metadata_keys=("one",),
         excluded_llm_metadata_keys=("yes", ""),
+        template=Template("{content}\n{metadata_str}"),
     )
     nodes = cut(source, vectors(12), size=1700)
     nodes[1] = replace(nodes[1], metadata={"other": 1, "yes": 1})
@@ -339,6 +471,10 @@ def strange_document() -> tuple[Document, list[TextNode]]:
     nodes[5] = replace(nodes[5], excluded_embed_metadata_keys=("text",), excluded_llm_metadata_keys=())
     nodes[6] = replace(nodes[6], text="", start_char_idx=3, end_char_idx=3)
     nodes[7] = replace(nodes[7], metadata={**source.metadata, "one": True})  # 1 == True, and yet not the same
+    nodes[8] = replace(
+        nodes[8], template=Template("<{metadata_str}>{content}", "{key}={value}", "; "), embedding=nodes[8].embedding * 9
+    )
+    nodes[9] = replace(nodes[9], metadata={"list": ["a", 1, None, True], "empty": []}, embedding=nodes[9].embedding * 0)
     return source, [replace(node, excluded_embed_metadata_keys=("one",)) if i != 5 else node for i, node in enumerate(nodes)]
 
 
@@ -357,14 +493,26 @@ def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None
     for version in (by_ids, list(store.passages(source.id_)), list(store.passages())[1:]):
         assert [fields(node) for node in version] == [fields(node) for node in nodes]
         assert [typed(node.metadata) for node in version] == [typed(node.metadata) for node in nodes]
-    for node, given in zip(by_ids, nodes, strict=True):
+    for node, put in zip(by_ids, nodes, strict=True):
         assert node.embedding is not None
-        assert given.embedding is not None
-        assert node.embedding == pytest.approx(given.embedding / np.linalg.norm(given.embedding), abs=1e-6)
+        assert put.embedding is not None
+        assert node.embedding == pytest.approx(put.embedding, rel=1e-6, abs=1e-6)
     assert [node.embedding for node in store.passages()] == [None] * 13
     for node in nodes:
-        found = store.search(node.embedding, 1)[0].node  # type: ignore[arg-type]
+        found = store.search(node.embedding, 1, node_ids=[node.id_])[0].node  # type: ignore[arg-type]
         assert fields(found) == fields(node)
+
+
+def test_a_passage_that_stands_for_something_else_still_says_what(store: Store) -> None:
+    source, nodes = strange_document()
+    stands = IndexNode(**fields(nodes[4]), index_id="the table", embedding=nodes[4].embedding)
+    plain = IndexNode(**fields(nodes[0]), index_id="", embedding=nodes[0].embedding)
+    store.put(source, [plain, *nodes[1:4], stands, *nodes[5:]])
+    for version in (store.nodes([nodes[0].id_, stands.id_]), [list(store.passages())[i] for i in (0, 4)]):
+        assert [type(node) for node in version] == [IndexNode, IndexNode]
+        assert [node.index_id for node in version if isinstance(node, IndexNode)] == ["", "the table"]
+        assert [fields(node) for node in version] == [fields(nodes[0]), fields(nodes[4])]
+    assert type(store.nodes([nodes[5].id_])[0]) is TextNode
 
 
 def test_passages_are_given_in_the_order_asked_for_without_those_that_are_gone(store: Store) -> None:

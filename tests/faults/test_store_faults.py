@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, TextNode
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
+from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 
 WIDTH = 16
 
@@ -325,3 +327,31 @@ def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: P
         assert len(store.search(direction(1), 5)) == 5
         store._database.connection().set_progress_handler(None, 1)
         assert steps < 900  # of SQLite's virtual machine: a scan of the passages would need several for each
+
+
+def test_a_library_of_an_earlier_version_opens_and_its_vectors_have_length_1(tmp_path: Path) -> None:
+    source, nodes = item(1)
+    with opened(tmp_path) as store:
+        store.put(source, nodes)
+        store._database.connection().execute("ALTER TABLE passages DROP COLUMN length")
+    with opened(tmp_path) as store:
+        assert store.candidates().lengths.tolist() == [1.0] * 3
+        assert [float(np.linalg.norm(node.embedding)) for node in store.nodes(["d1/0", "d1/1"])] == pytest.approx([1.0, 1.0])
+        store.put(*item(2))
+        assert store.candidates(document_ids=["d2"]).lengths == pytest.approx(
+            [np.linalg.norm(direction(200 + i)) for i in range(3)]
+        )
+
+
+def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(5):
+            source, nodes = item(number)
+            metadata = {"number": number}
+            store.put(replace(source, metadata=metadata), [replace(node, metadata=metadata) for node in nodes])
+        database = store._database.connection()
+        database.execute("UPDATE texts SET data = x'00' WHERE document != (SELECT seq FROM documents WHERE id = 'd3')")
+        only = MetadataFilters([MetadataFilter("number", 3)])
+        for found in (store.search(direction(1), 9, filters=only), store.keyword_search("part0 part1 part2", 9, filters=only)):
+            assert {hit.node.id_ for hit in found} == {"d3/0", "d3/1", "d3/2"}
+        assert store.candidates().ids == [f"d{number}/{i}" for number in range(5) for i in range(3)]

@@ -109,7 +109,7 @@ def test_nodes_are_taken_as_they_are_and_keep_the_vectors_they_have() -> None:
     assert index.store.document("loose").text == "alone"
     found = index.store.nodes(["a0", "loose"])
     assert [node.ref_doc_id for node in found] == ["a", "loose"]
-    assert [float(node.embedding[3]) for node in found if node.embedding is not None] == [1.0, 1.0]
+    assert [float(node.embedding[3]) for node in found if node.embedding is not None] == [2.0, 2.0]
     assert [node.ref_doc_id for node in nodes] == ["a", None, "a"]
 
 
