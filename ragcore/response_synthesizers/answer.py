@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
+from typing import Any
 
 from ragcore.concurrency import in_threads
 from ragcore.observe import Span, finish
@@ -17,11 +18,17 @@ class AnswerStream(StreamingResponse):
     """
 
     def __init__(
-        self, pieces: Generator[str, None, object], source_nodes: Sequence[NodeWithScore] = (), *, trace: Span | None = None
+        self,
+        pieces: Generator[str, None, object],
+        source_nodes: Sequence[NodeWithScore] = (),
+        *,
+        trace: Span | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(pieces, source_nodes)
         self.pieces = pieces  # as they are; iterating this object also keeps them in `text`
         self.trace = trace
+        self.extra: Mapping[str, Any] = extra or {}  # as in Response
         self._closed = False
 
     def __iter__(self) -> Generator[str, None, None]:
@@ -60,4 +67,4 @@ class AnswerStream(StreamingResponse):
 
     def whole(self) -> Response:
         """The answer once it is finished."""
-        return Response(str(self), self.source_nodes, self.trace)
+        return Response(str(self), self.source_nodes, self.trace, self.extra)

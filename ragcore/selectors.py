@@ -1,0 +1,286 @@
+"""Which of several choices serve a question: a language model says it, or the choices' vectors do.
+
+However a model replies, something is selected. Where its reply names no choice that there is, that is the choice whose
+description is nearest to the question; the reason and the trace say so.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+
+from ragcore.concurrency import awaitable
+from ragcore.defaults import services
+from ragcore.llms.base import LLMCall
+from ragcore.observe import Span, span
+from ragcore.prompts import SELECT_MULTI, SELECT_SINGLE, Choice, Prompt, Variable
+from ragcore.schema import QueryBundle, as_bundle
+from ragcore.text.loose_json import loose_json
+
+if TYPE_CHECKING:
+    from ragcore.embeddings.base import Embedder
+    from ragcore.llms.base import LLM
+
+
+class Described(Protocol):
+    """What a choice must tell of itself, as a `ToolMetadata` does."""
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def description(self) -> str: ...
+
+
+Choices: TypeAlias = Sequence[Described | str]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleSelection:
+    """`index` counts from 0."""
+
+    index: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorResult:
+    """At least one selection, the best first. `ind` and `reason` are for results of one; ValueError where there are more."""
+
+    selections: tuple[SingleSelection, ...]
+
+    @property
+    def ind(self) -> int:
+        return self._only().index
+
+    @property
+    def reason(self) -> str:
+        return self._only().reason
+
+    @property
+    def inds(self) -> list[int]:
+        return [selection.index for selection in self.selections]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [selection.reason for selection in self.selections]
+
+    def _only(self) -> SingleSelection:
+        if len(self.selections) != 1:
+            raise ValueError(f"there are {len(self.selections)} selections; use inds and reasons")
+        return self.selections[0]
+
+
+MultiSelection = SelectorResult
+
+
+class BaseSelector(ABC):
+    """Holds nothing of a question: threads may share it."""
+
+    def select(self, choices: Choices, query: str | QueryBundle) -> SelectorResult:
+        """ValueError without choices; LLMErrors, EmbeddingErrors.
+
+        In the trace: a span "select" with `selected` (indexes), `reasons`, and where it was so `no_such_choices`, `fell_back`.
+        """
+        if not choices:
+            raise ValueError("there is nothing to select from")
+        bundle = as_bundle(query)
+        with span("select", selector=type(self).__name__, question=bundle.query_str, choices=len(choices)) as step:
+            result = SelectorResult(tuple(self._select(choices, bundle, step)))
+            step.note(selected=result.inds, reasons=result.reasons)
+        return result
+
+    aselect = awaitable(select)
+
+    @abstractmethod
+    def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]: ...
+
+
+class EmbeddingSingleSelector(BaseSelector):
+    """The choice whose description has the highest cosine to the question, the first of equal ones. No call to a model."""
+
+    def __init__(self, embed_model: Embedder | None = None) -> None:
+        self._embedder = services(embed_model=embed_model).embed_model
+
+    @classmethod
+    def from_defaults(cls, embed_model: Embedder | None = None) -> Self:
+        return cls(embed_model)
+
+    def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
+        return [_nearest(self._embedder, choices, query)]
+
+
+class _AskingSelector(BaseSelector):
+    """One call. `embed_model` is for a reply that names no choice."""
+
+    by_function = False
+
+    def __init__(self, llm: LLM | None, embed_model: Embedder | None, prompt: Prompt, most: int | None) -> None:
+        if most is not None and most < 1:
+            raise ValueError(f"max_outputs must be at least 1, not {most}")
+        found = services(llm, embed_model)
+        self._llm = found.llm
+        self._embedder = found.embed_model
+        self._prompt = prompt
+        self._most = most
+
+    def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
+        cards = tuple(Choice(number, _description(choice), _name(choice)) for number, choice in enumerate(choices, 1))
+        most = self._most or len(cards)
+        said = self._ask({"choices": cards, "query_str": query.query_str, "max_outputs": str(most)}, cards)
+        reasons = dict(reversed(said))  # the first that is given for each
+        named = list(dict.fromkeys(number for number, _ in said))
+        kept = [number for number in named if 1 <= number <= len(cards)][:most]
+        if unknown := [number for number in named if not 1 <= number <= len(cards)]:
+            step.note(no_such_choices=unknown)
+        if kept:
+            return [SingleSelection(number - 1, reasons[number]) for number in kept]
+        step.note(fell_back=True)
+        nearest = _nearest(self._embedder, choices, query)
+        return [replace(nearest, reason=f"The model named none of the {len(cards)} choices. {nearest.reason}")]
+
+    def _ask(self, variables: Mapping[str, Variable], cards: Sequence[Choice]) -> list[tuple[int, str]]:
+        """The numbers that the reply names, each with its reason."""
+        call = LLMCall(self._prompt, variables)
+        if self.by_function and self._llm.metadata.is_function_calling_model:
+            call = replace(call, tools=(_SELECT,), tool_choice="select")
+        generation = self._llm.generate(call)
+        replies = [str(called["function"]["arguments"]) for called in generation.tool_calls] or [generation.text]
+        return [selection for reply in replies for selection in read_selections(reply, cards)]
+
+
+class LLMSingleSelector(_AskingSelector):
+    """One choice, in one call; of a reply that names several, the first."""
+
+    def __init__(self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Prompt = SELECT_SINGLE) -> None:
+        super().__init__(llm, embed_model, prompt, 1)
+
+    @classmethod
+    def from_defaults(cls, llm: LLM | None = None, *, embed_model: Embedder | None = None) -> Self:
+        return cls(llm, embed_model=embed_model)
+
+
+class LLMMultiSelector(_AskingSelector):
+    """At most `max_outputs` choices (None: as many as there are), the best first, in one call."""
+
+    def __init__(
+        self,
+        llm: LLM | None = None,
+        max_outputs: int | None = None,
+        *,
+        embed_model: Embedder | None = None,
+        prompt: Prompt = SELECT_MULTI,
+    ) -> None:
+        super().__init__(llm, embed_model, prompt, max_outputs)
+
+    @classmethod
+    def from_defaults(
+        cls, llm: LLM | None = None, max_outputs: int | None = None, *, embed_model: Embedder | None = None
+    ) -> Self:
+        return cls(llm, max_outputs, embed_model=embed_model)
+
+
+class PydanticSingleSelector(LLMSingleSelector):
+    """The same through a function that the model must call, where it can call functions."""
+
+    by_function = True
+
+
+class PydanticMultiSelector(LLMMultiSelector):
+    """The same through a function that the model must call, where it can call functions."""
+
+    by_function = True
+
+
+def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> BaseSelector:
+    """One that asks by a function where the model can call functions, else by words."""
+    by_function = services(llm).llm.metadata.is_function_calling_model
+    if is_multi:
+        return PydanticMultiSelector(llm) if by_function else LLMMultiSelector(llm)
+    return PydanticSingleSelector(llm) if by_function else LLMSingleSelector(llm)
+
+
+def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, str]]:
+    """The (number, reason) pairs that a model's reply names, in its order, whether or not there are such choices.
+
+    Read as JSON of any nesting; where that names none, as words: "Choice 2 is best" is 2, and its reason is the whole reply.
+    """
+    names = {choice.name.casefold(): choice.number for choice in choices if choice.name}
+    try:
+        found = list(_in(loose_json(reply), names))
+    except ValueError:
+        found = []
+    if found:
+        return found
+    if _BARE.fullmatch(reply):
+        return [(int(reply.strip(" \t\r\n().")), "")]
+    return [(int(number), reply.strip()) for number in _SAID.findall(reply)]
+
+
+_SELECT: Mapping[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "select",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "selections": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"choice": {"type": "integer"}, "reason": {"type": "string"}},
+                        "required": ["choice", "reason"],
+                    },
+                }
+            },
+            "required": ["selections"],
+        },
+    },
+}
+
+_BARE = re.compile(r"\s*\(?\d+\)?\.?\s*")
+_SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d+)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d+)\b")
+
+
+def _in(value: Any, names: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """A number counts alone, in a list, and as the "choice" of an object, whose other values are only looked into."""
+    if isinstance(value, Mapping):
+        number = _number(value.get("choice"), names)
+        if number is not None:
+            yield number, str(value.get("reason") or "")
+            return
+        for item in value.values():
+            if isinstance(item, Mapping | list):
+                yield from _in(item, names)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _in(item, names)
+    elif (number := _number(value, names)) is not None:
+        yield number, ""
+
+
+def _number(value: Any, names: Mapping[str, int]) -> int | None:
+    if isinstance(value, str):
+        match = _NUMBER.match(value)
+        return names.get(value.strip().casefold()) or (int(match.group(1)) if match else None)
+    whole = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole else None
+
+
+def _nearest(embedder: Embedder, choices: Choices, query: QueryBundle) -> SingleSelection:
+    vector = query.embedding if query.embedding is not None else embedder.embed_query(query.query_str)
+    cosines = embedder.embed_passages([_description(choice) for choice in choices]) @ vector  # (n, d) @ (d,) -> (n,)
+    best = int(cosines.argmax())
+    return SingleSelection(best, f"Its description is the nearest to the question (cosine {float(cosines[best]):.2f}).")
+
+
+def _description(choice: Described | str) -> str:
+    return choice if isinstance(choice, str) else choice.description
+
+
+def _name(choice: Described | str) -> str:
+    return "" if isinstance(choice, str) else choice.name or ""

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.llms.base import Generation, Usage
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import Span, span
+from ragcore.prompts import Choice
+from ragcore.selectors import (
+    EmbeddingSingleSelector,
+    LLMMultiSelector,
+    LLMSingleSelector,
+    PydanticMultiSelector,
+    PydanticSingleSelector,
+    SelectorResult,
+    SingleSelection,
+    get_selector_from_llm,
+    read_selections,
+)
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    description: str
+
+
+TOOLS = [
+    Tool("essay", "the essay about painting and growing up"),
+    Tool("sql", "tables of sales figures"),
+    Tool("notes", "meeting notes"),
+]
+QUESTION = "What were the sales figures?"
+
+
+def single(reply: str) -> LLMSingleSelector:
+    return LLMSingleSelector.from_defaults(ScriptedLLM([reply]), embed_model=HashEmbedding())
+
+
+def multi(reply: str, max_outputs: int | None = None) -> LLMMultiSelector:
+    return LLMMultiSelector.from_defaults(ScriptedLLM([reply]), max_outputs, embed_model=HashEmbedding())
+
+
+def test_the_model_sees_numbered_choices_with_names_and_the_question() -> None:
+    llm = ScriptedLLM(['[{"choice": 3, "reason": "notes"}]'])
+    result = LLMSingleSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION)
+    assert (result.ind, result.reason) == (2, "notes")
+    sent = llm.calls[0].messages[-1].content
+    assert "(1) essay: the essay about painting and growing up\n\n(2) sql: tables of sales figures\n\n(3) notes" in sent
+    assert QUESTION in sent
+    assert llm.calls[0].prompt == "select_single"
+
+
+def test_choices_may_be_plain_texts() -> None:
+    llm = ScriptedLLM(['{"choice": 2, "reason": "r"}'])
+    assert LLMSingleSelector(llm, embed_model=HashEmbedding()).select(["one", "two"], QUESTION).inds == [1]
+    assert "(1) one\n\n(2) two" in llm.calls[0].messages[-1].content
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('[{"choice": 1, "reason": "a"}, {"choice": 3, "reason": "b"}]', [(0, "a"), (2, "b")]),
+        ('{"selections": [{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]}', [(2, "b"), (0, "a")]),
+        ('```json\n[{"choice": "2", "reason": "quoted"}]\n```', [(1, "quoted")]),
+        ('[{"choice": 2.0, "reason": "a float"}]', [(1, "a float")]),
+        ('[{"choice": "Choice 2", "reason": "r"}]', [(1, "r")]),
+        ('[{"choice": "(2)", "reason": "r"}]', [(1, "r")]),
+        ('[{"choice": "SQL", "reason": "its name"}]', [(1, "its name")]),
+        ('{"choice": [1, 3]}', [(0, ""), (2, "")]),
+        ("[1, 3]", [(0, ""), (2, "")]),
+        ("2", [(1, "")]),
+        (" (2). ", [(1, "")]),
+        ("Choice 2 is the best of 3.", [(1, "Choice 2 is the best of 3.")]),
+        ("The answer is **2**.", [(1, "The answer is **2**.")]),
+        ("I take option #3!", [(2, "I take option #3!")]),
+        ('{"choice": 1, "reason": "cut', [(0, '{"choice": 1, "reason": "cut')]),
+        ('[{"choice": 2, "reason": "first"}, {"choice": 2, "reason": "again"}]', [(1, "first")]),
+        ('[{"choice": 9, "reason": "x"}, {"choice": 1, "reason": "a"}]', [(0, "a")]),
+    ],
+)
+def test_many_forms_of_reply_are_understood(reply: str, expected: list[tuple[int, str]]) -> None:
+    assert multi(reply).select(TOOLS, QUESTION) == SelectorResult(tuple(SingleSelection(*pair) for pair in expected))
+    assert single(reply).select(TOOLS, QUESTION) == SelectorResult((SingleSelection(*expected[0]),))
+
+
+def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
+    llm = ScriptedLLM(["[3, 1, 2]"])
+    assert LLMMultiSelector.from_defaults(llm, max_outputs=2, embed_model=HashEmbedding()).select(TOOLS, "?").inds == [2, 0]
+    assert "At most 2" in llm.calls[0].messages[-1].content
+    assert multi("[3, 1, 2]").select(TOOLS, "?").inds == [2, 0, 1]
+    with pytest.raises(ValueError, match="max_outputs"):
+        multi("", 0)
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "None of these.", "[]", "{}", "[{}]", "null", "[0]", "[4]", '[{"choice": "none"}]', "{[}"]
+)
+@pytest.mark.parametrize("of", [single, multi])
+def test_a_reply_without_a_choice_gives_the_nearest_by_embedding_and_the_reason_and_trace_say_so(
+    of: object, reply: str
+) -> None:
+    assert callable(of)
+    with span("root") as root:
+        result = of(reply).select(TOOLS, QUESTION)
+    assert result.ind == 1
+    assert "named none of the 3 choices" in result.reason
+    assert "nearest" in result.reason
+    step = selected(root)
+    assert step.facts["fell_back"] is True
+    assert step.facts["selected"] == [1]
+
+
+def selected(root: Span) -> Span:
+    (step,) = root.named("select")
+    return step
+
+
+def test_the_trace_says_what_was_selected_and_which_choices_there_are_not() -> None:
+    with span("root") as root:
+        multi('[{"choice": 0}, {"choice": 2, "reason": "r"}, {"choice": 9}]').select(TOOLS, QUESTION)
+    facts = selected(root).facts
+    assert (facts["selected"], facts["reasons"], facts["no_such_choices"]) == ([1], ["r"], [0, 9])
+    assert "fell_back" not in facts
+
+
+def test_by_embedding_the_nearest_description_wins_and_the_first_of_equal_ones() -> None:
+    embedder = HashEmbedding()
+    selector = EmbeddingSingleSelector.from_defaults(embedder)
+    result = selector.select(TOOLS, QUESTION)
+    cosines = [float(embedder.embed_query(tool.description) @ embedder.embed_query(QUESTION)) for tool in TOOLS]
+    assert result.ind == cosines.index(max(cosines)) == 1
+    assert f"{max(cosines):.2f}" in result.reason
+    assert selector.select(["same", "same"], "same").ind == 0
+
+
+@pytest.mark.parametrize("selector", [LLMSingleSelector, EmbeddingSingleSelector])
+def test_nothing_to_select_from_is_refused(selector: type[LLMSingleSelector | EmbeddingSingleSelector]) -> None:
+    with pytest.raises(ValueError, match="nothing to select"):
+        selector.from_defaults(embed_model=HashEmbedding()).select([], QUESTION)
+
+
+def test_results_of_several_have_no_single_index() -> None:
+    result = multi("[1, 2]").select(TOOLS, QUESTION)
+    assert (result.inds, result.reasons) == ([0, 1], ["", ""])
+    with pytest.raises(ValueError, match="2 selections"):
+        _ = result.ind
+    with pytest.raises(ValueError, match="2 selections"):
+        _ = result.reason
+
+
+def calling(arguments: str) -> Generation:
+    call = {"id": "1", "type": "function", "function": {"name": "select", "arguments": arguments}}
+    return Generation("", Usage(0, 0), (call,))
+
+
+def test_a_model_that_calls_functions_is_made_to_call_one() -> None:
+    reply = calling(json.dumps({"selections": [{"choice": 2, "reason": "b"}, {"choice": 1, "reason": "a"}]}))
+    llm = ScriptedLLM([reply, reply], is_function_calling_model=True)
+    assert PydanticMultiSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).inds == [1, 0]
+    assert PydanticSingleSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).ind == 1
+    assert [(logged.call.tool_choice, logged.call.tools[0]["function"]["name"]) for logged in llm.calls] == [
+        ("select", "select")
+    ] * 2
+
+
+def test_a_model_that_does_not_is_asked_in_words() -> None:
+    llm = ScriptedLLM(["2"])
+    assert PydanticSingleSelector(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION).ind == 1
+    assert llm.calls[0].call.tools == ()
+
+
+def test_the_kind_of_selector_follows_from_the_model() -> None:
+    words, functions = ScriptedLLM(), ScriptedLLM(is_function_calling_model=True)
+    kinds = [type(get_selector_from_llm(llm, is_multi)) for llm in (words, functions) for is_multi in (False, True)]
+    assert kinds == [LLMSingleSelector, LLMMultiSelector, PydanticSingleSelector, PydanticMultiSelector]
+
+
+@given(
+    st.text()
+    | st.recursive(
+        st.none() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["choice", "reason", "type", "x"]), inner),
+    ).map(json.dumps)
+)
+def test_whatever_is_said_something_that_exists_is_selected(reply: str) -> None:
+    result = multi(reply).select(TOOLS, QUESTION)
+    assert result.inds
+    assert set(result.inds) <= {0, 1, 2}
+    assert len(set(result.inds)) == len(result.inds)
+
+
+def test_a_name_with_a_number_is_a_name() -> None:
+    choices = [Choice(1, "", "report 2"), Choice(2, "", "report 1")]
+    assert read_selections('{"choice": "report 2"}', choices) == [(1, "")]
