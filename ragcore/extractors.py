@@ -1,0 +1,169 @@
+"""Steps that ask a language model about passages and write its answer into their metadata: title, keywords, questions, summary.
+
+Each is a transformation: passages in, new passages out, in the same order and with the same ids. What it is given stays as it
+was. A passage without text is not asked about. When a call fails, its error goes up and there are no new passages.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, islice
+from typing import Literal, TypeAlias
+
+from ragcore.defaults import services
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import span
+from ragcore.parallel import in_order
+from ragcore.prompts import (
+    KEYWORD_EXTRACT,
+    QUESTIONS,
+    SUMMARY,
+    TITLE_OF_DOCUMENT,
+    TITLE_OF_PASSAGE,
+    Passage,
+    Prompt,
+    Variable,
+)
+from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.text.extract_keywords import keywords_in
+
+Item: TypeAlias = Document | TextNode
+Entries: TypeAlias = Mapping[str, str]
+"""New metadata: key and value."""
+
+SummaryKind: TypeAlias = Literal["self", "prev", "next"]
+
+
+class BaseExtractor(ABC):
+    """Subclasses give `extract`. `num_workers` is how many calls may run at once; without `llm` the default is asked.
+
+    A model reads a passage with the metadata it may see; a reader that quotes, which would quote the metadata, without.
+    """
+
+    works_on: Literal["node", "document"] = "document"  # what an answer depends on besides: see ragcore.ingestion.cache
+
+    def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
+        if num_workers < 1:
+            raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")
+        self.llm = services(llm).llm
+        self.num_workers = num_workers
+
+    @abstractmethod
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        """The new metadata of each node, in their order. LLMErrors."""
+
+    def __call__(self, nodes: Sequence[Item]) -> list[Item]:
+        with span("extract", extractor=type(self).__name__, passages=len(nodes)):
+            found = self.extract(nodes)
+        return [replace(node, metadata={**node.metadata, **new}) for node, new in zip(nodes, found, strict=True)]
+
+    def _read(self, node: Item) -> str:
+        return node.get_content(MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM)
+
+    def _ask(self, prompt: Prompt, asked: Sequence[Mapping[str, Variable]]) -> list[str]:
+        """One call for each, at the same time; the replies in order, stripped."""
+        calls = [LLMCall(prompt, variables) for variables in asked]
+        return in_order(lambda call: self.llm.generate(call).text.strip(), calls, workers=self.num_workers)
+
+    def _ask_each(self, prompt: Prompt, nodes: Sequence[Item], more: Mapping[str, Variable]) -> list[str]:
+        """A reply for each node; "" for one without text."""
+        texts = [self._read(node) if node.text.strip() else "" for node in nodes]
+        replies = iter(self._ask(prompt, [{**_content(prompt, text), **more} for text in texts if text]))
+        return [next(replies) if text else "" for text in texts]
+
+
+class TitleExtractor(BaseExtractor):
+    """`document_title`: one title for each document, made of the titles of its first `nodes` passages.
+
+    Passages that name no document count as one. Calls: one for each of these passages, and one more for each document.
+    """
+
+    def __init__(self, llm: LLM | None = None, nodes: int = 5, num_workers: int = 4) -> None:
+        super().__init__(llm, num_workers)
+        if nodes < 1:
+            raise ValueError(f"nodes is {nodes}; a title is made of at least 1 passage.")
+        self.nodes = nodes
+
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        documents: dict[str | None, list[Item]] = {}
+        for node in nodes:
+            documents.setdefault(_document(node), []).append(node)
+        first = {id_: list(islice((n for n in members if n.text.strip()), self.nodes)) for id_, members in documents.items()}
+        candidates = iter(self._ask_each(TITLE_OF_PASSAGE, [node for members in first.values() for node in members], {}))
+        of_parts = {id_: [Passage(next(candidates)) for _ in members] for id_, members in first.items() if members}
+        whole = self._ask(TITLE_OF_DOCUMENT, [{"context_str": tuple(titles)} for titles in of_parts.values()])
+        titles = dict(zip(of_parts, whole, strict=True))
+        return [_entries(document_title=titles.get(_document(node), "")) for node in nodes]
+
+
+class KeywordExtractor(BaseExtractor):
+    """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c"."""
+
+    works_on = "node"
+
+    def __init__(self, llm: LLM | None = None, keywords: int = 5, num_workers: int = 4) -> None:
+        super().__init__(llm, num_workers)
+        if keywords < 1:
+            raise ValueError(f"keywords is {keywords}; ask for at least 1.")
+        self.keywords = keywords
+
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        replies = self._ask_each(KEYWORD_EXTRACT, nodes, {"max_keywords": str(self.keywords)})
+        return [_entries(excerpt_keywords=", ".join(keywords_in(reply)[: self.keywords])) for reply in replies]
+
+
+class QuestionsAnsweredExtractor(BaseExtractor):
+    """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one a line."""
+
+    works_on = "node"
+
+    def __init__(self, llm: LLM | None = None, questions: int = 3, num_workers: int = 4) -> None:
+        super().__init__(llm, num_workers)
+        if questions < 1:
+            raise ValueError(f"questions is {questions}; ask for at least 1.")
+        self.questions = questions
+
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        replies = self._ask_each(QUESTIONS, nodes, {"num_questions": str(self.questions)})
+        return [_entries(questions_this_excerpt_can_answer=reply) for reply in replies]
+
+
+class SummaryExtractor(BaseExtractor):
+    """`section_summary`, `prev_section_summary`, `next_section_summary`: of each passage, and of the one before and after it.
+
+    `summaries` says which of them. Only passages of the same document are neighbours. One call for each passage.
+    """
+
+    def __init__(self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), num_workers: int = 4) -> None:
+        super().__init__(llm, num_workers)
+        if wrong := set(summaries) - {"self", "prev", "next"}:
+            raise ValueError(f"summaries are of 'self', 'prev' and 'next'; not of {sorted(wrong)}.")
+        self.summaries = tuple(summaries)
+
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        texts = self._ask_each(SUMMARY, nodes, {"query_str": "Summarize this."})
+        found: list[Entries] = []
+        for _, run in groupby(zip(nodes, texts, strict=True), key=lambda pair: _document(pair[0])):
+            said = ["", *(text for _, text in run), ""]
+            for place in range(1, len(said) - 1):
+                all_three = {"self": said[place], "prev": said[place - 1], "next": said[place + 1]}
+                found.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
+        return found
+
+
+_SUMMARY_KEYS = {"self": "section_summary", "prev": "prev_section_summary", "next": "next_section_summary"}
+
+
+def _document(node: Item) -> str | None:
+    return node.id_ if isinstance(node, Document) else node.ref_doc_id
+
+
+def _content(prompt: Prompt, text: str) -> dict[str, Variable]:
+    return {"context_str": (Passage(text),)} if "context_str" in prompt.variables else {"text": text}
+
+
+def _entries(**found: str) -> Entries:
+    """Without what was not found."""
+    return {key: value for key, value in found.items() if value}
