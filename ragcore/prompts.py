@@ -422,13 +422,18 @@ _AS_JSON = (
 )
 
 
-def _structured(prompt: Prompt) -> Prompt:
+STRUCTURED = "structured_"  # begins the names of prompts whose reply is JSON with "answer" and "query_satisfied"
+
+
+def structured(prompt: Prompt) -> Prompt:
+    """The same prompt, answered with JSON that also says whether the passages held the answer."""
     *others, last = prompt.messages
-    return replace(prompt, name=f"structured_{prompt.name}", messages=(*others, replace(last, content=last.content + _AS_JSON)))
+    asking = replace(last, content=last.content + _AS_JSON)
+    return replace(prompt, name=f"{STRUCTURED}{prompt.name}", messages=(*others, asking))
 
 
-STRUCTURED_QA = _structured(TEXT_QA)
-STRUCTURED_REFINE = _structured(REFINE)
+STRUCTURED_QA = structured(TEXT_QA)
+STRUCTURED_REFINE = structured(REFINE)
 
 REMEMBER = Prompt(
     "remember",

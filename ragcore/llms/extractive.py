@@ -6,31 +6,52 @@ thing every time, and can say nothing that the documents do not say.
 
 from __future__ import annotations
 
+import json
 import re
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
+from ragcore.llms import extractive_choices as choices
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
-from ragcore.prompts import Passage, RenderedMessage, Task, Variable
-from ragcore.schema import ChatMessage
+from ragcore.llms.evidence import Evidence
+from ragcore.llms.extractive_judge import Judge
+from ragcore.prompts import (
+    AGENT,
+    CONTEXT_RELEVANCY,
+    CORRECTNESS,
+    DECOMPOSE,
+    FAITHFULNESS,
+    GUIDELINE,
+    PAIRWISE,
+    RELEVANCY,
+    STRUCTURED,
+    Choice,
+    Passage,
+    RenderedMessage,
+    Task,
+    ToolCard,
+    Variable,
+    Variables,
+    as_text,
+)
+from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
+from ragcore.text.phrases import keywords, rephrased, title
+from ragcore.text.questions import questions_in
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
-from ragcore.text.relevance import UNRELATED, expected_kind, idf_shares, log_odds, measure, unrelated_cosine
+from ragcore.text.recall import recalled
+from ragcore.text.relevance import expected_kind, idf_shares
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from ragcore.schema import Vectors
 
 NOT_FOUND = "I could not find this in your documents."
 NO_MODEL = (
@@ -53,7 +74,8 @@ SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
 NAMED, EARLY = 0.3, 0.2  # what holding a name, and standing first in its document, count where the commonest words count 1
 ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
 MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
-CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
+TRIED = 4  # questions tried for each one wanted
+MOST_KEYWORDS = 10  # where a call does not say
 
 _LEANS = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
@@ -75,17 +97,20 @@ class ExtractiveLLM(LLM):
     """Safe to share between threads."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._vectors: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._evidence = Evidence(embedder)
+        self._judge = Judge(self._evidence, THRESHOLD, (NOT_FOUND, NO_MODEL, choices.NO_TOOL))
 
     @property
     def metadata(self) -> LLMMetadata:
         return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        text = self._reply(call)
-        return Generation(text, self.usage(messages, text))
+        tool_calls: tuple[dict[str, Any], ...] = ()
+        if call.tools or call.prompt.name == AGENT.name:
+            text, tool_calls = self._act(call)
+        else:
+            text = self._reply(call)
+        return Generation(text, self.usage(call, messages, text), tool_calls)
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         generation = self._generate(call, messages)
@@ -94,21 +119,50 @@ class ExtractiveLLM(LLM):
 
     def _reply(self, call: LLMCall) -> str:
         told = call.variables
-        query = _text(told.get("query_str", ""))
+        query = as_text(told.get("query_str", ""))
         passages = _passages(told.get("context_str", ()))
         match call.prompt.task:
+            case Task.ANSWER:
+                return _in_form(call, self._respond(query, _quotes(passages)))
+            case Task.REFINE:
+                return _in_form(call, self._refine(query, as_text(told["existing_answer"]), passages))
+            case Task.SUMMARIZE:
+                return _in_form(call, self._combine(query, passages))
             case Task.CONDENSE:
-                return stand_alone(_text(told["question"]), _messages(told["chat_history"]))
+                return stand_alone(as_text(told["question"]), _messages(told["chat_history"]))
+            case Task.CHAT:
+                return self._respond(query, _quotes(passages)) if "context_str" in told else NO_MODEL
             case Task.GENERATE:
                 return NO_MODEL
-            case Task.CHAT if "context_str" not in told:
-                return NO_MODEL
-            case Task.REFINE:
-                return self._refine(query, _text(told["existing_answer"]), passages)
-            case Task.SUMMARIZE:
-                return self._combine(query, passages)
-            case _:
-                return self._respond(query, _quotes(passages))
+            case Task.SELECT:
+                listed = _choices(told["choices"])
+                most = _number(told, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
+                return choices.select(self._evidence, query, listed, most)
+            case Task.DIVIDE:
+                return choices.divide(self._evidence, query, _choices(told["choices"]))
+            case Task.RANK:
+                return choices.rank(self._evidence, query, passages)
+            case Task.DIRECTION:
+                return choices.direction(query, as_text(told["context_str"]))
+            case Task.KEYWORDS:
+                most = _number(told, "max_keywords", MOST_KEYWORDS)
+                return f"KEYWORDS: {', '.join(keywords(as_text(told['text']), most))}"
+            case Task.TITLE:
+                return self._title(passages)
+            case Task.QUESTIONS:
+                return self._questions(passages, _number(told, "num_questions", 5))
+            case Task.REPHRASE if call.prompt.name == DECOMPOSE.name:
+                return "None" if as_text(told.get("existing_answer", "")).strip() else query
+            case Task.REPHRASE:
+                return "\n".join(rephrased(query, _number(told, "num_queries", 1)))
+            case Task.IMAGINE:
+                return query  # a passage that was not read anywhere would be made up
+            case Task.REMEMBER:
+                return recalled(_messages(told["chat_history"]))
+            case Task.JUDGE:
+                return self._verdict(call.prompt.name, query, told, passages)
+            case Task.ACT:
+                return self._react(query, told)
 
     def _respond(self, query: str, quotes: Sequence[Quote]) -> str:
         return self._summary(query, quotes) if is_summary_request(query) else self._answer(query, quotes)
@@ -136,53 +190,94 @@ class ExtractiveLLM(LLM):
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
         quotes = _likely(query, quotes)
-        odds = self._odds(query, quotes)
+        odds = self._evidence.odds(query, quotes)
         if not quotes or (odds.max() < THRESHOLD and not sure):
             return NOT_FOUND
         return joined([quotes[row] for row in choose(query, odds, quotes)])
-
-    def _odds(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-        if not quotes:
-            return np.zeros(0)
-        asked = self._embedder.embed_query(query)
-        vectors = self._embed([quote.read_with_lead for quote in quotes])
-        return log_odds(measure(query, asked, quotes, vectors, floor=self._floor))
-
-    @cached_property
-    def _floor(self) -> float:
-        return unrelated_cosine(self._embedder.embed_passages(UNRELATED))
 
     def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
         """`again`: the quotes are summaries already, of which more is kept."""
         quotes = _common(quotes)
         if not quotes:
             return NOT_FOUND
-        vectors = self._embed([quote.text for quote in quotes])
+        vectors = self._evidence.embed([quote.text for quote in quotes])
         scores = centrality(vectors) + _stands_well(quotes)
         documents = list(dict.fromkeys(quote.document for quote in quotes))
         groups = [documents.index(quote.document) for quote in quotes]
         wanted = len(quotes) / 2 if again else max(np.log2(len(quotes)), len(documents))
         places = shares(Counter(groups), min(MOST, max(LEAST, int(wanted))))
         if topic := topic_of(query):
-            scores = ASIDE * scores + vectors @ self._embedder.embed_query(topic)
+            scores = ASIDE * scores + vectors @ self._evidence.embedder.embed_query(topic)
         else:
             groups = stretches(groups, places)
             places = dict.fromkeys((group for group in groups if group >= 0), 1)
         return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, places))])
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        with self._lock:
-            known = {text: self._vectors[text] for text in texts if text in self._vectors}
-        fresh = [text for text in dict.fromkeys(texts) if text not in known]
-        if fresh:
-            known.update(zip(fresh, self._embedder.embed_passages(fresh), strict=True))
-        with self._lock:
-            for text in texts:
-                self._vectors[text] = known[text]
-                self._vectors.move_to_end(text)
-            while len(self._vectors) > CACHED_VECTORS:
-                self._vectors.popitem(last=False)
-        return np.stack([known[text] for text in texts])
+    def _title(self, passages: Sequence[Passage]) -> str:
+        """A passage's own heading or its keywords; of several titles or passages, that of the one most like the others."""
+        titles = [found for passage in passages for part in passage.text.split("\n\n") if (found := title(part))]
+        if not titles:
+            return ""
+        return titles[int(centrality(self._evidence.embed(titles)).argmax())]
+
+    def _questions(self, passages: Sequence[Passage], most: int) -> str:
+        quotes = _quotes(passages)
+        asked: list[str] = []
+        for question in islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most):
+            if len(asked) < most and self._answer(question, quotes) != NOT_FOUND:
+                asked.append(question)
+        return "\n".join(asked)
+
+    def _verdict(self, kind: str, query: str, told: Variables, passages: Sequence[Passage]) -> str:
+        response, reference = as_text(told.get("response", "")), as_text(told.get("reference", ""))
+        match kind:
+            case FAITHFULNESS.name:
+                return self._judge.faithful(response, passages)
+            case RELEVANCY.name:
+                return self._judge.relevant(query, response, passages)
+            case CONTEXT_RELEVANCY.name:
+                return self._judge.context_holds_the_answer(query, passages)
+            case CORRECTNESS.name:
+                return self._judge.grade(query, response, reference)
+            case PAIRWISE.name:
+                return self._judge.better(query, response, as_text(told["second_response"]), reference)
+            case GUIDELINE.name:
+                return self._judge.keeps_to(as_text(told["guidelines"]), query, response)
+            case _:
+                return self._judge.answers_the_question(query, response)
+
+    def _react(self, query: str, told: Variables) -> str:
+        observed = _passages(told.get("observations", ()))
+        if observed:
+            return f"Thought: I can answer now.\nAnswer: {self._conclude(query, observed)}"
+        use = choices.choose_tool(self._evidence, query, _cards(told.get("tools", ())))
+        if use is None:
+            return f"Thought: The tools cannot help.\nAnswer: {choices.NO_TOOL}"
+        arguments = json.dumps(dict(use.arguments), ensure_ascii=False)
+        return f"Thought: I need to ask {use.name}.\nAction: {use.name}\nAction Input: {arguments}"
+
+    def _act(self, call: LLMCall) -> tuple[str, tuple[dict[str, Any], ...]]:
+        """What the tools said since the person spoke, as an answer; where they said nothing yet, a call of one of them."""
+        last = max((at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1)
+        query = as_text(call.variables.get("query_str", "")) or (call.history[last].content if last >= 0 else "")
+        since = call.history[last + 1 :]
+        observed = [Passage(message.content) for message in since if message.role in (MessageRole.TOOL, MessageRole.FUNCTION)]
+        if observed:
+            return self._conclude(query, observed), ()
+        if not call.tools or call.tool_choice == "none":
+            return NO_MODEL, ()
+        cards = [choices.card_of(tool) for tool in call.tools]
+        wanted = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
+        use = choices.choose_tool(self._evidence, query, wanted)
+        if use is None:
+            return choices.NO_TOOL, ()
+        function = {"name": use.name, "arguments": json.dumps(dict(use.arguments), ensure_ascii=False)}
+        return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
+
+    def _conclude(self, query: str, observed: Sequence[Passage]) -> str:
+        """An answer from what tools gave: all of it where it is short."""
+        quotes = _quotes(observed)
+        return (joined(quotes) or NOT_FOUND) if len(quotes) <= MAX_SENTENCES else self._combine(query, observed)
 
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
@@ -212,14 +307,29 @@ def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:
     return abs(one - other) == 1 and quotes[one].passage == quotes[other].passage
 
 
-def _text(value: Variable) -> str:
-    assert isinstance(value, str)
-    return value
+def _in_form(call: LLMCall, answer: str) -> str:
+    """As JSON where the prompt wants that."""
+    if not call.prompt.name.startswith(STRUCTURED):
+        return answer
+    return json.dumps({"answer": answer, "query_satisfied": answer != NOT_FOUND}, ensure_ascii=False)
+
+
+def _number(told: Variables, name: str, default: int) -> int:
+    said = as_text(told.get(name, ""))
+    return int(said) if said.strip().isdecimal() else default
+
+
+def _choices(value: Variable) -> list[Choice]:
+    return [item for item in value if isinstance(item, Choice)]
+
+
+def _cards(value: Variable) -> list[ToolCard]:
+    return [item for item in value if isinstance(item, ToolCard)]
 
 
 def _passages(value: Variable) -> list[Passage]:
     if isinstance(value, str):
-        return [Passage(value)]
+        return [Passage(value)] if value else []
     return [item for item in value if isinstance(item, Passage)]
 
 

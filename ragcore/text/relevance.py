@@ -159,6 +159,11 @@ def expected_kind(question: str) -> str | None:
     return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
 
 
+def fits_kind(kind: str | None, sentence: str, question: str) -> bool:
+    """Whether it holds a name, date, number or reason, as `kind` says, that the question does not hold itself."""
+    return _fitting(kind, sentence, question) > 0
+
+
 def _fitting(kind: str | None, sentence: str, question: str) -> int:
     if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
         return 0

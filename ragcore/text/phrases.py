@@ -1,0 +1,86 @@
+"""Telling words of a text, in its own spelling: keywords, a title, other ways to put a question."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ragcore.text.keywords import content_words
+from ragcore.text.quotes import MAX_HEADING, quotes_in
+
+_TOKEN = re.compile(r"[^\W_][^\s.,;:!?()\[\]{}<>\"“”„«»|/\\*#=+…。，、；：！？「」]*(?<=\w)")
+_SAME_LINE = re.compile(r"[ \t]")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HEADING_MARKS = re.compile(r"^[#\s]+|[\s*]+$")
+TITLE_WORDS = 3  # keywords of a title, where a text has no heading
+
+
+def keywords(text: str, most: int) -> list[str]:
+    """At most `most`, the most telling first: names, and words that the text uses often; each spelt as it is spelt first.
+
+    Where no spaces are written, pairs of characters, as keyword search compares them. Words without meaning are left out.
+    """
+    spelt: dict[tuple[str, ...], str] = {}
+    told: Counter[tuple[str, ...]] = Counter()
+    for phrase in _phrases(text):
+        meant = tuple(content_words(phrase))
+        spelt.setdefault(meant, phrase)
+        told[meant] += 1
+    best = sorted(spelt, key=lambda meant: -told[meant] * _weight(spelt[meant], meant))  # stable: first seen first
+    return [spelt[meant] for meant in best[: max(most, 0)]]
+
+
+def _weight(phrase: str, meant: Sequence[str]) -> float:
+    if phrase.isdigit():
+        return 0.5
+    return 1 + 0.75 * (len(meant) - 1)
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """Names of several words as one, every other word that has a meaning alone."""
+    name = 0  # where the name that is growing begins
+    end = -1  # where it ends; -1 for none
+    for match in _TOKEN.finditer(text):
+        word = match.group()
+        if _UNSPACED.search(word):
+            yield from content_words(word)
+            continue
+        is_name = word[0].isupper() and bool(content_words(word))
+        if is_name and end >= 0 and _SAME_LINE.fullmatch(text[end : match.start()]):
+            end = match.end()
+            continue
+        if end >= 0:
+            yield text[name:end]
+            end = -1
+        if is_name:
+            name, end = match.span()
+        elif content_words(word) and (len(word) > 1 or word.isdigit()):
+            yield word
+    if end >= 0:
+        yield text[name:end]
+
+
+def title(text: str) -> str:
+    """The heading that `text` begins with, else its most telling words; "" where it has none."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    heading = _HEADING_MARKS.sub("", first)
+    quotes = quotes_in(text, number=0)
+    if heading and len(heading.split()) <= MAX_HEADING and (first.lstrip().startswith("#") or _leads(heading, quotes[0].lead)):
+        return heading
+    return ", ".join(keywords(text, TITLE_WORDS))
+
+
+def _leads(heading: str, lead: str) -> bool:
+    return bool(lead) and lead.startswith(" ".join(heading.split()))
+
+
+def rephrased(question: str, most: int) -> list[str]:
+    """At most `most` other ways to look for what `question` asks, without repeats; the question itself where there is none."""
+    bare = question.strip(" ?？¿!.")
+    words = bare.split()
+    start = next((at for at, word in enumerate(words) if content_words(word)), 0)
+    telling = [match.group() for match in _TOKEN.finditer(bare) if content_words(match.group())]
+    names = [word for word in telling[1:] if word[0].isupper() or word[0].isdigit()]
+    ways = (" ".join(telling), " ".join(words[start:]), bare, " ".join(names))
+    return [way for way in dict.fromkeys(ways) if way and way != question][: max(most, 0)] or [question]
