@@ -1,0 +1,53 @@
+"""Language models, loaded when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragcore.llms.base import LLM, LLMMetadata
+    from ragcore.llms.extractive import ExtractiveLLM
+    from ragcore.llms.ollama import Ollama
+    from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM, OpenAILike
+    from ragcore.llms.scripted import ScriptedLLM
+    from ragcore.llms.tool_call import ToolCall
+    from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
+
+_HOMES = {
+    "LLM": "ragcore.llms.base",
+    "ChatMessage": "ragcore.schema",
+    "ChatResponse": "ragcore.schema",
+    "CompletionResponse": "ragcore.schema",
+    "ExtractiveLLM": "ragcore.llms.extractive",
+    "LLMMetadata": "ragcore.llms.base",
+    "MessageRole": "ragcore.schema",
+    "Ollama": "ragcore.llms.ollama",
+    "OpenAI": "ragcore.llms.openai",
+    "OpenAICompatibleLLM": "ragcore.llms.openai",
+    "OpenAILike": "ragcore.llms.openai",
+    "ScriptedLLM": "ragcore.llms.scripted",
+    "ToolCall": "ragcore.llms.tool_call",
+}
+
+__all__ = [
+    "LLM",
+    "ChatMessage",
+    "ChatResponse",
+    "CompletionResponse",
+    "ExtractiveLLM",
+    "LLMMetadata",
+    "MessageRole",
+    "Ollama",
+    "OpenAI",
+    "OpenAICompatibleLLM",
+    "OpenAILike",
+    "ScriptedLLM",
+    "ToolCall",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'ragcore.llms' has no attribute {name!r}")

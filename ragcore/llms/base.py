@@ -6,6 +6,7 @@ reader ignores the wording and answers from the variables. Whoever calls need no
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ragcore.concurrency import awaitable, awaitable_stream
+from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
@@ -33,13 +35,18 @@ class LLMMetadata:
 @dataclass(frozen=True, slots=True)
 class LLMCall:
     """`tools` are in OpenAI's format, as `ToolMetadata.to_openai_tool` gives them; `tool_choice` is "auto", "none", "required"
-    or the name of one, which the model must call."""
+    or the name of one, which the model must call; ValueError for any other."""
 
     prompt: Prompt
     variables: Variables
     history: tuple[ChatMessage, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     tool_choice: str = "auto"
+
+    def __post_init__(self) -> None:
+        names = [str(tool["function"]["name"]) for tool in self.tools]
+        if self.tool_choice not in ("auto", "none", "required", *names):
+            raise ValueError(f"tool_choice is {self.tool_choice!r}; it can be 'auto', 'none', 'required' or one of {names}")
 
     def messages(self) -> list[RenderedMessage]:
         return self.prompt.render(self.variables, self.history)
@@ -56,7 +63,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """`tool_calls` are in OpenAI's format: {"id", "type": "function", "function": {"name", "arguments": JSON text}}."""
+    """`tool_calls` are in OpenAI's form, as ToolCall describes it; those of `message` are ToolCalls."""
 
     text: str
     usage: Usage
@@ -65,7 +72,7 @@ class Generation:
 
     @property
     def message(self) -> ChatMessage:
-        calls = {"tool_calls": list(self.tool_calls)} if self.tool_calls else {}
+        calls = {"tool_calls": [ToolCall.read(call) for call in self.tool_calls]} if self.tool_calls else {}
         return ChatMessage(MessageRole.ASSISTANT, self.text, additional_kwargs=calls)
 
 
@@ -75,6 +82,8 @@ Stream: TypeAlias = Generator[str, None, Generation]
 
 class LLM(ABC):
     """A language model. Subclasses give `metadata`, `_generate` and `_stream`; failures are LLMErrors."""
+
+    provider = "ragcore"  # who runs it, as traces name it
 
     @property
     @abstractmethod
@@ -136,7 +145,8 @@ class LLM(ABC):
     def stream_chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
     ) -> Generator[ChatResponse, None, ChatResponse]:
-        """The answer as it grows: each response has all of the text so far and its newest piece as `delta`."""
+        """The answer as it grows: each response has all of the text so far and its newest piece as `delta`. Where the model
+        calls tools, one more response has the calls."""
         text = ""
         pieces = self.stream(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice))
         try:
@@ -144,7 +154,10 @@ class LLM(ABC):
                 try:
                     piece = next(pieces)
                 except StopIteration as stop:
-                    return ChatResponse(stop.value.message, raw=stop.value)
+                    whole = ChatResponse(stop.value.message, raw=stop.value)
+                    if stop.value.tool_calls:
+                        yield ChatResponse(whole.message, "", stop.value)
+                    return whole
                 text += piece
                 yield ChatResponse(ChatMessage(MessageRole.ASSISTANT, text), piece)
         finally:
@@ -161,7 +174,7 @@ class LLM(ABC):
                 text += piece
                 yield CompletionResponse(text, piece)
 
-    def predict(self, prompt: Prompt, **variables: Variable) -> str:
+    def predict(self, prompt: Prompt, /, **variables: Variable) -> str:
         """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a missing one."""
         return self.generate(LLMCall(prompt, prompt.checked(variables))).text
 
@@ -171,16 +184,25 @@ class LLM(ABC):
     astream_complete = awaitable_stream(stream_complete)
     apredict = awaitable(predict)
 
-    def usage(self, messages: Sequence[RenderedMessage], text: str) -> Usage:
+    def prompt_tokens(self, call: LLMCall) -> int:
+        """What a call will cost to read: its messages, the tool calls in them, and its tools' schemas."""
+        return self.usage(call, call.messages(), "").prompt_tokens
+
+    def usage(
+        self, call: LLMCall, messages: Sequence[RenderedMessage], text: str, tool_calls: Sequence[Mapping[str, Any]] = ()
+    ) -> Usage:
         """Our own count, for servers that do not give theirs."""
-        sent = sum(self.count_tokens(message.content) for message in messages)
-        return Usage(sent, self.count_tokens(text), estimated=True)
+        called = [message.additional_kwargs["tool_calls"] for message in messages if "tool_calls" in message.additional_kwargs]
+        sent = [message.content for message in messages] + [_json(part) for part in (*called, *call.tools)]
+        said = [text] + [_json(tool_call) for tool_call in tool_calls]
+        return Usage(sum(map(self.count_tokens, sent)), sum(map(self.count_tokens, said)), estimated=True)
 
     def _begin(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Span:
         return start(
             "llm",
             prompt=call.prompt.name,
             model=self.metadata.model_name,
+            provider=self.provider,
             messages=[
                 {"role": m.role.value, "parts": [{"origin": part.origin.value, "text": part.text} for part in m.parts]}
                 for m in messages
@@ -198,3 +220,7 @@ def _note(step: Span, generation: Generation) -> None:
         cut_short=generation.cut_short,
         **({"tool_calls": list(generation.tool_calls)} if generation.tool_calls else {}),
     )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -19,10 +19,10 @@ from ragcore.errors import (
     UnknownModelError,
 )
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.http import EmptyAnswerError
 from ragcore.llms.ollama import OLLAMA_URL, Ollama
 from ragcore.llms.openai import OPENAI_URL, OpenAI, OpenAICompatibleLLM
 from ragcore.llms.served import ServedLLM
+from ragcore.model_server import EmptyAnswerError
 from ragcore.prompts import GENERATION
 
 CHECK_TIMEOUT = 8.0  # seconds

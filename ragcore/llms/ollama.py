@@ -10,10 +10,12 @@ from contextlib import closing
 from typing import Any
 
 from ragcore.errors import LLMError, UnknownModelError
-from ragcore.llms.base import LLMMetadata, Usage
-from ragcore.llms.http import ModelServer, Refusal, Retries, objects, server_address
+from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
+from ragcore.llms.tool_call import ToolCall, calls_of
+from ragcore.model_server import ModelServer, Refusal, Retries, objects, server_address
 from ragcore.prompts import RenderedMessage
+from ragcore.schema import MessageRole
 
 OLLAMA_URL = "http://localhost:11434"
 
@@ -21,8 +23,12 @@ OLLAMA_URL = "http://localhost:11434"
 class Ollama(ServedLLM):
     """`request_timeout` is seconds without a sign of life: loading a large model for the first time takes minutes.
 
-    `keep_alive` is how long the model stays in memory after an answer, such as "5m" or "1h".
+    `keep_alive` is how long the model stays in memory after an answer, such as "5m" or "1h". Say `is_function_calling_model`
+    where the model takes tools (`ollama show` lists it): agents then call them that way, and otherwise in words. Ollama cannot
+    be told that a tool must be called: for a `tool_choice` that names one, the model is shown that one alone.
     """
+
+    provider = "ollama"
 
     def __init__(
         self,
@@ -34,6 +40,7 @@ class Ollama(ServedLLM):
         num_output: int = 768,
         temperature: float = 0.1,
         keep_alive: str = "5m",
+        is_function_calling_model: bool = False,
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -42,7 +49,8 @@ class Ollama(ServedLLM):
         server = ModelServer(
             url, kind="Ollama", name="Ollama", down_hint="Is it running? Start it with: ollama serve", timeout=request_timeout
         )
-        super().__init__(server, LLMMetadata(model, context_window, num_output), Retries(max_retries, sleep))
+        metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
+        super().__init__(server, metadata, Retries(max_retries, sleep))
         self._temperature = temperature
         self._keep_alive = keep_alive
 
@@ -55,21 +63,24 @@ class Ollama(ServedLLM):
             raise self._server.wrong_server()
         return tuple(str(model["name"]) for model in models if isinstance(model, dict) and "name" in model)
 
-    def _ask(self, messages: Sequence[RenderedMessage]) -> Reply:
-        data = self._server.post("/api/chat", self._body(messages, stream=False))
+    def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
+        data = self._server.post("/api/chat", self._body(call, messages, stream=False))
         message = self._message(data)
-        return Reply(_said(message), _usage(data), tuple(_calls(message)), data.get("done_reason") == "length")
+        return Reply(
+            _said(message), _usage(data), tuple(_calls(message, _called_before(messages))), data.get("done_reason") == "length"
+        )
 
-    def _listen(self, messages: Sequence[RenderedMessage]) -> Replies:
+    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
         said: list[str] = []
-        calls: list[dict[str, Any]] = []
-        with closing(self._server.lines("/api/chat", self._body(messages, stream=True))) as lines:
+        calls: list[ToolCall] = []
+        before = _called_before(messages)
+        with closing(self._server.lines("/api/chat", self._body(call, messages, stream=True))) as lines:
             for line in lines:
                 if not line.strip():
                     continue
                 data = self._server.parsed(line)
                 message = self._message(data)
-                calls += _calls(message, first=len(calls))
+                calls += _calls(message, before + len(calls))
                 if piece := _said(message):
                     said.append(piece)
                     yield piece
@@ -77,10 +88,11 @@ class Ollama(ServedLLM):
                     return Reply("".join(said), _usage(data), tuple(calls), data.get("done_reason") == "length")
         raise self._server.broken_off("".join(said))
 
-    def _body(self, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+    def _body(self, call: LLMCall, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
         return {
             "model": self.metadata.model_name,
-            "messages": [{"role": message.role.value, "content": message.content} for message in messages],
+            "messages": [_on_the_wire(message) for message in messages],
+            **({"tools": tools} if (tools := _shown(call)) else {}),
             "stream": stream,  # left out, Ollama streams
             "keep_alive": self._keep_alive,
             "options": {
@@ -98,8 +110,8 @@ class Ollama(ServedLLM):
             raise self._server.wrong_server()
         return message
 
-    def _in_words(self, refusal: Refusal) -> LLMError:
-        error = super()._in_words(refusal)
+    def _in_words(self, refusal: Refusal, call: LLMCall) -> LLMError:
+        error = super()._in_words(refusal, call)
         if isinstance(error, UnknownModelError):
             error.hint = f"{error.hint} To get this one: ollama pull {self.metadata.model_name}"
         return error
@@ -115,17 +127,46 @@ def _usage(data: dict[str, Any]) -> Usage | None:
     return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
 
 
-def _calls(message: dict[str, Any], first: int = 0) -> list[dict[str, Any]]:
-    """Tool calls in OpenAI's form: with an id, and arguments as JSON text."""
-    functions = objects([call.get("function") for call in objects(message.get("tool_calls"))])
-    return [
-        {
-            "id": f"call_{index}",
-            "type": "function",
-            "function": {
-                "name": function.get("name", ""),
-                "arguments": json.dumps(function.get("arguments") or {}, ensure_ascii=False),
-            },
-        }
-        for index, function in enumerate(functions, start=first)
-    ]
+def _calls(message: dict[str, Any], first: int) -> list[ToolCall]:
+    """Ollama's older versions give calls no id; `first` is the number of the first in the conversation."""
+    calls = enumerate(objects(message.get("tool_calls")), start=first)
+    return [ToolCall.read(call, f"call_{number}") for number, call in calls]
+
+
+def _called_before(messages: Sequence[RenderedMessage]) -> int:
+    return sum(len(calls_of(message.additional_kwargs)) for message in messages)
+
+
+def _shown(call: LLMCall) -> list[dict[str, Any]]:
+    if call.tool_choice == "none":
+        return []
+    tools = [dict(tool) for tool in call.tools]
+    return [tool for tool in tools if tool["function"]["name"] == call.tool_choice] or tools
+
+
+_ROLES = {
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+    MessageRole.FUNCTION: "tool",
+}
+
+
+def _on_the_wire(message: RenderedMessage) -> dict[str, Any]:
+    extra = message.additional_kwargs
+    wire: dict[str, Any] = {"role": _ROLES.get(message.role, message.role.value), "content": message.content}
+    if wire["role"] == "tool" and (name := message.name or extra.get("name")):
+        wire["tool_name"] = name
+    if calls := calls_of(extra):
+        wire["tool_calls"] = [
+            {"function": {"name": call.function.name, "arguments": _as_object(call.function.arguments)}} for call in calls
+        ]
+    return wire
+
+
+def _as_object(arguments: str) -> dict[str, Any]:
+    """Ollama takes no other. Arguments that are none are kept as what the model said."""
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"arguments": arguments}

@@ -6,6 +6,7 @@ refuses by name is left out or renamed, and the client remembers it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -16,10 +17,12 @@ from typing import Any
 import httpx
 
 from ragcore.errors import LLMAuthError
-from ragcore.llms.base import LLMMetadata, Usage
-from ragcore.llms.http import ModelServer, Refusal, Retries, events, objects, server_address
+from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
+from ragcore.llms.tool_call import ToolCall, calls_of
+from ragcore.model_server import ModelServer, Refusal, Retries, events, objects, server_address
 from ragcore.prompts import RenderedMessage
+from ragcore.schema import MessageRole
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -30,7 +33,12 @@ _NOT_TAKEN = re.compile(
 
 
 class OpenAICompatibleLLM(ServedLLM):
-    """`base_url` with or without /v1, a slash at the end, or a scheme. `timeout` is seconds without a sign of life."""
+    """`base_url` with or without /v1, a slash at the end, or a scheme. `timeout` is seconds without a sign of life.
+
+    Say `is_function_calling_model` where server and model take tools: agents then call them that way, and otherwise in words.
+    """
+
+    provider = "openai"
 
     def __init__(
         self,
@@ -44,6 +52,7 @@ class OpenAICompatibleLLM(ServedLLM):
         timeout: float = 120.0,
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
+        is_function_calling_model: bool = False,
         name: str = "The model server",
         down_hint: str = "Is the server running, and is this the address it shows?",
     ) -> None:
@@ -51,7 +60,8 @@ class OpenAICompatibleLLM(ServedLLM):
         server = ModelServer(
             url, kind="an OpenAI-compatible server", name=name, down_hint=down_hint, key=api_key, timeout=timeout
         )
-        super().__init__(server, LLMMetadata(model, context_window, num_output), Retries(max_retries, sleep))
+        metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
+        super().__init__(server, metadata, Retries(max_retries, sleep))
         self._temperature = temperature
         # OpenAI's newer models take only the second, older servers only the first.
         names = ("max_tokens", "max_completion_tokens")
@@ -67,18 +77,18 @@ class OpenAICompatibleLLM(ServedLLM):
             raise self._server.wrong_server()
         return tuple(str(model["id"]) for model in data if isinstance(model, dict) and "id" in model)
 
-    def _ask(self, messages: Sequence[RenderedMessage]) -> Reply:
+    def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
         while True:
-            body = self._body(messages, stream=False)
+            body = self._body(call, messages, stream=False)
             try:
                 return self._read(self._server.post("/chat/completions", body))
             except Refusal as refusal:
                 if not self._gives_way(refusal, body):
                     raise
 
-    def _listen(self, messages: Sequence[RenderedMessage]) -> Replies:
+    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
         while True:
-            body = self._body(messages, stream=True)
+            body = self._body(call, messages, stream=True)
             try:
                 with closing(self._server.lines("/chat/completions", body)) as lines:
                     return (yield from self._read_events(lines))
@@ -86,11 +96,15 @@ class OpenAICompatibleLLM(ServedLLM):
                 if not self._gives_way(refusal, body):
                     raise
 
-    def _body(self, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+    def _body(self, call: LLMCall, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.metadata.model_name,
-            "messages": [{"role": message.role.value, "content": message.content} for message in messages],
+            "messages": [_on_the_wire(message) for message in messages],
         }
+        if call.tools:
+            body["tools"] = [dict(tool) for tool in call.tools]
+            named = call.tool_choice not in ("auto", "none", "required")
+            body["tool_choice"] = {"type": "function", "function": {"name": call.tool_choice}} if named else call.tool_choice
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
             body[limit] = self.metadata.num_output
@@ -112,12 +126,12 @@ class OpenAICompatibleLLM(ServedLLM):
         message = choice.get("message")
         if not isinstance(message, dict):
             raise self._server.unreadable()
-        calls = tuple(objects(message.get("tool_calls")))
-        return Reply(_said(message), _usage(data), calls, choice.get("finish_reason") == "length")
+        calls = [ToolCall.read(call, f"call_{index}") for index, call in enumerate(objects(message.get("tool_calls")))]
+        return Reply(_said(message), _usage(data), tuple(calls), choice.get("finish_reason") == "length")
 
     def _read_events(self, lines: Iterable[str]) -> Replies:
         said: list[str] = []
-        calls: dict[int, dict[str, Any]] = {}
+        calls = CallsInPieces()
         usage: Usage | None = None
         finish: object = None
         for event in events(lines):
@@ -134,13 +148,13 @@ class OpenAICompatibleLLM(ServedLLM):
             if not isinstance(delta, dict):
                 raise self._server.unreadable()
             for call in objects(delta.get("tool_calls")):
-                _add_call(calls, call)
+                calls.add(call)
             if piece := _said(delta):
                 said.append(piece)
                 yield piece
         if finish is None:
             raise self._server.broken_off("".join(said))
-        return Reply("".join(said), usage, tuple(calls[index] for index in sorted(calls)), finish == "length")
+        return Reply("".join(said), usage, calls.whole(), finish == "length")
 
     def _choice(self, data: dict[str, Any]) -> dict[str, Any]:
         if data.get("error"):
@@ -150,6 +164,9 @@ class OpenAICompatibleLLM(ServedLLM):
             raise self._server.wrong_server()
         choice: dict[str, Any] = choices[0]
         return choice
+
+
+OpenAILike = OpenAICompatibleLLM
 
 
 class OpenAI(OpenAICompatibleLLM):
@@ -181,6 +198,7 @@ class OpenAI(OpenAICompatibleLLM):
             timeout=timeout,
             max_retries=max_retries,
             sleep=sleep,
+            is_function_calling_model=True,
             name="OpenAI",
             down_hint="Check this computer's connection to the internet.",
         )
@@ -208,12 +226,54 @@ def _usage(data: dict[str, Any]) -> Usage | None:
     return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
 
 
-def _add_call(calls: dict[int, dict[str, Any]], delta: dict[str, Any]) -> None:
-    """A call comes in pieces: id and name first, then its arguments bit by bit."""
-    index = delta.get("index")
-    index = index if isinstance(index, int) else 0
-    call = calls.setdefault(index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
-    call["id"] = delta.get("id") or call["id"]
-    for function in objects([delta.get("function")]):
-        for name, text in function.items():
-            call["function"][name] = call["function"].get(name, "") + str(text or "")
+class CallsInPieces:
+    """Tool calls as a stream brings them: id and name first, then the arguments bit by bit, several calls by their index."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, dict[str, str]] = {}
+
+    def add(self, delta: dict[str, Any]) -> None:
+        call = self._calls.setdefault(self._index(delta), {"id": "", "name": "", "arguments": ""})
+        call["id"] = str(delta.get("id") or call["id"])
+        for function in objects([delta.get("function")]):
+            if function.get("name") != call["name"]:  # some servers repeat it with each piece
+                call["name"] += str(function.get("name") or "")
+            arguments = function.get("arguments") or ""
+            call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+    def whole(self) -> tuple[ToolCall, ...]:
+        calls = [self._calls[index] for index in sorted(self._calls)]
+        return tuple(
+            ToolCall.of(call["id"] or f"call_{place}", call["name"], call["arguments"] or "{}")
+            for place, call in enumerate(calls)
+        )
+
+    def _index(self, delta: dict[str, Any]) -> int:
+        index = delta.get("index")
+        if isinstance(index, int):
+            return index
+        last = max(self._calls, default=0)  # a server that does not number them: a new id is a new call
+        known = self._calls.get(last)
+        return last + 1 if known and delta.get("id") and known["id"] != delta["id"] else last
+
+
+_ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
+
+
+def _on_the_wire(message: RenderedMessage) -> dict[str, Any]:
+    """A message of the `function` role that answers a tool call is a tool's message; without one it keeps its old role."""
+    extra = message.additional_kwargs
+    name = message.name or extra.get("name")
+    answered = extra.get("tool_call_id")
+    is_tool = message.role is MessageRole.TOOL or (message.role is MessageRole.FUNCTION and answered)
+    wire: dict[str, Any] = {
+        "role": "tool" if is_tool else _ROLES.get(message.role, message.role.value),
+        "content": message.content,
+    }
+    if name:
+        wire["name"] = name
+    if answered:
+        wire["tool_call_id"] = answered
+    if calls := calls_of(extra):
+        wire["tool_calls"] = calls
+    return wire

@@ -6,11 +6,14 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.llms.tool_call import ToolCall
 from ragcore.prompts import RenderedMessage, Variables
 
-Rule = Callable[[LLMCall], "str | Generation | Exception"]
+Line: TypeAlias = str | Generation | ToolCall | Sequence[ToolCall] | Exception
+Rule: TypeAlias = Callable[[LLMCall], Line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class LoggedCall:
 
 
 class ScriptedLLM(LLM):
-    """`replies` are said in turn, one a call; or one rule makes each from its call. An exception among them is raised.
+    """`replies` are said in turn, one a call; or one rule makes each from its call. An exception among them is raised; a
+    ToolCall, or several in a list, are a reply without text.
 
     More calls than replies are an AssertionError. `counts_words`: tokens are words, so that a test can count by eye.
     `breaks_after`: streams fail with `failure` after so many words.
@@ -33,7 +37,7 @@ class ScriptedLLM(LLM):
 
     def __init__(
         self,
-        replies: Sequence[str | Generation | Exception] | Rule = (),
+        replies: Sequence[Line] | Rule = (),
         *,
         model_name: str = "scripted",
         context_window: int = 8192,
@@ -44,7 +48,7 @@ class ScriptedLLM(LLM):
         failure: Exception | None = None,
     ) -> None:
         self._rule = replies if callable(replies) else None
-        self._replies: Iterator[str | Generation | Exception] = iter(() if callable(replies) else tuple(replies))
+        self._replies: Iterator[Line] = iter(() if callable(replies) else tuple(replies))
         self._metadata = LLMMetadata(model_name, context_window, num_output, is_function_calling_model)
         self._counts_words = counts_words
         self._breaks_after = breaks_after
@@ -87,4 +91,5 @@ class ScriptedLLM(LLM):
             raise reply
         if isinstance(reply, Generation):
             return reply
-        return Generation(reply, self.usage(messages, reply))
+        text, calls = (reply, ()) if isinstance(reply, str) else ("", (reply,) if isinstance(reply, ToolCall) else tuple(reply))
+        return Generation(text, self.usage(call, messages, text, calls), calls)

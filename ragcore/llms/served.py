@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
-from ragcore.llms.http import ModelServer, Refusal, Retries
 from ragcore.llms.thinking import AnswerFilter, without_thoughts
+from ragcore.llms.tool_call import ToolCall
+from ragcore.model_server import ModelServer, Refusal, Retries
 from ragcore.prompts import RenderedMessage
 
 
@@ -24,7 +25,7 @@ class Reply:
 
     text: str
     usage: Usage | None = None
-    tool_calls: tuple[dict[str, Any], ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
     cut_short: bool = False
 
 
@@ -52,11 +53,11 @@ class ServedLLM(LLM):
         """The names of the models that the server has, in its order."""
 
     @abstractmethod
-    def _ask(self, messages: Sequence[RenderedMessage]) -> Reply:
+    def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
         """One request for the whole answer."""
 
     @abstractmethod
-    def _listen(self, messages: Sequence[RenderedMessage]) -> Replies:
+    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
         """One request for the answer in pieces."""
 
     def close(self) -> None:
@@ -64,37 +65,30 @@ class ServedLLM(LLM):
         self._server.close()
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        attempt = 0
-        while True:
-            try:
-                return self._asked_once(messages)
-            except LLMError as error:
-                if not self._retries.wait(error, attempt):
-                    raise
-                attempt += 1
+        return self._retries.run(lambda: self._asked_once(call, messages))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         attempt = 0
         while True:
             said: list[str] = []
             try:
-                return (yield from self._heard_once(messages, said))
+                return (yield from self._heard_once(call, messages, said))
             except LLMError as error:
                 if said or not self._retries.wait(error, attempt):
                     raise
                 attempt += 1
 
-    def _asked_once(self, messages: Sequence[RenderedMessage]) -> Generation:
+    def _asked_once(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         try:
-            reply = self._ask(messages)
+            reply = self._ask(call, messages)
         except Refusal as refusal:
-            raise self._in_words(refusal) from refusal
-        return self._generation(messages, reply, without_thoughts(reply.text))
+            raise self._in_words(refusal, call) from refusal
+        return self._generation(call, messages, reply, without_thoughts(reply.text))
 
-    def _heard_once(self, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
+    def _heard_once(self, call: LLMCall, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
         """One attempt; what it gives out it also adds to `said`."""
         answer = AnswerFilter()
-        replies = self._listen(messages)
+        replies = self._listen(call, messages)
         try:
             while True:
                 try:
@@ -106,7 +100,7 @@ class ServedLLM(LLM):
                     said.append(piece)
                     yield piece
         except Refusal as refusal:
-            raise self._in_words(refusal) from refusal
+            raise self._in_words(refusal, call) from refusal
         except LLMProtocolError as error:
             if not said:
                 raise
@@ -116,15 +110,19 @@ class ServedLLM(LLM):
         if rest := answer.end():
             said.append(rest)
             yield rest
-        return self._generation(messages, reply, "".join(said))
+        return self._generation(call, messages, reply, "".join(said))
 
-    def _generation(self, messages: Sequence[RenderedMessage], reply: Reply, text: str) -> Generation:
+    def _generation(self, call: LLMCall, messages: Sequence[RenderedMessage], reply: Reply, text: str) -> Generation:
         if not text.strip() and not reply.tool_calls:
             raise self._server.empty(at_limit=reply.cut_short)
-        return Generation(text, reply.usage or self.usage(messages, reply.text), reply.tool_calls, reply.cut_short)
+        return Generation(
+            text, reply.usage or self.usage(call, messages, reply.text, reply.tool_calls), reply.tool_calls, reply.cut_short
+        )
 
-    def _in_words(self, refusal: Refusal) -> LLMError:
-        return self._server.failure(refusal, model=self.metadata.model_name, available=self._models_if_told)
+    def _in_words(self, refusal: Refusal, call: LLMCall) -> LLMError:
+        return self._server.failure(
+            refusal, model=self.metadata.model_name, available=self._models_if_told, sent_tools=bool(call.tools)
+        )
 
     def _models_if_told(self) -> tuple[str, ...]:
         """For the hint of an error that is already certain: a list that cannot be had must not hide it."""

@@ -25,9 +25,9 @@ from ragcore.errors import (
     RateLimitError,
     UnknownModelError,
 )
-from ragcore.llms import http
+from ragcore import model_server as http
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.http import BrokenOffError, EmptyAnswerError, WrongServerError
+from ragcore.model_server import BrokenOffError, EmptyAnswerError, WrongServerError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.served import ServedLLM

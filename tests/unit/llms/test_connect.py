@@ -148,7 +148,7 @@ def test_settings_open_the_model_they_name() -> None:
         chosen = LLMSettings(provider=provider, base_url="localhost:1", model=" m ", context_window=2000, num_output=99)
         llm = open_llm(chosen, "sk", embedder=embedder)
         assert type(llm) is kind
-        assert llm.metadata == LLMMetadata("m", context_window=2000, num_output=99)
+        assert llm.metadata == LLMMetadata("m", 2000, 99, is_function_calling_model=provider == "openai")
 
 
 @pytest.mark.parametrize("provider", REMOTE)

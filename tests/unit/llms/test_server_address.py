@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcore.errors import ConfigError, RagError
-from ragcore.llms.http import events, is_loopback
+from ragcore.model_server import events, is_loopback
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM, api_address
 

@@ -1,4 +1,5 @@
-"""What clients of model servers share: the address, the connections, streams read line by line, failures put into words.
+"""What clients of model servers share: the address, the connections, streams read line by line, failures put into words,
+another try where that helps.
 
 A key is sent in the Authorization header and is nowhere else: not in a repr, an error, a log line or an address.
 """
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from socket import gaierror
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
@@ -36,6 +37,8 @@ from ragcore.errors import (
 )
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 CONNECT_TIMEOUT = 5.0  # seconds
 MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
@@ -59,6 +62,10 @@ class WrongServerError(LLMProtocolError):
     """Something answers at the address, but not a server of the kind that was meant."""
 
     retryable = False
+
+
+class NoToolsError(LLMError):
+    """The model, or its server, takes no tools."""
 
 
 class Refusal(Exception):
@@ -87,6 +94,17 @@ class Retries:
 
     count: int = 2
     sleep: Callable[[float], None] = time.sleep
+
+    def run(self, ask: Callable[[], T]) -> T:
+        """What `ask` gives, asked again as often as that helps."""
+        attempt = 0
+        while True:
+            try:
+                return ask()
+            except LLMError as error:
+                if not self.wait(error, attempt):
+                    raise
+                attempt += 1
 
     def wait(self, error: LLMError, attempt: int) -> bool:
         """Sleep before another attempt after attempt number `attempt` (from 0); False when there is none to make."""
@@ -231,8 +249,16 @@ class ModelServer:
         detail, code = _explanation(json.dumps({"error": error}))
         return self._in_words(Refusal(500, detail=self._clean(detail), code=code, retry_after=None, location="", is_page=False))
 
-    def failure(self, refusal: Refusal, *, model: str, available: Callable[[], tuple[str, ...]]) -> LLMError:
+    def failure(
+        self, refusal: Refusal, *, model: str, available: Callable[[], tuple[str, ...]], sent_tools: bool = False
+    ) -> LLMError:
         """The error for a refusal; `available` is asked for the models there are when `model` is none of them."""
+        if sent_tools and _is_about_tools(refusal):
+            return NoToolsError(
+                f"{self.name} at {self.place} takes no tools with the model {model!r}: {refusal.detail}.",
+                hint="Choose a model that can call tools, switch tools on where the server is started, or use a ReAct agent, "
+                "which works with every model.",
+            )
         if not refusal.is_page and refusal.status in (400, 404, 422, 500) and _is_about_unknown_model(refusal):
             names = available()
             hint = f"It has: {', '.join(names)}." if names else "It did not say which models it has."
@@ -453,6 +479,11 @@ _UNKNOWN_MODEL = re.compile(
     r"|(unknown|invalid|no such|no|cannot find|not find|not a valid|different from the pinned)\s+model\b|pinned to",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_TOOLS = re.compile(
+    r"(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|unrecogni[sz]ed|unknown)\b.*\btool"
+    r"|\btool.*(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|requires? --)",
+    re.IGNORECASE | re.DOTALL,
+)
 _CONTEXT = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|exceeds? the (available )?context|prompt is too long", re.IGNORECASE
 )
@@ -463,6 +494,10 @@ def _is_about_unknown_model(refusal: Refusal) -> bool:
         return True
     # "Unsupported parameter: 'x' is not supported with this model" is about the parameter.
     return "parameter" not in refusal.detail.lower() and bool(_UNKNOWN_MODEL.search(refusal.detail))
+
+
+def _is_about_tools(refusal: Refusal) -> bool:
+    return refusal.status in (400, 404, 422, 500, 501) and not refusal.is_page and bool(_NO_TOOLS.search(refusal.detail))
 
 
 def _is_about_context(refusal: Refusal) -> bool:

@@ -1,0 +1,51 @@
+"""A model's wish to call a tool, in OpenAI's form: {"id", "type": "function", "function": {"name", "arguments": JSON text}}."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+class Function(dict[str, Any]):
+    """The tool's name, and its arguments as the model wrote them: JSON text, right or wrong."""
+
+    @property
+    def name(self) -> str:
+        return str(self["name"])
+
+    @property
+    def arguments(self) -> str:
+        return str(self["arguments"])
+
+
+class ToolCall(dict[str, Any]):
+    """A dict whose fields are attributes too: `call["function"]["name"]` is `call.function.name`."""
+
+    @classmethod
+    def of(cls, id: str, name: str, arguments: str = "{}") -> ToolCall:
+        return cls(id=id, type="function", function=Function(name=name, arguments=arguments))
+
+    @classmethod
+    def read(cls, call: Mapping[str, Any], otherwise_id: str = "") -> ToolCall:
+        """A call as some server or older history has it. Arguments that are an object become text."""
+        function = call.get("function")
+        if not isinstance(function, Mapping):
+            function = {}
+        arguments = function.get("arguments") or {}
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        return cls.of(str(call.get("id") or otherwise_id), str(function.get("name") or ""), text)
+
+    @property
+    def id(self) -> str:
+        return str(self["id"])
+
+    @property
+    def function(self) -> Function:
+        function: Function = self["function"]
+        return function
+
+
+def calls_of(additional_kwargs: Mapping[str, Any]) -> list[ToolCall]:
+    """The tool calls of a message; none where it has none."""
+    return [ToolCall.read(call) for call in additional_kwargs.get("tool_calls") or ()]
