@@ -1,45 +1,81 @@
-"""From spans of a document to passages: ids, offsets, metadata and neighbours."""
+"""From cuts of a document to passages: ids, offsets, metadata and neighbours."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from ragcore.schema import Document, MetadataMode, TextNode, metadata_text
+from ragcore.schema import Document, Metadata, MetadataMode, Scalar, TextNode, metadata_text
 from ragcore.text.tokens import Tokenizer
 
 
-def nodes_from_spans(
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A passage to be: a stretch of its source, or `text` where that is not what stands there word for word.
+
+    A cut without a stretch has `text`, and no offsets. `metadata` is its own, `hidden` the keys of it that neither embedder
+    nor language model sees.
+    """
+
+    start: int | None
+    end: int | None
+    text: str | None = None
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The stretch without the white space at its ends; None where it is nothing else."""
+    body = text[start:end].lstrip()
+    start = end - len(body)
+    end = start + len(body.rstrip())
+    return (start, end) if start < end else None
+
+
+def nodes_from_cuts(
     source: Document | TextNode,
-    spans: Sequence[tuple[int, int]],
+    cuts: Sequence[Cut],
     *,
     include_metadata: bool = True,
     include_prev_next_rel: bool = True,
     level: str = "",
 ) -> list[TextNode]:
-    """One node per span of `source`, in order, each linked to its neighbours.
+    """One node per cut of `source`, in order, each linked to its neighbours.
 
-    A node's id follows from the source's id, its span, its text and `level`, so the same input gives the same ids; `level`
-    keeps apart nodes of the same span, as where a parent has one child. Where `source` is itself a node, offsets count from
-    the beginning of its document.
+    A node's id follows from the source's id, its place, its text and `level`, so the same input gives the same ids; `level`
+    keeps apart nodes of the same stretch, as where a parent has one child. Where `source` is itself a node, its nodes are of
+    the same document, and offsets count from the beginning of that; a node of no document is taken for one.
     """
-    base = (source.start_char_idx or 0) if isinstance(source, TextNode) else 0
-    document_id = source.ref_doc_id if isinstance(source, TextNode) else source.id_
-    nodes = [
-        TextNode(
-            text=source.text[start:end],
-            id_=_node_id(source, start, end, level),
-            metadata=dict(source.metadata) if include_metadata else {},
-            ref_doc_id=document_id,
-            start_char_idx=base + start,
-            end_char_idx=base + end,
-            excluded_embed_metadata_keys=source.excluded_embed_metadata_keys,
-            excluded_llm_metadata_keys=source.excluded_llm_metadata_keys,
+    base = _offset(source)
+    document_id = (isinstance(source, TextNode) and source.ref_doc_id) or source.id_
+    inherited: Metadata = source.metadata if include_metadata else {}
+    nodes = []
+    for number, cut in enumerate(cuts):
+        text = source.text[cut.start : cut.end] if cut.text is None else cut.text
+        place = f"{cut.start}\n{cut.end}" if cut.start is not None else f"number {number}"
+        nodes.append(
+            TextNode(
+                text=text,
+                id_=_node_id(source.id_, level, place, text),
+                metadata={**inherited, **cut.metadata},
+                ref_doc_id=document_id,
+                start_char_idx=None if base is None or cut.start is None else base + cut.start,
+                end_char_idx=None if base is None or cut.end is None else base + cut.end,
+                excluded_embed_metadata_keys=(*source.excluded_embed_metadata_keys, *cut.hidden),
+                excluded_llm_metadata_keys=(*source.excluded_llm_metadata_keys, *cut.hidden),
+                template=source.template,
+            )
         )
-        for start, end in spans
-    ]
     return linked(nodes) if include_prev_next_rel else nodes
+
+
+def _offset(source: Document | TextNode) -> int | None:
+    """Where in its document the text of `source` begins; None where it does not stand there word for word."""
+    if isinstance(source, Document) or source.ref_doc_id is None:
+        return 0
+    start, end = source.start_char_idx, source.end_char_idx
+    return start if start is not None and end is not None and end - start == len(source.text) else None
 
 
 def linked(nodes: Sequence[TextNode]) -> list[TextNode]:
@@ -53,10 +89,15 @@ def room_beside_metadata(source: Document | TextNode, size: int, tokenizer: Toke
     if not source.metadata:
         return size
     heads = [metadata_text(source, mode) for mode in (MetadataMode.EMBED, MetadataMode.LLM)]
+    return room_beside(heads, size, tokenizer, f"The metadata of document {source.id_!r}")
+
+
+def room_beside(heads: Sequence[str], size: int, tokenizer: Tokenizer, what: str) -> int:
+    """How many of `size` tokens are left for text under the longest of `heads`; ValueError, about `what`, where none are."""
     taken = max(tokenizer.count(f"{head}\n\n") if head else 0 for head in heads)
     if taken >= size:
         raise ValueError(
-            f"The metadata of document {source.id_!r} is {taken} tokens long, which leaves no room in chunks of {size} tokens. "
+            f"{what} is {taken} tokens long, which leaves no room in chunks of {size} tokens. "
             "Make chunk_size larger, shorten the metadata, or exclude some of its keys."
         )
     return size - taken
@@ -71,7 +112,5 @@ def check_sizes(chunk_size: int, chunk_overlap: int) -> None:
         raise ValueError(f"chunk_overlap ({chunk_overlap} tokens) is larger than chunk_size ({chunk_size} tokens).")
 
 
-def _node_id(source: Document | TextNode, start: int, end: int, level: str) -> str:
-    text = source.text[start:end].encode("utf-8", "surrogatepass")
-    head = f"{source.id_}\n{level}\n{start}\n{end}\n".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(head + text).hexdigest()[:32]
+def _node_id(source_id: str, level: str, place: str, text: str) -> str:
+    return hashlib.sha256(f"{source_id}\n{level}\n{place}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]

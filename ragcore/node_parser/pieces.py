@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
 
+from ragcore.node_parser.nodes import trimmed
 from ragcore.text.sentences import sentence_spans
 from ragcore.text.tokens import Tokenizer, TokenSpans
 
@@ -38,6 +39,20 @@ def before_each(separator: str) -> Cutter:
         while position >= 0:
             yield position
             position = text.find(separator, position + len(separator))
+
+    return cut
+
+
+def at_pieces(split: Callable[[str], Sequence[str]]) -> Cutter:
+    """Cut where each piece that `split` makes of the text begins; a piece that is not in the text as it is does not count."""
+
+    def cut(text: str) -> Iterator[int]:
+        reached = 0
+        for piece in split(text):
+            start = text.find(piece, reached) if piece else -1
+            if start >= 0:
+                yield start
+                reached = start + len(piece)
 
     return cut
 
@@ -83,7 +98,7 @@ def chunk_spans(
     spans: list[Span] = []
     leads = [stays_with_next is not None and stays_with_next(text[start:end]) for start, end in pieces]
     for start, end in _pack(ruler, pieces, overlap, leads):
-        span = ruler.trimmed(start, end)
+        span = trimmed(text, start, end)
         # Where all that is new is white space, what is left was in the chunk before.
         if span and (not spans or span[1] > spans[-1][1]):
             spans.append(span)
@@ -117,12 +132,6 @@ class _Ruler:
         if self._tokenizer.adds_up:
             return self._is_exact(start, end) or self._alone(start, end) <= self.size
         return self.count(start, end) + FEW <= self.size or self._alone(start, end) <= self.size
-
-    def trimmed(self, start: int, end: int) -> Span | None:
-        body = self.text[start:end].lstrip()
-        start = end - len(body)
-        end = start + len(body.rstrip())
-        return (start, end) if start < end else None
 
     def _alone(self, start: int, end: int) -> int:
         return self._tokenizer.count(self.text[start:end].strip())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
 
-from ragcore.node_parser.pieces import at_matches, at_sentences, before_each
+from ragcore.node_parser.pieces import at_matches, at_pieces, at_sentences, before_each
 from ragcore.node_parser.splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
@@ -16,6 +16,7 @@ class SentenceSplitter(TokenSplitter):
 
     No chunk has more than `chunk_size` tokens; only a single character that has more stands alone in one. Consecutive
     chunks share at most `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
+    `chunking_tokenizer_fn` is a function from text to its sentences, used in place of the rules for sentences.
     With `keep_headings` a heading, or a question answered below it, goes with what follows it.
     """
 
@@ -26,13 +27,15 @@ class SentenceSplitter(TokenSplitter):
         *,
         separator: str = " ",
         paragraph_separator: str = "\n\n\n",
+        chunking_tokenizer_fn: Callable[[str], Sequence[str]] | None = None,
         secondary_chunking_regex: str | None = PHRASES,
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
         keep_headings: bool = False,
     ) -> None:
-        cutters = [before_each(paragraph_separator), at_sentences]
+        sentences = at_pieces(chunking_tokenizer_fn) if chunking_tokenizer_fn else at_sentences
+        cutters = [before_each(paragraph_separator), sentences]
         if secondary_chunking_regex:
             cutters.append(at_matches(secondary_chunking_regex))
         super().__init__(

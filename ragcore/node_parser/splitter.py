@@ -1,11 +1,12 @@
-"""What splitters by token count have in common: sizes, the room metadata takes, and passages with exact offsets."""
+"""What splitters by token count have in common: sizes, the room metadata takes, and where each chunk begins and ends."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence, Sized
 
-from ragcore.node_parser.nodes import check_sizes, nodes_from_spans, room_beside_metadata
+from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.nodes import Cut, check_sizes, room_beside, room_beside_metadata
 from ragcore.node_parser.pieces import Cutter, Span, chunk_spans, is_lead
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
@@ -15,8 +16,8 @@ logger = logging.getLogger(__name__)
 FEW = 50  # tokens: chunks with less room than this are mostly metadata
 
 
-class TokenSplitter:
-    """A transformation: called with documents or nodes, it gives nodes. What it is given stays as it was.
+class TokenSplitter(NodeParser):
+    """Chunks of at most `chunk_size` tokens, of which consecutive ones share at most `chunk_overlap`.
 
     `cutters` name the places to cut, the coarsest first; `keep_headings` sees to it that no chunk ends with a heading or
     a question that leads to what follows.
@@ -33,11 +34,10 @@ class TokenSplitter:
         include_prev_next_rel: bool,
         keep_headings: bool = False,
     ) -> None:
+        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
         check_sizes(chunk_size, chunk_overlap)
         self.chunk_size = chunk_size
         self.chunk_overlap = chunk_overlap
-        self.include_metadata = include_metadata
-        self.include_prev_next_rel = include_prev_next_rel
         self.keep_headings = keep_headings
         self._cutters = tuple(cutters)
         self._tokenizer = as_tokenizer(tokenizer) if tokenizer is not None else None
@@ -49,37 +49,29 @@ class TokenSplitter:
 
     def split_text(self, text: str) -> list[str]:
         """The chunks' texts. "" gives [""]; nothing but white space gives []."""
-        if not text:
-            return [text]
-        return [text[start:end] for start, end in self.split_spans(text)]
+        return self._texts(text, self.chunk_size)
+
+    def split_texts(self, texts: Sequence[str]) -> list[str]:
+        """The chunks of every text, in order."""
+        return [chunk for text in texts for chunk in self.split_text(text)]
+
+    def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:
+        """As `split_text`, with room for `metadata_str` and a blank line above each; ValueError where there is none."""
+        return self._texts(text, room_beside([metadata_str], self.chunk_size, self.tokenizer, "The metadata"))
 
     def split_spans(self, text: str) -> list[Span]:
         """Where the chunks are: text[start:end], in order; they may overlap, and only white space lies outside them."""
         return self._split(text, self.chunk_size)
 
-    def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> list[TextNode]:
-        """Nodes of at most `chunk_size` tokens with the metadata they show; ValueError when that is too much.
+    def cuts(self, source: Document | TextNode) -> list[Cut]:
+        """With `include_metadata`, chunks that fit together with it: ValueError when it leaves no room."""
+        room = room_beside_metadata(source, self.chunk_size, self.tokenizer) if self.include_metadata else self.chunk_size
+        if room < min(FEW, self.chunk_size):
+            logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
+        return [Cut(start, end) for start, end in self._split(source.text, room)]
 
-        A document without text has no nodes. `show_progress` logs each document.
-        """
-        nodes: list[TextNode] = []
-        for document in documents:
-            room = room_beside_metadata(document, self.chunk_size, self.tokenizer) if self.include_metadata else self.chunk_size
-            if room < min(FEW, self.chunk_size):
-                logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
-            spans = self._split(document.text, room)
-            nodes += nodes_from_spans(
-                document,
-                spans,
-                include_metadata=self.include_metadata,
-                include_prev_next_rel=self.include_prev_next_rel,
-            )
-            if show_progress:
-                logger.info("split %s: %d passages", document.id_, len(spans))
-        return nodes
-
-    def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
-        return self.get_nodes_from_documents(nodes)
+    def _texts(self, text: str, size: int) -> list[str]:
+        return [text[start:end] for start, end in self._split(text, size)] if text else [text]
 
     def _split(self, text: str, size: int) -> list[Span]:
         return chunk_spans(

@@ -1,0 +1,60 @@
+"""What every splitter is: a transformation, called with documents or nodes, that gives nodes and edits nothing it is given."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ragcore.node_parser.nodes import Cut, nodes_from_cuts
+from ragcore.schema import Document, TextNode
+
+logger = logging.getLogger(__name__)
+
+Made = TypeVar("Made")
+
+
+class SameAsConstructor:
+    """`from_defaults`, which is another name of the class and takes what its constructor takes."""
+
+    def __get__(self, instance: object, owner: type[Made]) -> type[Made]:
+        return owner
+
+
+class NodeParser(ABC):
+    """A splitter says where to cut; ids, offsets, metadata and links are the same for all.
+
+    With `include_metadata` each node has its document's metadata beside its own, which wins. With `include_prev_next_rel`
+    it has the ids of its neighbours in the same document.
+    """
+
+    from_defaults = SameAsConstructor()
+
+    def __init__(self, *, include_metadata: bool = True, include_prev_next_rel: bool = True) -> None:
+        self.include_metadata = include_metadata
+        self.include_prev_next_rel = include_prev_next_rel
+
+    @abstractmethod
+    def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
+        """The passages of `source`, in order; none where it has no text."""
+
+    def get_nodes_from_documents(
+        self, documents: Sequence[Document | TextNode], show_progress: bool = False
+    ) -> Sequence[TextNode]:
+        """The nodes of every document, in order; a document without text has none. `show_progress` logs each document."""
+        nodes: list[TextNode] = []
+        for document in documents:
+            found = nodes_from_cuts(
+                document,
+                self.cuts(document),
+                include_metadata=self.include_metadata,
+                include_prev_next_rel=self.include_prev_next_rel,
+            )
+            nodes += found
+            if show_progress:
+                logger.info("split %s: %d passages", document.id_, len(found))
+        return nodes
+
+    def __call__(self, nodes: Sequence[Document | TextNode]) -> Sequence[TextNode]:
+        return self.get_nodes_from_documents(nodes)

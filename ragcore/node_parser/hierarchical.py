@@ -1,0 +1,87 @@
+"""Chunks of several sizes: each document in large ones, each of those in smaller ones, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import replace
+
+from ragcore.node_parser.base import SameAsConstructor
+from ragcore.node_parser.nodes import linked, nodes_from_cuts
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.node_parser.splitter import TokenSplitter
+from ragcore.node_parser.tree import NodeTree
+from ragcore.schema import Document, TextNode
+from ragcore.text.tokens import Tokenizer
+
+CHUNK_SIZES = (2048, 512, 128)  # tokens
+
+
+class HierarchicalNodeParser:
+    """Gives a tree of three levels by default, of 2048, 512 and 128 tokens; its leaves are what is embedded.
+
+    `node_parser_map` names a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` is their order where it is
+    not the map's. With `include_prev_next_rel` every node has its neighbours of the same level and document, also where they
+    have another parent.
+    """
+
+    from_defaults = SameAsConstructor()
+
+    def __init__(
+        self,
+        chunk_sizes: Sequence[int] | None = None,
+        chunk_overlap: int = 20,
+        node_parser_ids: Sequence[str] | None = None,
+        node_parser_map: Mapping[str, TokenSplitter] | None = None,
+        include_metadata: bool = True,
+        include_prev_next_rel: bool = True,
+        tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
+    ) -> None:
+        if node_parser_map is None:
+            splitters = [
+                SentenceSplitter(size, chunk_overlap, tokenizer=tokenizer, include_metadata=include_metadata)
+                for size in chunk_sizes or CHUNK_SIZES
+            ]
+            names = node_parser_ids or [f"chunk_size_{splitter.chunk_size}" for splitter in splitters]
+            node_parser_map = dict(zip(names, splitters, strict=True))
+        elif chunk_sizes is not None:
+            raise ValueError("Give either chunk_sizes or node_parser_map, not both.")
+        self.node_parser_map = dict(node_parser_map)
+        self.node_parser_ids = list(node_parser_ids or node_parser_map)
+        self.include_metadata = include_metadata
+        self.include_prev_next_rel = include_prev_next_rel
+
+    def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> NodeTree:
+        """The nodes of every document, all levels; a document without text has none."""
+        levels: list[list[TextNode]] = [[] for _ in self.node_parser_ids]
+        for document in documents:
+            for level, nodes in zip(levels, self._levels(document), strict=True):
+                level += nodes
+        return NodeTree(levels)
+
+    def __call__(self, nodes: Sequence[Document | TextNode]) -> NodeTree:
+        return self.get_nodes_from_documents(nodes)
+
+    def _levels(self, document: Document | TextNode) -> list[list[TextNode]]:
+        levels: list[list[TextNode]] = []
+        parents: Sequence[Document | TextNode] = [document]
+        for name in self.node_parser_ids:
+            below = [self._divided(parent, name) for parent in parents]
+            if levels:
+                pairs = zip(levels[-1], below, strict=True)
+                levels[-1] = [replace(parent, child_ids=tuple(child.id_ for child in nodes)) for parent, nodes in pairs]
+                below = [
+                    [replace(child, parent_id=parent.id_) for child in nodes]
+                    for parent, nodes in zip(levels[-1], below, strict=True)
+                ]
+            parents = level = [node for nodes in below for node in nodes]
+            levels.append(linked(level) if self.include_prev_next_rel else level)
+        return levels
+
+    def _divided(self, parent: Document | TextNode, name: str) -> list[TextNode]:
+        return nodes_from_cuts(
+            parent,
+            self.node_parser_map[name].cuts(parent),
+            include_metadata=self.include_metadata,
+            include_prev_next_rel=False,
+            level=name,
+        )

@@ -1,0 +1,46 @@
+"""JSON as lines of text: the keys that lead to a value, then the value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ragcore.errors import InputError
+from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.nodes import Cut
+from ragcore.schema import Document, TextNode
+
+
+class JSONNodeParser(NodeParser):
+    """One passage per document, or where it is a list one for each item: `{"a": {"b": [1, 2]}}` gives "a b 1" and "a b 2".
+
+    Numbers are as they are written; a list's items have its keys. Nothing in a value or list gives no line. InputError where
+    a document is no JSON.
+    """
+
+    def cuts(self, source: Document | TextNode) -> list[Cut]:
+        if not source.text.strip():
+            return []
+        try:
+            value = json.loads(source.text, parse_int=str, parse_float=str)
+            texts = ["\n".join(_lines(item, "")) for item in (value if isinstance(value, list) else [value])]
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"Document {source.id_!r} is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}.",
+                hint="Correct it, or split it as plain text.",
+            ) from error
+        except RecursionError as error:
+            raise InputError(f"Document {source.id_!r} is nested too deeply.", hint="Save it in a flatter form.") from error
+        return [Cut(None, None, text) for text in texts if text]
+
+
+def _lines(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _lines(item, f"{path}{key} ")
+    elif isinstance(value, list):
+        for item in value:
+            yield from _lines(item, path)
+    else:
+        yield f"{path}{value}"

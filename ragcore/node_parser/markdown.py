@@ -1,0 +1,64 @@
+"""The sections of a Markdown text: each heading with what stands below it, until the next heading of any rank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.nodes import Cut, trimmed
+from ragcore.schema import Document, Scalar, TextNode
+
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+
+
+class MarkdownNodeParser(NodeParser):
+    """One passage per section; what stands before the first heading is one too.
+
+    Each says in its metadata where it stands: `header_path` has the headings above its own, "/Railway/Tickets/", and
+    `Header_1`, `Header_2`, ... those and its own, by rank. A # in a fenced block of code (CommonMark 0.31, section 4.5) is no
+    heading. Headings that are underlined count as text.
+    """
+
+    def __init__(
+        self, include_metadata: bool = True, include_prev_next_rel: bool = True, header_path_separator: str = "/"
+    ) -> None:
+        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+        self.header_path_separator = header_path_separator
+
+    def cuts(self, source: Document | TextNode) -> list[Cut]:
+        text = source.text
+        headings = list(_headings(text))
+        ends = [*(start for start, _, _ in headings), len(text)]
+        found = [Cut(*span, metadata=self._place({}))] if (span := trimmed(text, 0, ends[0])) else []
+        path: dict[int, str] = {}  # rank to title, of the section and those around it
+        for (start, rank, title), end in zip(headings, ends[1:], strict=True):
+            path = {above: name for above, name in path.items() if above < rank} | {rank: title}
+            if span := trimmed(text, start, end):
+                found.append(Cut(*span, metadata=self._place(path)))
+        return found
+
+    def _place(self, path: dict[int, str]) -> dict[str, Scalar]:
+        mark = self.header_path_separator
+        above = list(path.values())[:-1]
+        return {
+            "header_path": mark + "".join(title + mark for title in above),
+            **{f"Header_{rank}": title for rank, title in path.items()},
+        }
+
+
+def _headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """(where its line begins, rank 1 to 6, title) of each."""
+    start = 0
+    fence = ""  # the mark that opened the block of code we are in
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
+            fence = mark[1]
+        elif heading := _HEADING.match(line):
+            yield start, len(heading[1]), heading[2]
+        start += len(line)
