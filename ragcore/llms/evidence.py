@@ -42,7 +42,8 @@ class Evidence:
         """(n,), 0 to 1: half closeness of meaning, half the share of the query's words, the rare ones counting more."""
         if not texts:
             return np.zeros(0)
-        return (self.alike(query, texts) + idf_shares(query, texts).sum(axis=1)) / 2
+        words: npt.NDArray[np.float64] = idf_shares(query, texts).sum(axis=1)
+        return (self.alike(query, texts) + words) / 2
 
     def alike(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,), 0 to 1: cosines, counted from that of texts which have nothing to do with each other."""

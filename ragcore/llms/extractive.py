@@ -143,7 +143,7 @@ class ExtractiveLLM(LLM):
             case Task.RANK:
                 return choices.rank(self._evidence, query, passages)
             case Task.DIRECTION:
-                return choices.direction(query, as_text(told["context_str"]))
+                return choices.direction(query, "\n\n".join(passage.text for passage in passages))
             case Task.KEYWORDS:
                 most = _number(told, "max_keywords", MOST_KEYWORDS)
                 return f"KEYWORDS: {', '.join(keywords(as_text(told['text']), most))}"

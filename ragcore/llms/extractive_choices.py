@@ -153,7 +153,7 @@ def _parts(query: str) -> Iterator[str]:
             yield f"{pair['head']}{pair['two']}{pair['end']}"
 
 
-_THING = r"[^\W\d_a-zà-ÿ][\w'’.-]*(?: [^\W\d_a-zà-ÿ][\w'’.-]*| \d+)*|\d{4}"  # a name of one or more words, or a year
+_THING = r"[^\W\d_a-zà-ÿ][\w'’-]*(?: [^\W\d_a-zà-ÿ][\w'’-]*| \d+)*|\d{4}"  # a name of one or more words, or a year
 _PAIR = re.compile(
     rf"(?P<head>.*\S )(?P<one>{_THING}),? (?:and|or|with|to|versus|vs\.?|und|oder|mit|et|ou|y|o|compared (?:with|to))"
     r"(?: (?:in|of|for))?"

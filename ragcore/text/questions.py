@@ -21,7 +21,8 @@ _DATE = r"(?:(?:early|late|mid|the) )?(?:[A-Z][a-z]+ )?(?:\d{1,2},? )?(?:1\d{3}|
 _PAST = {
     "opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "died": "die",
     "arrived": "arrive", "joined": "join", "moved": "move", "married": "marry", "appeared": "appear",
-    "happened": "happen", "took": "take", "left": "leave", "launched": "launch", "became": "become", "won": "win", "came": "come",
+    "happened": "happen", "took": "take", "left": "leave", "launched": "launch", "became": "become", "won": "win",
+    "came": "come",
 }  # fmt: skip
 _WHEN_DONE = re.compile(
     rf"^{_SUBJECT} (?P<be>was|were) (?P<done>[a-z]+(?:ed|rn|ilt|ade|old|ght|un|en)\b(?:(?! and )[^,;]){{0,40}}?),? in {_DATE}"
@@ -51,8 +52,9 @@ _LEANS = re.compile(
 )
 _ARTICLE = re.compile(r"^(?:The|An?|Der|Die|Das|Le|La|Les|El|Los|Las)(?= )")
 _QUESTION = re.compile(r"[?？؟]$")
+_ASKED = re.compile(r"[^.!?？؟]{6,}[?？؟]")  # at the beginning of a quotation that holds its short answer too
 _ABOUT = {
-    "en": "What is said about {}?",
+    "en": "What can you tell me about {}?",
     "de": "Was steht im Text über {}?",
     "fr": "Que dit le texte sur {} ?",
     "es": "¿Qué dice el texto sobre {}?",
@@ -93,8 +95,9 @@ def _all(text: str) -> Iterator[str]:
         if _QUESTION.search(lead) and not _LEANS.match(lead):
             yield lead
     for quote in quotes:
-        if not _LEANS.match(quote.text) and not _QUESTION.search(quote.text):
-            yield from _asked_of(quote.text)
+        if not _LEANS.match(quote.text):
+            asked = _ASKED.match(quote.text)
+            yield from [asked.group()] if asked else _asked_of(quote.text)
     about = _ABOUT[language_of(text)]
     topics = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
     for topic in [*topics, *keywords(text, MOST_TOPICS)]:

@@ -12,7 +12,7 @@ LONGEST = 200  # characters of a quotation
 
 
 def recalled(messages: Sequence[ChatMessage]) -> str:
-    """A line for each of the latest questions, behind what the system noted, such as an earlier summary; "" for nothing said."""
+    """A line for each of the latest questions, behind what the system noted, such as an earlier summary. "" for no talk."""
     notes = [message.content.strip() for message in messages if message.role is MessageRole.SYSTEM and message.content.strip()]
     return "\n".join([*notes, *list(_turns(messages))[-MOST_TURNS:]])
 
