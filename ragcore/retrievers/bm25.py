@@ -8,17 +8,33 @@ from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.filters import MetadataFilters
 
 
 class BM25Retriever(BaseRetriever):
-    """`document_ids` limits it to these documents; None means all. The score is above 0 and has no upper limit."""
+    """`document_ids`, `node_ids` and `filters` say which passages may be found; None means all.
+
+    The score is above 0 and has no upper limit.
+    """
 
     name = "bm25"
 
-    def __init__(self, store: Store, similarity_top_k: int = 2, document_ids: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        similarity_top_k: int = 2,
+        document_ids: Collection[str] | None = None,
+        *,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> None:
         self._store = store
         self._top_k = similarity_top_k
         self._document_ids = document_ids
+        self._node_ids = node_ids
+        self._filters = filters
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        return self._store.keyword_search(query.query_str, self._top_k, document_ids=self._document_ids)
+        return self._store.keyword_search(
+            query.query_str, self._top_k, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+        )

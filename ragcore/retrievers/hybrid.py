@@ -23,9 +23,10 @@ import numpy as np
 from ragcore.embeddings.base import Embedder
 from ragcore.observe import Span, span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.vector import query_vector
+from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.filters import MetadataFilters
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
@@ -50,6 +51,8 @@ class HybridRetriever(BaseRetriever):
         top_k: int,
         *,
         document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
         pool: int = POOL,
         cosine_share: float = COSINE_SHARE,
     ) -> None:
@@ -59,14 +62,20 @@ class HybridRetriever(BaseRetriever):
         self._embedder = embedder
         self._top_k = max(top_k, 0)
         self._document_ids = document_ids
+        self._node_ids = node_ids
+        self._filters = filters
         self._pool = max(pool, 2 * self._top_k)
         self._cosine_share = cosine_share
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         with span("embed_query"):
             vector = query_vector(self._embedder, query)
-        near = self._store.search(vector, self._pool, document_ids=self._document_ids)
-        sharing = self._store.keyword_search(query.query_str, self._pool, document_ids=self._document_ids)
+        near = self._store.search(
+            vector, self._pool, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+        )
+        sharing = self._store.keyword_search(
+            query.query_str, self._pool, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+        )
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines = {hit.node.id_: hit.get_score() for hit in near}
         cosines |= self._cosines([hit.node.id_ for hit in sharing if hit.node.id_ not in cosines], vector)

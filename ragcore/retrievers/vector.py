@@ -1,46 +1,145 @@
-"""Passages whose meaning is near the question's, by the cosine of their vectors."""
+"""Passages of a vector index: the nearest to the question, or those that another ranking of their vectors prefers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Protocol, get_args, runtime_checkable
 
-import numpy as np
-
+from ragcore.defaults import services
 from ragcore.embeddings.base import Embedder
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.hybrid import COSINE_SHARE, POOL, HybridRetriever
+from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.ranking import (
+    LEARNERS,
+    MMR_THRESHOLD,
+    Similarity,
+    VectorStoreQueryMode,
+    learned,
+    mmr,
+    nearest_by,
+)
 
-if TYPE_CHECKING:
-    from ragcore.schema import Vector
+
+@runtime_checkable
+class VectorIndex(Protocol):
+    """What has passages, and the embedder that made their vectors."""
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def embed_model(self) -> Embedder: ...
 
 
 class VectorIndexRetriever(BaseRetriever):
-    """`document_ids` limits it to these documents; None means all. The score is the cosine, -1 to 1."""
+    """The `similarity_top_k` best passages of an index, or of a store with the embedder that made its vectors.
+
+    `document_ids` (`doc_ids` is another name of it), `node_ids` and `filters` say which passages may be found; None means all,
+    an empty collection none. What the score is depends on `vector_store_query_mode`:
+
+    default: `similarity`, "cosine" (-1 to 1), "dot_product", or "euclidean" (minus the distance).
+    mmr: near but unlike each other, see `ranking.mmr`; its threshold is `mmr_threshold`, else that of
+    `vector_store_kwargs`, else 0.5.
+    svm, logistic_regression, linear_regression: the value of a classifier fitted to the question, see `ranking.learned`.
+    sparse, text_search: BM25 alone, the `sparse_top_k` best where that is given.
+    hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the cosine, 0 to 1, and `sparse_top_k` how
+    many candidates each side gives.
+
+    ValueError for a mode or an argument that cannot be.
+    """
 
     name = "vector"
 
     def __init__(
-        self, store: Store, embedder: Embedder, similarity_top_k: int = 2, document_ids: Collection[str] | None = None
+        self,
+        index: VectorIndex | Store,
+        embed_model: Embedder | None = None,
+        similarity_top_k: int = 2,
+        document_ids: Collection[str] | None = None,
+        *,
+        vector_store_query_mode: VectorStoreQueryMode | str = VectorStoreQueryMode.DEFAULT,
+        similarity: Similarity = "cosine",
+        filters: MetadataFilters | None = None,
+        node_ids: Collection[str] | None = None,
+        doc_ids: Collection[str] | None = None,
+        alpha: float | None = None,
+        mmr_threshold: float | None = None,
+        vector_store_kwargs: Mapping[str, float] | None = None,
+        sparse_top_k: int | None = None,
     ) -> None:
-        self._store = store
-        self._embedder = embedder
+        self._mode = VectorStoreQueryMode(vector_store_query_mode)
+        if self._mode is VectorStoreQueryMode.SEMANTIC_HYBRID:
+            raise ValueError('no store here has the mode "semantic_hybrid"; "hybrid" with a reranker is like it')
+        if similarity not in get_args(Similarity):
+            raise ValueError(f"similarity must be one of {get_args(Similarity)}, not {similarity!r}")
+        if document_ids is not None and doc_ids is not None:
+            raise ValueError("document_ids and doc_ids are two names of one argument; give one of them")
+        if isinstance(index, VectorIndex):
+            self._store, self._embedder = index.store, embed_model or index.embed_model
+        else:
+            self._store, self._embedder = index, services(embed_model=embed_model).embed_model
         self._top_k = similarity_top_k
-        self._document_ids = document_ids
+        self._similarity: Similarity = similarity
+        self._document_ids = doc_ids if document_ids is None else document_ids
+        self._node_ids = node_ids
+        self._filters = filters
+        self._threshold = _threshold(mmr_threshold, vector_store_kwargs or {})
+        self._alpha = alpha
+        self._sparse_top_k = sparse_top_k
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        if self._mode is VectorStoreQueryMode.DEFAULT and self._similarity == "cosine":
+            vector = query_vector(self._embedder, query)
+            return self._store.search(
+                vector, self._top_k, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+            )
+        step.note(mode=self._mode.value)
+        if self._mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
+            count = self._top_k if self._sparse_top_k is None else self._sparse_top_k
+            return self._store.keyword_search(
+                query.query_str, count, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+            )
+        if self._mode is VectorStoreQueryMode.HYBRID:
+            return self._hybrid()._retrieve(query, step)
+        return self._ranked(query)
+
+    def _hybrid(self) -> HybridRetriever:
+        return HybridRetriever(
+            self._store,
+            self._embedder,
+            self._top_k,
+            document_ids=self._document_ids,
+            node_ids=self._node_ids,
+            filters=self._filters,
+            pool=POOL if self._sparse_top_k is None else self._sparse_top_k,
+            cosine_share=COSINE_SHARE if self._alpha is None else self._alpha,
+        )
+
+    def _ranked(self, query: QueryBundle) -> list[NodeWithScore]:
+        found = self._store.candidates(document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters)
+        if not found.ids:
+            return []
         vector = query_vector(self._embedder, query)
-        return self._store.search(vector, self._top_k, document_ids=self._document_ids)
+        if self._mode is VectorStoreQueryMode.MMR:
+            places, scores = mmr(found, vector, self._top_k, self._threshold, self._similarity)
+        elif self._mode in LEARNERS:
+            places, scores = learned(found, vector, self._top_k, self._mode)
+        else:
+            places, scores = nearest_by(found, vector, self._top_k, self._similarity)
+        score = {found.ids[place]: float(value) for place, value in zip(places, scores, strict=True)}
+        return [NodeWithScore(replace(node, embedding=None), score[node.id_]) for node in self._store.nodes(list(score))]
 
 
-def query_vector(embedder: Embedder, query: QueryBundle) -> Vector:
-    """The bundle's own vector, else the vector of the question, or the mean of those of its texts, embedded together."""
-    if query.embedding is not None:
-        return query.embedding
-    texts = query.embedding_strs
-    if len(texts) == 1:
-        return embedder.embed_query(texts[0])
-    mean: Vector = np.mean(embedder.embed_passages(texts), axis=0, dtype=np.float32)
-    return mean
+def _threshold(given: float | None, options: Mapping[str, float]) -> float:
+    if unknown := options.keys() - {"mmr_threshold"}:
+        raise ValueError(f"vector_store_kwargs may hold mmr_threshold, and nothing like {sorted(unknown)}")
+    threshold = options.get("mmr_threshold", MMR_THRESHOLD) if given is None else given
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"mmr_threshold must be from 0 to 1, not {threshold}")
+    return threshold
