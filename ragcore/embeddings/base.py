@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from ragcore.concurrency import awaitable
+from ragcore.embeddings.similarity import similarity
+from ragcore.observe import Span, span
+from ragcore.schema import Document, MetadataMode, TextNode
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
+
+logger = logging.getLogger(__name__)
 
 
 class Embedder(Protocol):
@@ -26,3 +35,79 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vector:
         """Shape (dimension,), length 1."""
+
+
+class BaseEmbedding(ABC):
+    """An Embedder with the names that the field uses and a span "embed" for each call. Subclasses give `name`, `dimension` and
+    `_embed`."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int: ...
+
+    @abstractmethod
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+        """As `embed_passages`; `asking` when the texts are questions. A model that counts notes `tokens` in `step`."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self._observed(texts, asking=False)
+
+    def embed_query(self, text: str) -> Vector:
+        row: Vector = self._observed([text], asking=True)[0]
+        return row
+
+    def get_text_embedding(self, text: str) -> Vector:
+        row: Vector = self.embed_passages([text])[0]
+        return row
+
+    def get_query_embedding(self, query: str) -> Vector:
+        return self.embed_query(query)
+
+    def get_text_embedding_batch(self, texts: Sequence[str], show_progress: bool = False) -> Vectors:
+        if show_progress:
+            logger.info("embedding %d texts", len(texts))
+        return self.embed_passages(texts)
+
+    def get_agg_embedding_from_queries(
+        self, queries: Sequence[str], agg_fn: Callable[[Vectors], Vector] | None = None
+    ) -> Vector:
+        """One vector for several questions, embedded together: their mean, which is not of length 1 again, or what `agg_fn`
+        makes of them. ValueError for no questions."""
+        if not queries:
+            raise ValueError("there are no queries to embed")
+        rows = self._observed(queries, asking=True)
+        return rows.mean(axis=0) if agg_fn is None else agg_fn(rows)
+
+    aget_text_embedding = awaitable(get_text_embedding)
+    aget_query_embedding = awaitable(get_query_embedding)
+    aget_text_embedding_batch = awaitable(get_text_embedding_batch)
+    aget_agg_embedding_from_queries = awaitable(get_agg_embedding_from_queries)
+
+    similarity = staticmethod(similarity)
+
+    def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
+        """As the last of some transformations: the nodes with their vectors. Those that have one keep it. ValueError for a
+        document, which must be split first."""
+        ready = [node for node in nodes if isinstance(node, TextNode)]
+        if len(ready) != len(nodes):
+            raise ValueError("documents have no vectors: put a splitter before the embedding model")
+        vectors = embed_nodes(ready, self)
+        return [node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready]
+
+    def _observed(self, texts: Sequence[str], *, asking: bool) -> Vectors:
+        with span("embed", model=self.name, count=len(texts), query=asking) as step:
+            rows = self._embed(texts, step, asking=asking)
+            step.note(dimension=rows.shape[1])
+            return rows
+
+
+def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, Vector]:
+    """The vector of each node by its id; those that have none are embedded in one call, as MetadataMode.EMBED shows them."""
+    known = {node.id_: node.embedding for node in nodes if node.embedding is not None}
+    bare = [node for node in nodes if node.embedding is None]
+    rows = embed_model.embed_passages([node.get_content(MetadataMode.EMBED) for node in bare]) if bare else ()
+    return known | {node.id_: row for node, row in zip(bare, rows, strict=True)}

@@ -10,25 +10,31 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragcore.embeddings.base import BaseEmbedding
+from ragcore.observe import Span
 from ragcore.text.keywords import content_words
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
+    from ragcore.schema import Vectors
 
 
-class HashEmbedding:
+class HashEmbedding(BaseEmbedding):
     """Each content word adds 1 or -1 to one of `dimension` numbers. A text without words is the first axis."""
 
     def __init__(self, dimension: int = 256) -> None:
         if dimension < 1:
             raise ValueError(f"dimension is {dimension}; it must be at least 1.")
-        self.dimension = dimension
+        self._dimension = dimension
 
     @property
     def name(self) -> str:
         return f"hash-{self.dimension}"
 
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
         import numpy as np
 
         rows = np.zeros((len(texts), self.dimension), np.float32)
@@ -41,7 +47,3 @@ class HashEmbedding:
                 row[0] = 1.0
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         return rows
-
-    def embed_query(self, text: str) -> Vector:
-        row: Vector = self.embed_passages([text])[0]
-        return row

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragcore.embeddings import bundled
+from ragcore.embeddings.base import BaseEmbedding
 from ragcore.errors import EmbeddingError
 from ragcore.text.tokens import slices
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from ragcore.schema import Vector, Vectors
+    from ragcore.observe import Span
+    from ragcore.schema import Vectors
 
 BATCH_TOKENS = 2048  # padded tokens in one pass through the model
 
 
-class HuggingFaceEmbedding:
+class HuggingFaceEmbedding(BaseEmbedding):
     """Any sentence-transformers model. It is loaded when first used, or by `warm`. Several threads may use it at once.
 
     `max_length` is the window in tokens, where it shall be shorter than the model's. The instructions are put before
@@ -69,22 +71,9 @@ class HuggingFaceEmbedding:
         """Load the model now. EmbeddingError when it cannot be."""
         self._model.embed([""])
 
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return self._model.embed([self.text_instruction + text for text in texts])
-
-    def embed_query(self, text: str) -> Vector:
-        row: Vector = self._model.embed([self.query_instruction + text])[0]
-        return row
-
-    def get_text_embedding(self, text: str) -> Vector:
-        row: Vector = self.embed_passages([text])[0]
-        return row
-
-    def get_query_embedding(self, query: str) -> Vector:
-        return self.embed_query(query)
-
-    def get_text_embedding_batch(self, texts: Sequence[str]) -> Vectors:
-        return self.embed_passages(texts)
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+        instruction = self.query_instruction if asking else self.text_instruction
+        return self._model.embed([instruction + text for text in texts], step)
 
     @property
     def _model(self) -> _LoadedModel:
@@ -118,7 +107,7 @@ class _LoadedModel:
         self._tokenizing = threading.Lock()
         self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], step: Span | None = None) -> Vectors:
         import numpy as np
 
         parts: list[str] = []
@@ -129,6 +118,8 @@ class _LoadedModel:
             for part, length in self._windows(text):
                 parts.append(part)
                 lengths.append(length)
+        if step is not None:
+            step.note(tokens=sum(lengths))
         if not parts:
             return np.zeros((0, self.dimension), np.float32)
         rows = self._forward(parts, lengths)  # (windows, d)

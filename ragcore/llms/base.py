@@ -129,6 +129,9 @@ class LLM(ABC):
                         return generation
                     said.append(piece)
                     yield piece
+            except GeneratorExit:
+                _note_usage(step, self.usage(messages, "".join(said), call.tools))
+                raise
             finally:
                 pieces.close()
                 step.facts.setdefault("reply", "".join(said))
@@ -186,15 +189,19 @@ class LLM(ABC):
 
     def prompt_tokens(self, call: LLMCall) -> int:
         """What a call will cost to read: its messages, the tool calls in them, and its tools' schemas."""
-        return self.usage(call, call.messages(), "").prompt_tokens
+        return self.usage(call.messages(), "", call.tools).prompt_tokens
 
     def usage(
-        self, call: LLMCall, messages: Sequence[RenderedMessage], text: str, tool_calls: Sequence[Mapping[str, Any]] = ()
+        self,
+        messages: Sequence[RenderedMessage],
+        text: str,
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_calls: Sequence[Mapping[str, Any]] = (),
     ) -> Usage:
         """Our own count, for servers that do not give theirs."""
         called = [message.additional_kwargs["tool_calls"] for message in messages if "tool_calls" in message.additional_kwargs]
-        sent = [message.content for message in messages] + [_json(part) for part in (*called, *call.tools)]
-        said = [text] + [_json(tool_call) for tool_call in tool_calls]
+        sent = [*(message.content for message in messages), *map(_json, called), *map(_json, tools)]
+        said = [text, *map(_json, tool_calls)]
         return Usage(sum(map(self.count_tokens, sent)), sum(map(self.count_tokens, said)), estimated=True)
 
     def _begin(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Span:
@@ -212,14 +219,16 @@ class LLM(ABC):
 
 
 def _note(step: Span, generation: Generation) -> None:
+    _note_usage(step, generation.usage)
     step.note(
         reply=generation.text,
-        prompt_tokens=generation.usage.prompt_tokens,
-        completion_tokens=generation.usage.completion_tokens,
-        tokens_estimated=generation.usage.estimated,
         cut_short=generation.cut_short,
         **({"tool_calls": list(generation.tool_calls)} if generation.tool_calls else {}),
     )
+
+
+def _note_usage(step: Span, usage: Usage) -> None:
+    step.note(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, tokens_estimated=usage.estimated)
 
 
 def _json(value: object) -> str:

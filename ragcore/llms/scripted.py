@@ -92,4 +92,4 @@ class ScriptedLLM(LLM):
         if isinstance(reply, Generation):
             return reply
         text, calls = (reply, ()) if isinstance(reply, str) else ("", (reply,) if isinstance(reply, ToolCall) else tuple(reply))
-        return Generation(text, self.usage(call, messages, text, calls), calls)
+        return Generation(text, self.usage(messages, text, call.tools, calls), calls)

@@ -116,7 +116,10 @@ class ServedLLM(LLM):
         if not text.strip() and not reply.tool_calls:
             raise self._server.empty(at_limit=reply.cut_short)
         return Generation(
-            text, reply.usage or self.usage(call, messages, reply.text, reply.tool_calls), reply.tool_calls, reply.cut_short
+            text,
+            reply.usage or self.usage(messages, reply.text, call.tools, reply.tool_calls),
+            reply.tool_calls,
+            reply.cut_short,
         )
 
     def _in_words(self, refusal: Refusal, call: LLMCall) -> LLMError:

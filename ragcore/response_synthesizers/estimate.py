@@ -56,7 +56,7 @@ class _Pretender(LLM):
         return self._llm.count_tokens(text)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        return Generation(self._answer, self.usage(call, messages, self._answer))
+        return Generation(self._answer, self.usage(messages, self._answer))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         yield self._answer
