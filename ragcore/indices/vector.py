@@ -1,109 +1,143 @@
 """Documents in, answers out: splits, embeds and stores, and offers the retrievers and engines over what is stored.
 
-The store owns everything; the index is a view on it with the embedder that made its vectors. Two indexes on one store are one.
+A store owns the passages with their vectors; the index is a view on it with the embedder that made them. Two indexes on one
+store are one.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
-from functools import cached_property
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
+from ragcore.errors import StoreError, UnknownDocumentError
+from ragcore.indices.base import BaseIndex, Split
+from ragcore.observe import span
 from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.storage.docstore import RefDocInfo
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.memory import MemoryStore
+from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.ranking import VectorStoreQueryMode
 
 if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
-    from ragcore.query_engine.retriever import NodePostprocessor, RetrieverQueryEngine
+    from ragcore.memory import ChatMemoryBuffer
+    from ragcore.prompts import Prompt
+    from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.vector import VectorIndexRetriever
+    from ragcore.schema import Vector
 
 logger = logging.getLogger(__name__)
 
 
-class VectorStoreIndex:
-    """Made of documents, which are split, or of nodes, which are taken as they are; nodes that have a vector keep it.
+class VectorStoreIndex(BaseIndex):
+    """Finds passages by the nearness of their vectors. Nodes that come with a vector keep it."""
 
-    Nodes of one source document are stored as that document, a node without one as a document of its own. What is already
-    stored under a document's id is replaced. Nothing is stored unless everything could be embedded.
-    """
+    kind = "vector_store"
 
     def __init__(
         self,
-        nodes: Sequence[TextNode | Document] = (),
+        nodes: Sequence[TextNode | Document] | None = None,
         *,
-        embed_model: Embedder | None = None,
-        transformations: Sequence[Transformation] | None = None,
+        objects: Sequence[TextNode] | None = None,
+        record: IndexRecord | None = None,
+        storage_context: StorageContext | None = None,
         store: Store | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        embed_model: Embedder | None = None,
+        llm: LLM | None = None,
+        insert_batch_size: int = 2048,
         show_progress: bool = False,
     ) -> None:
-        self.store: Store = MemoryStore() if store is None else store
-        self._given_embedder = embed_model
-        self._given_transformations = transformations
-        self._show_progress = show_progress
-        documents = [item for item in nodes if isinstance(item, Document)]
-        passages = [item for item in nodes if isinstance(item, TextNode)]
-        self._store_all([*self._split(documents), *_by_source(passages)])
-
-    @classmethod
-    def from_documents(
-        cls,
-        documents: Sequence[Document],
-        embed_model: Embedder | None = None,
-        transformations: Sequence[Transformation] | None = None,
-        store: Store | None = None,
-        *,
-        show_progress: bool = False,
-    ) -> VectorStoreIndex:
-        """Where not given: the bundled embedder, a SentenceSplitter, and a store in memory."""
-        return cls(
-            documents, embed_model=embed_model, transformations=transformations, store=store, show_progress=show_progress
+        """`store` keeps the vectors, in place of the context's. Texts are embedded `insert_batch_size` at a time."""
+        self._given_store = store
+        self._batch = insert_batch_size
+        super().__init__(
+            nodes,
+            objects=objects,
+            record=record,
+            storage_context=storage_context,
+            transformations=transformations,
+            embed_model=embed_model,
+            llm=llm,
+            show_progress=show_progress,
         )
 
-    @cached_property
-    def embed_model(self) -> Embedder:
-        if self._given_embedder is not None:
-            return self._given_embedder
-        from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+    @classmethod
+    def from_vector_store(
+        cls,
+        vector_store: Store,
+        embed_model: Embedder | None = None,
+        *,
+        storage_context: StorageContext | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        llm: LLM | None = None,
+    ) -> VectorStoreIndex:
+        """A view on what a store holds. `embed_model` must be the one that made its vectors.
 
-        return HuggingFaceEmbedding()
+        ValueError when the context was given another store.
+        """
+        if storage_context is not None and storage_context.vector_store not in (None, vector_store):
+            raise ValueError("the storage context was given another vector store than this one")
+        return cls(
+            store=vector_store,
+            storage_context=storage_context,
+            embed_model=embed_model,
+            transformations=transformations,
+            llm=llm,
+        )
 
-    @cached_property
-    def transformations(self) -> Sequence[Transformation]:
-        if self._given_transformations is not None:
-            return self._given_transformations
-        from ragcore.node_parser.sentence import SentenceSplitter
+    @property
+    def store(self) -> Store:
+        return self._store_of_vectors
 
-        return [SentenceSplitter()]
+    @property
+    def vector_store(self) -> Store:
+        """Another name of `store`."""
+        return self._store_of_vectors
 
-    def insert(self, document: Document) -> int:
-        """Add a document, or replace the one with its id; gives the number of its passages."""
-        return self.insert_documents([document])
+    @property
+    def ref_doc_info(self) -> dict[str, RefDocInfo]:
+        return {
+            stored.id_: RefDocInfo(tuple(self.store.passage_ids(stored.id_)), self.store.document(stored.id_).metadata)
+            for stored in self.store.documents()
+        }
 
-    def insert_documents(self, documents: Sequence[Document]) -> int:
-        """Add or replace many at once, which is faster; gives the number of passages."""
-        return self._store_all(self._split(documents))
-
-    def refresh_ref_docs(self, documents: Sequence[Document]) -> list[bool]:
-        """Add what is new and replace what has changed, by hash; True at the places of those."""
-        hashes = {stored.id_: stored.hash for stored in self.store.documents()}
-        changed = [hashes.get(document.id_) != document.hash for document in documents]
-        self.insert_documents([document for document, is_new in zip(documents, changed, strict=True) if is_new])
-        return changed
-
-    def delete_ref_doc(self, ref_doc_id: str) -> int:
-        """Remove a document for good; gives the number of its passages. UnknownDocumentError."""
-        return self.store.delete(ref_doc_id)
-
-    def as_retriever(self, similarity_top_k: int = 2, *, document_ids: Collection[str] | None = None) -> VectorIndexRetriever:
+    def as_retriever(
+        self,
+        similarity_top_k: int = 2,
+        *,
+        vector_store_query_mode: VectorStoreQueryMode | str = "default",
+        filters: MetadataFilters | None = None,
+        document_ids: Collection[str] | None = None,
+        doc_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        alpha: float | None = None,
+        sparse_top_k: int | None = None,
+        vector_store_kwargs: Mapping[str, float] | None = None,
+    ) -> VectorIndexRetriever:
+        """The arguments are those of VectorIndexRetriever."""
         from ragcore.retrievers.vector import VectorIndexRetriever
 
-        return VectorIndexRetriever(self.store, self.embed_model, similarity_top_k, document_ids)
+        return VectorIndexRetriever(
+            self,
+            similarity_top_k=similarity_top_k,
+            vector_store_query_mode=vector_store_query_mode,
+            filters=filters,
+            document_ids=document_ids,
+            doc_ids=doc_ids,
+            node_ids=node_ids,
+            alpha=alpha,
+            sparse_top_k=sparse_top_k,
+            vector_store_kwargs=vector_store_kwargs,
+        )
 
     def as_query_engine(
         self,
@@ -111,15 +145,31 @@ class VectorStoreIndex:
         response_mode: str = "compact",
         *,
         similarity_top_k: int = 2,
+        vector_store_query_mode: VectorStoreQueryMode | str = "default",
+        filters: MetadataFilters | None = None,
+        vector_store_kwargs: Mapping[str, float] | None = None,
+        retriever: Retriever | None = None,
+        text_qa_template: Prompt | None = None,
+        refine_template: Prompt | None = None,
+        summary_template: Prompt | None = None,
+        simple_template: Prompt | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> RetrieverQueryEngine:
-        """Without `llm` the answers are exact quotations."""
-        from ragcore.query_engine.retriever import RetrieverQueryEngine
-
-        return RetrieverQueryEngine.from_args(
-            self.as_retriever(similarity_top_k),
-            llm or self._extractive(),
+        """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
+        return super().as_query_engine(
+            llm,
             response_mode,
+            retriever=retriever
+            or self.as_retriever(
+                similarity_top_k,
+                vector_store_query_mode=vector_store_query_mode,
+                filters=filters,
+                vector_store_kwargs=vector_store_kwargs,
+            ),
+            text_qa_template=text_qa_template,
+            refine_template=refine_template,
+            summary_template=summary_template,
+            simple_template=simple_template,
             node_postprocessors=node_postprocessors,
         )
 
@@ -127,83 +177,90 @@ class VectorStoreIndex:
         self,
         chat_mode: str = "condense_plus_context",
         *,
-        llm: LLM | None = None,
         similarity_top_k: int = 2,
+        filters: MetadataFilters | None = None,
+        llm: LLM | None = None,
+        retriever: Retriever | None = None,
+        memory: ChatMemoryBuffer | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> ChatEngine:
-        """A conversation of its own. Without `llm` the answers are exact quotations."""
-        from ragcore.chat_engine.registry import chat_engine
-        from ragcore.memory import ChatMemoryBuffer
-
-        chosen = llm or self._extractive()
-        return chat_engine(
+        """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
+        return super().as_chat_engine(
             chat_mode,
-            llm=chosen,
-            retriever=self.as_retriever(similarity_top_k),
-            memory=ChatMemoryBuffer(token_limit=chosen.metadata.context_window * 3 // 4),
+            llm=llm,
+            retriever=retriever or self.as_retriever(similarity_top_k, filters=filters),
+            memory=memory,
             system_prompt=system_prompt,
-            postprocessors=node_postprocessors,
+            node_postprocessors=node_postprocessors,
         )
 
-    def _extractive(self) -> LLM:
-        from ragcore.llms.extractive import ExtractiveLLM
+    def _new_data(self) -> Mapping[str, Any]:
+        return {"embedder": self.embed_model.name}
 
-        return ExtractiveLLM(self.embed_model)
+    def _open(self) -> None:
+        built_with = self._record.data["embedder"]
+        if built_with != self.embed_model.name:
+            raise StoreError(
+                f"This index was built with the embedding model {built_with}, but {self.embed_model.name} was given.",
+                hint="Give the model it was built with as embed_model, or build the index again.",
+            )
+        if self._given_store is not None:
+            self.storage_context.keep_in(self._given_store, self._record)
+        self._store_of_vectors = self.storage_context.store_of(self._record)
 
-    def _split(self, documents: Sequence[Document]) -> list[tuple[Document, Sequence[TextNode]]]:
-        split: list[tuple[Document, Sequence[TextNode]]] = []
-        for document in documents:
-            items: Sequence[Document | TextNode] = [document]
-            for transformation in self.transformations:
-                items = transformation(items)
-            nodes = [item for item in items if isinstance(item, TextNode)]
-            if len(nodes) != len(items):
-                raise ValueError("the transformations gave back a document: there must be a splitter among them")
-            split.append((document, nodes))
-        return split
+    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
+        embedded = self._embedded(splits)
 
-    def _store_all(self, split: Sequence[tuple[Document, Sequence[TextNode]]]) -> int:
-        bare = [node for _, nodes in split for node in nodes if node.embedding is None]
-        vectors = iter(self.embed_model.embed_passages([node.get_content(MetadataMode.EMBED) for node in bare]) if bare else ())
-        stored = 0
-        for number, (document, nodes) in enumerate(split, 1):
-            embedded = [node if node.embedding is not None else node.with_embedding(next(vectors)) for node in nodes]
-            stored += self.store.put(document, embedded)
+        def write() -> int:
+            put_all(self.store, embedded)
+            for split in embedded:
+                self._share(split)
+            return sum(len(split.nodes) for split in embedded)
+
+        return write
+
+    def _removed(self, ref_doc_id: str) -> int:
+        return self.store.delete(ref_doc_id)
+
+    def _hashes(self) -> Mapping[str, str]:
+        return {stored.id_: stored.hash for stored in self.store.documents()}
+
+    def _embedded(self, splits: Sequence[Split]) -> list[Split]:
+        texts = [node.get_content(MetadataMode.EMBED) for split in splits for node in split.nodes if node.embedding is None]
+        with span("embed", texts=len(texts)):
+            vectors = iter(list(self._vectors(texts)))
+        return [
+            replace(
+                split,
+                nodes=tuple(node if node.embedding is not None else node.with_embedding(next(vectors)) for node in split.nodes),
+            )
+            for split in splits
+        ]
+
+    def _vectors(self, texts: Sequence[str]) -> Iterator[Vector]:
+        for start in range(0, len(texts), self._batch):
+            yield from self.embed_model.embed_passages(texts[start : start + self._batch])
             if self._show_progress:
-                logger.info("stored %d of %d documents, %d passages", number, len(split), stored)
-        return stored
+                logger.info("embedded %d of %d passages", min(start + self._batch, len(texts)), len(texts))
 
 
-def _by_source(nodes: Sequence[TextNode]) -> list[tuple[Document, Sequence[TextNode]]]:
-    """The nodes with the documents they were cut from, as far as these can be told from them."""
-    order = {source: place for place, source in reversed(list(enumerate(_source(node) for node in nodes)))}
-    ranked = sorted(nodes, key=lambda node: order[_source(node)])  # stable: reading order inside
-    grouped: list[tuple[Document, Sequence[TextNode]]] = []
-    for source, group in groupby(ranked, key=_source):
-        members = list(group)
-        first = members[0]
-        document = Document(
-            _text_of(members),
-            source,
-            first.metadata,
-            excluded_embed_metadata_keys=first.excluded_embed_metadata_keys,
-            excluded_llm_metadata_keys=first.excluded_llm_metadata_keys,
-        )
-        grouped.append((document, members))
-    return grouped
+def put_all(store: Store, splits: Sequence[Split]) -> None:
+    """Store these documents; when one fails, those before it are undone."""
+    undo: list[Callable[[], object]] = []
+    try:
+        for split in splits:
+            before = _held(store, split.document.id_)
+            store.put(split.document, split.nodes)
+            undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.put, *before))
+    except BaseException:  # undone for any reason, which goes on
+        for step in reversed(undo):
+            step()
+        raise
 
 
-def _source(node: TextNode) -> str:
-    return node.id_ if node.ref_doc_id is None else node.ref_doc_id
-
-
-def _text_of(nodes: Sequence[TextNode]) -> str:
-    """Each node's text where it stood, spaces where nothing is known; one below the other where places are not known."""
-    placed = [(node.start_char_idx, node.text) for node in nodes if node.start_char_idx is not None]
-    if len(placed) < len(nodes):
-        return "\n\n".join(node.text for node in nodes)
-    text = ""
-    for start, piece in sorted(placed, key=lambda item: item[0]):
-        text = text[:start].ljust(start) + piece + text[start + len(piece) :]
-    return text
+def _held(store: Store, document_id: str) -> tuple[Document, list[TextNode]] | None:
+    try:
+        return store.document(document_id), store.nodes(store.passage_ids(document_id))
+    except UnknownDocumentError:
+        return None

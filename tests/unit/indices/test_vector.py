@@ -49,7 +49,7 @@ DOCUMENTS = [
 
 
 def index_of(*documents: Document, embedder: Counting | None = None) -> VectorStoreIndex:
-    return VectorStoreIndex.from_documents(documents, embedder or Counting(), [by_line])
+    return VectorStoreIndex.from_documents(documents, embed_model=embedder or Counting(), transformations=[by_line])
 
 
 def best(index: VectorStoreIndex, question: str) -> str:
@@ -117,7 +117,7 @@ def test_nothing_is_stored_when_something_cannot_be_embedded() -> None:
     store = MemoryStore()
     embedder = Counting(forbidden="ships")
     with pytest.raises(EmbeddingError):
-        VectorStoreIndex.from_documents(DOCUMENTS, embedder, [by_line], store)
+        VectorStoreIndex(DOCUMENTS, embed_model=embedder, transformations=[by_line], store=store)
     assert store.documents() == []
 
 
@@ -133,17 +133,18 @@ def test_refreshing_takes_only_what_is_new_or_changed() -> None:
 
 def test_transformations_without_a_splitter_are_refused() -> None:
     with pytest.raises(ValueError, match="must be a splitter"):
-        VectorStoreIndex.from_documents(DOCUMENTS, Counting(), [])
+        VectorStoreIndex.from_documents(DOCUMENTS, embed_model=Counting(), transformations=[])
 
 
 def test_an_index_on_disk_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     database = Database(tmp_path / "library.db", SCHEMA)
-    VectorStoreIndex.from_documents(DOCUMENTS, Counting(), [by_line], DiskStore(database, vectors=tmp_path / "vectors"))
+    store = DiskStore(database, vectors=tmp_path / "vectors")
+    VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], store=store)
     database.close()
     embedder = Counting()
     index = VectorStoreIndex(embed_model=embedder, store=DiskStore(database, vectors=tmp_path / "vectors"))
     assert best(index, "Do dogs bark?") == "dogs bark"
-    assert embedder.given == [["Do dogs bark?"]]
+    assert embedder.given == []
     database.close()
 
 

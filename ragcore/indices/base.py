@@ -1,0 +1,410 @@
+"""What all indexes share: documents are split once, what can fail is done first, and then everything is stored together.
+
+A subclass says how its passages become searchable (`_prepared`), how they go (`_removed`), and which retriever finds them.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from ragcore.defaults import Transformation, services
+from ragcore.embeddings.base import Embedder
+from ragcore.errors import UnknownDocumentError
+from ragcore.observe import span
+from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.storage.docstore import DocumentStore, RefDocInfo
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
+
+if TYPE_CHECKING:
+    from ragcore.chat_engine.base import ChatEngine
+    from ragcore.llms.base import LLM
+    from ragcore.memory import ChatMemoryBuffer
+    from ragcore.prompts import Prompt
+    from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
+    from ragcore.retrievers.base import BaseRetriever
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A document with its passages in reading order; `inner` are those above them in a hierarchy, which are not indexed."""
+
+    document: Document
+    nodes: tuple[TextNode, ...]
+    inner: tuple[TextNode, ...] = ()
+
+
+class BaseIndex(ABC):
+    """Made of documents, which are split, and of nodes, which are taken as they are; or of the record of an existing index.
+
+    Nodes of one source document belong to that document, a node without one is a document of its own. What is already
+    there under a document's id is replaced. Nothing is changed unless everything succeeds.
+    """
+
+    kind: ClassVar[str]  # as records name it
+
+    def __init__(
+        self,
+        nodes: Sequence[TextNode | Document] | None = None,
+        *,
+        objects: Sequence[TextNode] | None = None,
+        record: IndexRecord | None = None,
+        storage_context: StorageContext | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        embed_model: Embedder | None = None,
+        llm: LLM | None = None,
+        show_progress: bool = False,
+    ) -> None:
+        """`objects` are nodes too, which stand for something else. ValueError when these come with a `record`."""
+        if record is not None and (nodes is not None or objects is not None):
+            raise ValueError("an index is made of nodes or of a record, not of both")
+        chosen = services(llm, embed_model, transformations)
+        self.llm, self.embed_model, self.transformations = chosen.llm, chosen.embed_model, chosen.transformations
+        self.storage_context = storage_context or StorageContext.from_defaults()
+        self._show_progress = show_progress
+        self._record = record or IndexRecord(self.kind, data=self._new_data())
+        self._open()
+        if record is not None:
+            return
+        write = self._prepared(self._split(nodes or (), objects or ()))
+        with self.storage_context.transaction():
+            self._record = self.storage_context.add_index(self._record)
+            write()
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Sequence[Document],
+        storage_context: StorageContext | None = None,
+        *,
+        transformations: Sequence[Transformation] | None = None,
+        embed_model: Embedder | None = None,
+        llm: LLM | None = None,
+        show_progress: bool = False,
+    ) -> Self:
+        """What is not given comes from `Settings`; else a SentenceSplitter, the bundled embedder and a context in memory."""
+        return cls(
+            documents,
+            storage_context=storage_context,
+            transformations=transformations,
+            embed_model=embed_model,
+            llm=llm,
+            show_progress=show_progress,
+        )
+
+    # --- what an index is -----------------------------------------------------------------------------------------------
+
+    @property
+    def index_id(self) -> str:
+        return self._record.index_id
+
+    def set_index_id(self, index_id: str) -> None:
+        """The id to load it by. ValueError when another index of the context has it."""
+        if index_id == self.index_id:
+            return
+        if self.storage_context.index_store.get(index_id) is not None:
+            raise ValueError(f"another index of this storage has the id {index_id!r}")
+        with self.storage_context.transaction():
+            self.storage_context.index_store.delete(self.index_id)
+            self._record = self.storage_context.add_index(replace(self._record, index_id=index_id))
+
+    @property
+    def summary(self) -> str:
+        """What the index is about, in the words of whoever made it."""
+        return self._record.summary
+
+    @summary.setter
+    def summary(self, text: str) -> None:
+        self._record = self.storage_context.add_index(replace(self._record, summary=text))
+
+    @property
+    def docstore(self) -> DocumentStore:
+        """What the indexes of this context share."""
+        return self.storage_context.docstore
+
+    @property
+    @abstractmethod
+    def ref_doc_info(self) -> dict[str, RefDocInfo]:
+        """The documents of this index by id."""
+
+    # --- documents ------------------------------------------------------------------------------------------------------
+
+    def insert(self, document: Document) -> int:
+        """Add a document, or replace the one with its id; gives the number of its passages."""
+        return self.insert_documents([document])
+
+    def insert_documents(self, documents: Sequence[Document]) -> int:
+        """Add or replace many at once, which is faster; gives the number of passages."""
+        return self._store(self._split(documents))
+
+    def insert_nodes(self, nodes: Sequence[TextNode | Document]) -> int:
+        """Like the constructor: the nodes of a document are from now on all that it has; gives the number of passages."""
+        return self._store(self._split(nodes))
+
+    def update_ref_doc(self, document: Document) -> int:
+        """The same as `insert`."""
+        return self.insert(document)
+
+    def refresh_ref_docs(self, documents: Sequence[Document]) -> list[bool]:
+        """Add what is new and replace what has changed, by hash; True at the places of those."""
+        hashes = self._hashes()
+        changed = [hashes.get(document.id_) != document.hash for document in documents]
+        self.insert_documents([document for document, is_new in zip(documents, changed, strict=True) if is_new])
+        return changed
+
+    def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
+        """Remove a document for good; gives the number of its passages. UnknownDocumentError.
+
+        What the shared docstore has of it goes too, unless `delete_from_docstore` is False.
+        """
+        with self.storage_context.transaction():
+            passages = self._removed(ref_doc_id)
+            if delete_from_docstore:
+                self.storage_context.docstore.delete_ref_doc(ref_doc_id, raise_error=False)
+        return passages
+
+    # --- answers --------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def as_retriever(self) -> BaseRetriever: ...
+
+    def as_query_engine(
+        self,
+        llm: LLM | None = None,
+        response_mode: str = "compact",
+        *,
+        retriever: Retriever | None = None,
+        text_qa_template: Prompt | None = None,
+        refine_template: Prompt | None = None,
+        summary_template: Prompt | None = None,
+        simple_template: Prompt | None = None,
+        node_postprocessors: Sequence[NodePostprocessor] = (),
+    ) -> RetrieverQueryEngine:
+        """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations."""
+        from ragcore.query_engine.retriever import RetrieverQueryEngine
+
+        return RetrieverQueryEngine.from_args(
+            retriever or self.as_retriever(),
+            llm or self.llm,
+            response_mode,
+            text_qa_template,
+            refine_template,
+            summary_template,
+            simple_template,
+            node_postprocessors,
+        )
+
+    def as_chat_engine(
+        self,
+        chat_mode: str = "condense_plus_context",
+        *,
+        llm: LLM | None = None,
+        retriever: Retriever | None = None,
+        memory: ChatMemoryBuffer | None = None,
+        system_prompt: str = "",
+        node_postprocessors: Sequence[NodePostprocessor] = (),
+    ) -> ChatEngine:
+        """A conversation of its own, unless `memory` is given. `retriever` and `llm` as in `as_query_engine`."""
+        from ragcore.chat_engine.registry import chat_engine
+        from ragcore.memory import ChatMemoryBuffer
+
+        chosen = llm or self.llm
+        return chat_engine(
+            chat_mode,
+            llm=chosen,
+            retriever=retriever or self.as_retriever(),
+            memory=memory or ChatMemoryBuffer(token_limit=chosen.metadata.context_window * 3 // 4),
+            system_prompt=system_prompt,
+            postprocessors=node_postprocessors,
+        )
+
+    # --- for subclasses -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
+        """Do all that takes long or can fail (calls to models), change nothing, and give what then stores these documents.
+
+        That runs in a transaction of the storage, replaces documents with the same ids, and gives the number of passages.
+        """
+
+    @abstractmethod
+    def _removed(self, ref_doc_id: str) -> int:
+        """Take a document out, in a transaction; gives the number of its passages. UnknownDocumentError."""
+
+    @abstractmethod
+    def _hashes(self) -> Mapping[str, str]:
+        """The hash of each document by its id."""
+
+    def _new_data(self) -> Mapping[str, Any]:
+        """What the record of a new index says beside its kind."""
+        return {}
+
+    def _open(self) -> None:  # noqa: B027 - most kinds have nothing to open
+        """Called once, with a new record or an old one: refuse what does not go with it, and open what it names."""
+
+    def _share(self, split: Split) -> None:
+        """Put what stands above the passages where an AutoMergingRetriever finds it."""
+        if split.inner:
+            self.storage_context.docstore.delete_ref_doc(split.document.id_, raise_error=False)
+            self.storage_context.docstore.add_documents(split.inner)
+
+    def _store(self, splits: Sequence[Split]) -> int:
+        write = self._prepared(splits)
+        with self.storage_context.transaction():
+            return write()
+
+    def _split(self, given: Sequence[TextNode | Document], objects: Sequence[TextNode] = ()) -> list[Split]:
+        """Documents split, and nodes gathered by document. The last of several documents with one id is the one that counts.
+
+        A tree of nodes (anything with `leaves()`) gives its leaves as passages. Nodes without content are left out.
+        """
+        with span("split", given=len(given)) as step:
+            passages, inner = _leaves(given)
+            documents = {item.id_: item for item in given if isinstance(item, Document)}
+            splits = [self._cut(document) for document in documents.values()]
+            splits += _by_source([*passages, *objects], inner)
+            full = [replace(split, nodes=tuple(node for node in split.nodes if _has_content(node))) for split in splits]
+            empty = sum(len(split.nodes) for split in splits) - sum(len(split.nodes) for split in full)
+            step.note(documents=len(full), passages=sum(len(split.nodes) for split in full), empty=empty)
+        if empty:
+            logger.info("left out %d passages without content", empty)
+        return full
+
+    def _cut(self, document: Document) -> Split:
+        items: Sequence[Document | TextNode] = [document]
+        for transformation in self.transformations:
+            items = transformation(items)
+        passages, inner = _leaves(items)
+        if any(isinstance(item, Document) for item in items):
+            raise ValueError("the transformations gave back a document: there must be a splitter among them")
+        return Split(document, tuple(passages), tuple(inner))
+
+
+class NodeIndex(BaseIndex):
+    """An index that keeps its passages itself: `nodes`, in order of insertion, and what it knows about them in `entries`.
+
+    A subclass that works something out of its passages gives `_learned` and `_forgotten`.
+    """
+
+    @property
+    def nodes(self) -> DocumentStore:
+        return self.storage_context.node_store(self._record.place)
+
+    @property
+    def docstore(self) -> DocumentStore:
+        """The passages of this index."""
+        return self.nodes
+
+    @property
+    def ref_doc_info(self) -> dict[str, RefDocInfo]:
+        return self.nodes.get_all_ref_doc_info()
+
+    def entries(self) -> dict[str, Any]:
+        """What `_learned` wrote with `put_entries`."""
+        return self.storage_context.index_store.entries(self._record.place)
+
+    def put_entries(self, entries: Mapping[str, Any]) -> None:
+        self.storage_context.index_store.put_entries(self._record.place, entries)
+
+    def delete_entries(self, keys: Sequence[str]) -> None:
+        self.storage_context.index_store.delete_entries(self._record.place, keys)
+
+    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+        """As `_prepared`: work out what there is to know about these passages, and give what then writes it.
+
+        That runs after the old passages of these documents were forgotten and the new ones are stored.
+        """
+        return lambda: None
+
+    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+        """Take out what is known about these passages, which are still stored, in a transaction."""
+
+    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
+        owned = [
+            replace(split, nodes=tuple(replace(node, ref_doc_id=split.document.id_) for node in split.nodes))
+            for split in splits
+        ]
+        learned = self._learned(owned)
+
+        def write() -> int:
+            for split in owned:
+                if self.nodes.has_ref_doc(split.document.id_):
+                    self._removed(split.document.id_)
+                self.nodes.add_documents(split.nodes)
+                self.nodes.set_document_hash(split.document.id_, split.document.hash)
+                self._share(split)
+            learned()
+            return sum(len(split.nodes) for split in owned)
+
+        return write
+
+    def _removed(self, ref_doc_id: str) -> int:
+        if not self.nodes.has_ref_doc(ref_doc_id):
+            raise UnknownDocumentError(ref_doc_id)
+        info = self.nodes.get_ref_doc_info(ref_doc_id)
+        self._forgotten(ref_doc_id, info.node_ids if info else ())
+        return self.nodes.delete_ref_doc(ref_doc_id)
+
+    def _hashes(self) -> Mapping[str, str]:
+        return self.nodes.get_all_document_hashes()
+
+
+def _leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[TextNode]]:
+    """The passages to index, and those above them, where `items` is a tree."""
+    nodes = [item for item in items if isinstance(item, TextNode)]
+    leaves_of = getattr(items, "leaves", None)
+    if leaves_of is None:
+        return nodes, []
+    leaves = list(leaves_of())
+    ids = {leaf.id_ for leaf in leaves}
+    return leaves, [node for node in nodes if node.id_ not in ids]
+
+
+def _has_content(node: TextNode) -> bool:
+    return node.embedding is not None or bool(node.get_content(MetadataMode.EMBED).strip())
+
+
+def _by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
+    """The nodes with the documents they were cut from, as far as these can be told from them."""
+    order = {source: place for place, source in reversed(list(enumerate(_source(node) for node in nodes)))}
+    ranked = sorted(nodes, key=lambda node: order[_source(node)])  # stable: reading order inside
+    above: dict[str, list[TextNode]] = {}
+    for node in inner:
+        above.setdefault(_source(node), []).append(node)
+    splits = []
+    for source, group in groupby(ranked, key=_source):
+        members = tuple(group)
+        first = members[0]
+        document = Document(
+            _text_of(members),
+            source,
+            first.metadata,
+            excluded_embed_metadata_keys=first.excluded_embed_metadata_keys,
+            excluded_llm_metadata_keys=first.excluded_llm_metadata_keys,
+        )
+        splits.append(Split(document, members, tuple(above.get(source, ()))))
+    return splits
+
+
+def _source(node: TextNode) -> str:
+    return node.id_ if node.ref_doc_id is None else node.ref_doc_id
+
+
+def _text_of(nodes: Sequence[TextNode]) -> str:
+    """Each node's text where it stood, spaces where nothing is known; one below the other where places are not known."""
+    placed = [(node.start_char_idx, node.text) for node in nodes if node.start_char_idx is not None]
+    if len(placed) < len(nodes):
+        return "\n\n".join(node.text for node in nodes)
+    pieces: list[str] = []
+    end = 0
+    for start, text in sorted(placed, key=lambda item: item[0]):
+        pieces += [" " * (start - end), text[max(end - start, 0) :]]
+        end = max(end, start + len(text))
+    return "".join(pieces)

@@ -1,0 +1,88 @@
+"""Indexes out of a storage: each record says which kind of index it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ragcore.defaults import Transformation
+from ragcore.embeddings.base import Embedder
+from ragcore.indices.base import BaseIndex
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
+
+if TYPE_CHECKING:
+    from ragcore.llms.base import LLM
+
+_HOMES = {
+    "document_summary": "ragcore.indices.document_summary:DocumentSummaryIndex",
+    "keyword_table": "ragcore.indices.keyword_table:KeywordTableIndex",
+    "rake_keyword_table": "ragcore.indices.keyword_table:RAKEKeywordTableIndex",
+    "simple_keyword_table": "ragcore.indices.keyword_table:SimpleKeywordTableIndex",
+    "summary": "ragcore.indices.summary:SummaryIndex",
+    "tree": "ragcore.indices.tree:TreeIndex",
+    "vector_store": "ragcore.indices.vector:VectorStoreIndex",
+}
+
+
+def load_index_from_storage(
+    storage_context: StorageContext,
+    index_id: str | None = None,
+    *,
+    transformations: Sequence[Transformation] | None = None,
+    embed_model: Embedder | None = None,
+    llm: LLM | None = None,
+) -> BaseIndex:
+    """The index with this id, or the only one. ValueError when it is not there, or when there is not exactly one.
+
+    Nothing is read but its record, and no model is loaded.
+    """
+    found = load_indices_from_storage(
+        storage_context,
+        None if index_id is None else [index_id],
+        transformations=transformations,
+        embed_model=embed_model,
+        llm=llm,
+    )
+    if not found:
+        raise ValueError("there is no index in this storage; was it persisted?")
+    if len(found) > 1:
+        ids = ", ".join(repr(index.index_id) for index in found)
+        raise ValueError(f"there are {len(found)} indexes in this storage; give the index_id of one of them: {ids}")
+    return found[0]
+
+
+def load_indices_from_storage(
+    storage_context: StorageContext,
+    index_ids: Sequence[str] | None = None,
+    *,
+    transformations: Sequence[Transformation] | None = None,
+    embed_model: Embedder | None = None,
+    llm: LLM | None = None,
+) -> list[BaseIndex]:
+    """The indexes with these ids in that order, or all of them, oldest first. ValueError for an id that is not there."""
+    records = storage_context.index_store.all()
+    if index_ids is not None:
+        by_id = {record.index_id: record for record in records}
+        for index_id in index_ids:
+            if index_id not in by_id:
+                there = ", ".join(map(repr, by_id)) or "none"
+                raise ValueError(f"there is no index {index_id!r} in this storage; those there are: {there}")
+        records = [by_id[index_id] for index_id in index_ids]
+    return [
+        _class_of(record)(
+            record=record,
+            storage_context=storage_context,
+            transformations=transformations,
+            embed_model=embed_model,
+            llm=llm,
+        )
+        for record in records
+    ]
+
+
+def _class_of(record: IndexRecord) -> type[BaseIndex]:
+    module, name = _HOMES[record.kind].split(":")
+    found: type[BaseIndex] = getattr(import_module(module), name)
+    return found

@@ -1,0 +1,57 @@
+"""Documents and passages as JSON: the one place that knows how they are written down.
+
+A field at its default is left out. An embedding is not kept: vectors have their own file. Of what an IndexNode stands for, a
+passage is kept; anything else must be given anew.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+from ragcore.schema import Document, IndexNode, Page, Template, TextNode
+
+Item: TypeAlias = Document | TextNode
+
+_KEPT_OF_NODE = ("ref_doc_id", "start_char_idx", "end_char_idx", "prev_id", "next_id", "parent_id", "child_ids")
+_KEPT_OF_BOTH = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+_TUPLES = ("child_ids", *_KEPT_OF_BOTH)
+
+
+def encoded(item: Item) -> str:
+    """TypeError for metadata that is not made of plain values."""
+    return json.dumps(_plain(item), separators=(",", ":"))
+
+
+def decoded(text: str) -> Item:
+    return _item(json.loads(text))
+
+
+def _plain(item: Item) -> dict[str, Any]:
+    data: dict[str, Any] = {"text": item.text, "id_": item.id_, "metadata": dict(item.metadata)}
+    names: tuple[str, ...] = _KEPT_OF_BOTH
+    if isinstance(item, Document):
+        data |= {"kind": "document", "page_word": item.page_word, "pages": [(p.label, p.start, p.end) for p in item.pages]}
+    else:
+        names += _KEPT_OF_NODE
+    data |= {name: value for name in names if (value := getattr(item, name)) not in (None, ())}
+    if item.template != Template():
+        data["template"] = (item.template.text, item.template.entry, item.template.separator)
+    if isinstance(item, IndexNode):
+        data |= {"kind": "index", "index_id": item.index_id}
+        if isinstance(item.obj, TextNode):
+            data["obj"] = _plain(item.obj)
+    return data
+
+
+def _item(data: dict[str, Any]) -> Item:
+    kind = data.pop("kind", "node")
+    data |= {name: tuple(data[name]) for name in _TUPLES if name in data}
+    if "template" in data:
+        data["template"] = Template(*data["template"])
+    if kind == "document":
+        data["pages"] = tuple(Page(*page) for page in data["pages"])
+        return Document(**data)
+    if "obj" in data:
+        data["obj"] = _item(data["obj"])
+    return IndexNode(**data) if kind == "index" else TextNode(**data)

@@ -1,0 +1,227 @@
+"""Documents and passages by id, without vectors: what an index that is no vector index keeps, and what several may share."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+from ragcore.errors import UnknownDocumentError
+from ragcore.schema import Document, Metadata, TextNode
+from ragcore.storage.codec import Item
+
+
+@dataclass(frozen=True, slots=True)
+class RefDocInfo:
+    """The passages that were cut from a document, in order of insertion, and the document's metadata.
+
+    Where the document itself is not stored, the metadata is that of its first passage.
+    """
+
+    node_ids: tuple[str, ...]
+    metadata: Metadata
+
+
+class DocumentStore(ABC):
+    """Items come back in order of insertion; one that is stored again keeps its place. Several threads may use a store."""
+
+    def add_documents(self, nodes: Sequence[Item], allow_update: bool = True) -> None:
+        """Store documents and passages, with their hashes. What has the same id is replaced; ValueError where that is not
+        allowed."""
+        if not allow_update:
+            known = self._read([node.id_ for node in nodes])
+            if known:
+                raise ValueError(f"the document store already holds {next(iter(known))!r}")
+        self._write(nodes)
+
+    def get_document(self, doc_id: str, raise_error: bool = True) -> Item | None:
+        """The document or passage. UnknownDocumentError, or None without `raise_error`."""
+        found = self._read([doc_id]).get(doc_id)
+        if found is None and raise_error:
+            raise UnknownDocumentError(doc_id)
+        return found
+
+    @overload
+    def get_node(self, node_id: str, raise_error: Literal[True] = True) -> TextNode: ...
+
+    @overload
+    def get_node(self, node_id: str, raise_error: bool) -> TextNode | None: ...
+
+    def get_node(self, node_id: str, raise_error: bool = True) -> TextNode | None:
+        """The passage. UnknownDocumentError, or None without `raise_error`; a whole document is not a passage."""
+        found = self.get_document(node_id, raise_error)
+        if isinstance(found, Document):
+            if raise_error:
+                raise UnknownDocumentError(node_id)
+            return None
+        return found
+
+    def get_nodes(self, node_ids: Sequence[str], raise_error: bool = True) -> list[TextNode]:
+        """The passages in the order of their ids. UnknownDocumentError; without `raise_error` unknown ones are left out."""
+        found = {id_: item for id_, item in self._read(node_ids).items() if isinstance(item, TextNode)}
+        if raise_error:
+            for id_ in node_ids:
+                if id_ not in found:
+                    raise UnknownDocumentError(id_)
+        return [found[id_] for id_ in node_ids if id_ in found]
+
+    def document_exists(self, doc_id: str) -> bool:
+        return bool(self._read([doc_id]))
+
+    def delete_document(self, doc_id: str, raise_error: bool = True) -> None:
+        """Remove one document or passage; with the last passage of a document goes the document's hash.
+
+        UnknownDocumentError unless `raise_error` is False.
+        """
+        item = self.get_document(doc_id, raise_error)
+        if item is None:
+            return
+        source = item.ref_doc_id if isinstance(item, TextNode) else None
+        self._drop([doc_id])
+        if source is not None and not self._cut_from(source) and not self.document_exists(source):
+            self._drop([source])
+
+    def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> int:
+        """Remove a document, all passages cut from it, and its hash; gives the number of passages.
+
+        UnknownDocumentError unless `raise_error` is False.
+        """
+        if not self.has_ref_doc(ref_doc_id):
+            if raise_error:
+                raise UnknownDocumentError(ref_doc_id)
+            return 0
+        cut = self._cut_from(ref_doc_id)
+        self._drop([*cut, ref_doc_id])
+        return len(cut)
+
+    def has_ref_doc(self, ref_doc_id: str) -> bool:
+        """Whether there is this document, a passage of it, or at least its hash."""
+        if self._cut_from(ref_doc_id):
+            return True
+        item = self.get_document(ref_doc_id, raise_error=False)
+        return isinstance(item, Document) or (item is None and self.get_document_hash(ref_doc_id) is not None)
+
+    def get_ref_doc_info(self, ref_doc_id: str) -> RefDocInfo | None:
+        """None when no passage was cut from it."""
+        cut = self._cut_from(ref_doc_id)
+        return self._info(ref_doc_id, cut) if cut else None
+
+    def get_all_ref_doc_info(self) -> dict[str, RefDocInfo]:
+        return {source: self._info(source, cut) for source, cut in self._sources().items()}
+
+    @property
+    def docs(self) -> dict[str, Item]:
+        """Everything, by id."""
+        return {item.id_: item for item in self._all()}
+
+    def nodes(self) -> list[TextNode]:
+        """All passages."""
+        return [item for item in self._all() if isinstance(item, TextNode)]
+
+    @abstractmethod
+    def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
+        """Keep a hash, also of a document that is not stored itself."""
+
+    @abstractmethod
+    def get_document_hash(self, doc_id: str) -> str | None: ...
+
+    @abstractmethod
+    def get_all_document_hashes(self) -> dict[str, str]:
+        """By id, so that two documents with the same content stay two."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of documents and passages."""
+
+    @abstractmethod
+    def _write(self, items: Sequence[Item]) -> None: ...
+
+    @abstractmethod
+    def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
+        """Those of these that there are."""
+
+    @abstractmethod
+    def _all(self) -> Sequence[Item]: ...
+
+    @abstractmethod
+    def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
+        """The ids of the passages of a document."""
+
+    @abstractmethod
+    def _sources(self) -> Mapping[str, Sequence[str]]:
+        """The same for every document."""
+
+    @abstractmethod
+    def _drop(self, ids: Sequence[str]) -> None:
+        """Remove items and hashes; ids that are not there are passed over."""
+
+    def _info(self, source: str, cut: Sequence[str]) -> RefDocInfo:
+        found = self._read([source, cut[0]])
+        return RefDocInfo(tuple(cut), (found.get(source) or found[cut[0]]).metadata)
+
+
+class SimpleDocumentStore(DocumentStore):
+    """Lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._items: dict[str, Item] = {}
+        self._by_source: dict[str, dict[str, None]] = {}  # the ids of passages; a dict, because it keeps their order
+        self._hashes: dict[str, str] = {}
+
+    def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
+        self._hashes[doc_id] = doc_hash
+
+    def get_document_hash(self, doc_id: str) -> str | None:
+        return self._hashes.get(doc_id)
+
+    def get_all_document_hashes(self) -> dict[str, str]:
+        with self._lock:
+            return dict(self._hashes)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def _write(self, items: Sequence[Item]) -> None:
+        hashes = {item.id_: item.hash for item in items}
+        with self._lock:
+            for item in items:
+                self._unlink(item.id_)
+                self._items[item.id_] = item
+                if isinstance(item, TextNode) and item.ref_doc_id is not None:
+                    self._by_source.setdefault(item.ref_doc_id, {})[item.id_] = None
+            self._hashes |= hashes
+
+    def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
+        with self._lock:
+            return {id_: self._items[id_] for id_ in ids if id_ in self._items}
+
+    def _all(self) -> Sequence[Item]:
+        with self._lock:
+            return list(self._items.values())
+
+    def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
+        with self._lock:
+            return list(self._by_source.get(ref_doc_id, ()))
+
+    def _sources(self) -> Mapping[str, Sequence[str]]:
+        with self._lock:
+            return {source: list(cut) for source, cut in self._by_source.items()}
+
+    def _drop(self, ids: Sequence[str]) -> None:
+        with self._lock:
+            for id_ in ids:
+                self._unlink(id_)
+                self._items.pop(id_, None)
+                self._hashes.pop(id_, None)
+
+    def _unlink(self, id_: str) -> None:
+        """Take a passage out of its document's list, unless it stays there."""
+        item = self._items.get(id_)
+        source = item.ref_doc_id if isinstance(item, TextNode) else None
+        if source is not None:
+            self._by_source[source].pop(id_, None)
+            if not self._by_source[source]:
+                del self._by_source[source]

@@ -1,0 +1,48 @@
+"""Storage that lives as long as the process, for tries and for what need not be kept."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore
+from ragcore.storage.index_store import IndexStore, SimpleIndexStore
+from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.memory import MemoryStore
+
+
+class Storage(Protocol):
+    """Room for indexes. A place that nothing was put in is empty; '' is the place that all of them share."""
+
+    @property
+    def index_store(self) -> IndexStore: ...
+
+    def nodes(self, place: str) -> DocumentStore: ...
+
+    def vectors(self, place: str) -> Store: ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """What is stored inside is kept together or not at all, where the storage can promise that."""
+
+    def close(self) -> None: ...
+
+
+class MemoryStorage:
+    """See `Storage`. A transaction promises nothing here: what an error leaves undone is the caller's to undo."""
+
+    def __init__(self) -> None:
+        self.index_store = SimpleIndexStore()
+        self._nodes: dict[str, SimpleDocumentStore] = {}
+        self._vectors: dict[str, MemoryStore] = {}
+
+    def nodes(self, place: str) -> SimpleDocumentStore:
+        return self._nodes.setdefault(place, SimpleDocumentStore())
+
+    def vectors(self, place: str) -> MemoryStore:
+        return self._vectors.setdefault(place, MemoryStore())
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def close(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,150 @@
+"""Where indexes keep what they have: in memory, or in a folder, with a vector store of one's own if one is given.
+
+    index.storage_context.persist("./storage")
+    context = StorageContext.from_defaults(persist_dir="./storage")
+    index = load_index_from_storage(context)
+
+Several indexes may share a context: each has a place of its own there, so that none can disturb another. What is shared on
+purpose is `docstore`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+from ragcore.errors import StoreError
+from ragcore.observe import span
+from ragcore.storage.docstore import DocumentStore
+from ragcore.storage.index_store import IndexRecord, IndexStore
+from ragcore.storage.memory import MemoryStorage, Storage
+from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.memory import MemoryStore
+
+SHARED = ""  # the place of what all indexes share
+
+
+class StorageContext:
+    """`docstore` and `vector_store`, where given, take the place of the storage's own."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        docstore: DocumentStore | None = None,
+        index_store: IndexStore | None = None,
+        vector_store: Store | None = None,
+    ) -> None:
+        self.storage = storage
+        self.vector_store = vector_store  # None: each index has its own
+        self.index_store: IndexStore = storage.index_store if index_store is None else index_store
+        self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
+        self._shares_own_documents = docstore is None
+        self._stores: dict[str, Store] = {}  # by place, those that one index was given
+
+    @classmethod
+    def from_defaults(
+        cls,
+        docstore: DocumentStore | None = None,
+        index_store: IndexStore | None = None,
+        vector_store: Store | None = None,
+        persist_dir: str | Path | None = None,
+    ) -> StorageContext:
+        """Empty and in memory; with `persist_dir` what was persisted there, read when it is needed and changed in place.
+
+        StoreError where nothing was persisted.
+        """
+        if persist_dir is None:
+            return cls(MemoryStorage(), docstore, index_store, vector_store)
+        from ragcore.storage.disk import DiskStorage
+
+        storage = DiskStorage(Path(persist_dir).absolute())
+        if not storage.is_filled():
+            raise StoreError(
+                f"The folder {storage.folder} holds no index.",
+                hint='Write one there first, with index.storage_context.persist("that folder"), or correct its name.',
+            )
+        return cls(storage, docstore, index_store, vector_store)
+
+    def node_store(self, place: str) -> DocumentStore:
+        """The passages of the index at `place`, which are its alone."""
+        return self.storage.nodes(place)
+
+    def store_of(self, record: IndexRecord) -> Store:
+        """The vectors of an index. StoreError when they are kept elsewhere and that store was not given."""
+        given = self._stores.get(record.place, self.vector_store)
+        if given is not None:
+            return given
+        if record.keeper:
+            raise StoreError(
+                f"The passages of the index {record.index_id!r} are in a {record.keeper}, not in this storage.",
+                hint="Give that store too: StorageContext.from_defaults(vector_store=..., persist_dir=...)",
+            )
+        return self.storage.vectors(record.place)
+
+    def keep_in(self, store: Store, record: IndexRecord) -> None:
+        """Let this one index have its vectors in `store`."""
+        self._stores[record.place] = store
+
+    def add_index(self, record: IndexRecord) -> IndexRecord:
+        """Store a record, telling it where its vectors are."""
+        given = self._stores.get(record.place, self.vector_store)
+        told = replace(record, keeper="" if given is None else type(given).__name__)
+        self.index_store.put(told)
+        return told
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """In a folder, what is stored inside is stored together or not at all. Stores that were given are not part of it."""
+        return self.storage.transaction()
+
+    def persist(self, persist_dir: str | Path = "./storage") -> None:
+        """Write everything to a folder, replacing what was persisted there; others see all of it at once.
+
+        A context that was opened on this very folder has everything there already. A given store that outlives the process
+        by itself is left where it is, and must be given again when the folder is opened.
+        """
+        from ragcore.storage.disk import DiskStorage
+
+        folder, source = Path(persist_dir).absolute(), self
+        if isinstance(self.storage, DiskStorage) and self.storage.folder.resolve() == folder.resolve():
+            if not self._given:
+                return
+            source = StorageContext(MemoryStorage())
+            self._copy_to(source.storage)
+        target = DiskStorage(folder)
+        with span("persist", folder=str(folder)), target.transaction():
+            target.clear()
+            source._copy_to(target)
+        target.close()
+
+    def close(self) -> None:
+        """Close the folder's files; the context can be used on, which opens them again."""
+        self.storage.close()
+
+    @property
+    def _given(self) -> bool:
+        """Whether anything of this context is not kept in its storage."""
+        own = self.index_store is self.storage.index_store and self._shares_own_documents
+        return not own or self.vector_store is not None or bool(self._stores)
+
+    def _copy_to(self, target: Storage) -> None:
+        _copy_documents(self.docstore, target.nodes(SHARED))
+        for record in self.index_store.all():
+            _copy_documents(self.node_store(record.place), target.nodes(record.place))
+            store = self._stores.get(record.place, self.vector_store)
+            if isinstance(store, MemoryStore) or (store is None and not record.keeper):
+                _copy_vectors(store or self.storage.vectors(record.place), target.vectors(record.place))
+                record = replace(record, keeper="")
+            target.index_store.put(record)
+            target.index_store.put_entries(record.place, self.index_store.entries(record.place))
+
+
+def _copy_documents(source: DocumentStore, target: DocumentStore) -> None:
+    target.add_documents(list(source.docs.values()))
+    for id_, hash_ in source.get_all_document_hashes().items():
+        target.set_document_hash(id_, hash_)
+
+
+def _copy_vectors(source: Store, target: Store) -> None:
+    for stored in source.documents():
+        target.put(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
