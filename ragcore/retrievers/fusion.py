@@ -7,61 +7,99 @@ the others add up the lists' scores after bringing them to one scale.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from itertools import cycle
+from typing import Literal, TypeAlias, get_args
 
+from ragcore.defaults import services
+from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span
+from ragcore.parallel import in_order
+from ragcore.prompts import REPHRASE, Prompt
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 
 FusionMode: TypeAlias = Literal["reciprocal_rerank", "relative_score", "dist_based_score", "simple"]
 
 RANK_OFFSET = 60.0
+WORKERS = 4
 
 
 class QueryFusionRetriever(BaseRetriever):
-    """Asks every retriever and fuses what they find; see `fuse` for the modes and weights."""
+    """Asks every retriever the question and others like it, all at the same time, and fuses what they find; see `fuse`.
+
+    The model writes the other questions in one call: with the question itself there are at most `num_queries`. With
+    `num_queries=1` no model is called.
+    """
 
     name = "fusion"
 
     def __init__(
         self,
         retrievers: Sequence[BaseRetriever],
-        similarity_top_k: int = 2,
+        llm: LLM | None = None,
+        query_gen_prompt: Prompt = REPHRASE,
         mode: FusionMode = "reciprocal_rerank",
+        similarity_top_k: int = 2,
+        num_queries: int = 4,
+        use_async: bool = True,
         retriever_weights: Sequence[float] | None = None,
     ) -> None:
+        """`use_async=False` asks one after the other."""
+        if num_queries < 1:
+            raise ValueError(f"num_queries must be at least 1, not {num_queries}")
+        if mode not in get_args(FusionMode):
+            raise ValueError(f"mode must be one of {', '.join(get_args(FusionMode))}, not {mode!r}")
         self._retrievers = tuple(retrievers)
-        self._top_k = similarity_top_k
+        self._llm = services(llm).llm
+        self._prompt = query_gen_prompt
         self._mode = mode
+        self._top_k = similarity_top_k
+        self._num_queries = num_queries
+        self._workers = WORKERS if use_async else 1
         self._weights = checked_weights(retriever_weights, len(self._retrievers))
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        lists = [retriever.retrieve(query) for retriever in self._retrievers]
-        return fuse(lists, self._mode, self._weights)[: max(self._top_k, 0)]
+        questions = [query, *(QueryBundle(other) for other in self._others(query.query_str))]
+        step.note(questions=[asked.query_str for asked in questions])
+        pairs = [(retriever, asked) for asked in questions for retriever in self._retrievers]
+        lists = in_order(lambda pair: pair[0].retrieve(pair[1]), pairs, workers=self._workers)
+        return fuse(lists, self._mode, self._weights, self._num_queries)[: max(self._top_k, 0)]
+
+    def _others(self, question: str) -> list[str]:
+        wanted = self._num_queries - 1
+        if not wanted or not question.strip():
+            return []
+        call = LLMCall(self._prompt, {"num_queries": str(wanted), "query_str": question})
+        lines = (_MARKER.sub("", line).strip(" \t\"'`") for line in self._llm.generate(call).text.splitlines())
+        return [line for line in dict.fromkeys(lines) if line and line != question][:wanted]
 
 
-def fuse(lists: Sequence[Sequence[NodeWithScore]], mode: FusionMode, weights: Sequence[float]) -> list[NodeWithScore]:
+def fuse(
+    lists: Sequence[Sequence[NodeWithScore]], mode: FusionMode, weights: Sequence[float], num_queries: int = 1
+) -> list[NodeWithScore]:
     """The passages of all lists, each once, best first; ties in the order in which they were found.
 
-    `weights` are shares that add up to 1. Scores: reciprocal_rerank sums weight * len(lists) / (rank + 60), rank from 0;
-    relative_score sums weight * the score brought to 0..1 between the list's lowest and highest; dist_based_score the same
-    between three standard deviations below and above the list's mean; simple takes the highest score and knows no weights.
+    `weights` are the retrievers' shares and add up to 1; `lists` are what each found for the first question, then for the next.
+    Scores: reciprocal_rerank sums weight * len(weights) / (rank + 60), rank from 0; relative_score sums weight / num_queries *
+    the score brought to 0..1 between the list's lowest and highest; dist_based_score the same between three standard
+    deviations below and above the list's mean; simple takes the highest score and knows no weights.
     """
     nodes = {hit.node.id_: hit.node for hits in lists for hit in reversed(hits)}
     scores: dict[str, float] = {}
-    for hits, weight in zip(lists, weights, strict=True):
+    for hits, weight in zip(lists, cycle(weights), strict=False):
         if mode == "reciprocal_rerank":
             for rank, hit in enumerate(hits):
                 id_ = hit.node.id_
-                scores[id_] = scores.get(id_, 0.0) + weight * len(lists) / (rank + RANK_OFFSET)
+                scores[id_] = scores.get(id_, 0.0) + weight * len(weights) / (rank + RANK_OFFSET)
         elif mode == "simple":
             for hit in hits:
                 scores[hit.node.id_] = max(scores.get(hit.node.id_, -math.inf), hit.get_score())
         else:
             scale = _scale(hits, mode)
             for hit in hits:
-                scores[hit.node.id_] = scores.get(hit.node.id_, 0.0) + weight * scale(hit.get_score())
+                scores[hit.node.id_] = scores.get(hit.node.id_, 0.0) + weight * scale(hit.get_score()) / num_queries
     return [NodeWithScore(nodes[id_], score) for id_, score in sorted(scores.items(), key=lambda item: -item[1])]
 
 
@@ -86,3 +124,6 @@ def _scale(hits: Sequence[NodeWithScore], mode: FusionMode) -> Callable[[float],
     if high <= low:  # one passage, or all alike
         return lambda score: 1.0 if score > 0 else 0.0
     return lambda score: (score - low) / (high - low)
+
+
+_MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d+[.)])\s+|^\s*```.*$")

@@ -1,12 +1,15 @@
 """The numbers of two lists, r1 = a .9, b .8, c .1 and r2 = c 10, a 5, worked out by hand."""
 
+import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.observe import Span
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import Span, span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.fusion import FusionMode, QueryFusionRetriever, checked_weights, fuse
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
@@ -34,7 +37,9 @@ def fused(
     top_k: int = 9,
     lists: Sequence[dict[str, float | None]] = (R1, R2),
 ) -> list[tuple[str, float]]:
-    retriever = QueryFusionRetriever([Fixed(scores) for scores in lists], top_k, mode, weights)
+    retriever = QueryFusionRetriever(
+        [Fixed(scores) for scores in lists], mode=mode, similarity_top_k=top_k, num_queries=1, retriever_weights=weights
+    )
     return [(hit.node.id_, round(hit.get_score(), 4)) for hit in retriever.retrieve("a question")]
 
 
@@ -79,7 +84,7 @@ def test_lists_without_scores_or_without_hits_do_no_harm(mode: FusionMode) -> No
 def test_all_retrievers_are_asked_the_same_question() -> None:
     retrievers = [Fixed(R1), Fixed(R2)]
     bundle = QueryBundle("why?", custom_embedding_strs=("because",))
-    QueryFusionRetriever(retrievers).retrieve(bundle)
+    QueryFusionRetriever(retrievers, num_queries=1).retrieve(bundle)
     assert [retriever.asked for retriever in retrievers] == [[bundle], [bundle]]
 
 
@@ -98,3 +103,86 @@ def test_every_passage_comes_once_best_first_within_the_scale(lists: list[dict[s
     assert len(found) == len({hit.node.id_ for hit in found})
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 + 1e-9 for score in scores)
+
+
+class ByQuestion(BaseRetriever):
+    """Finds what stands behind each question."""
+
+    name = "by question"
+
+    def __init__(self, found: dict[str, dict[str, float]]) -> None:
+        self._found = found
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        return [NodeWithScore(TextNode(id_, id_), score) for id_, score in self._found.get(query.query_str, {}).items()]
+
+
+ONE = ByQuestion({"q": {"a": 0.9, "b": 0.5}, "q1": {"b": 0.8, "c": 0.2}, "q2": {"c": 0.7}})
+OTHER = ByQuestion({"q": {"c": 4.0}, "q1": {"a": 3.0, "d": 1.0}, "q2": {}})
+
+
+def found_by(llm: ScriptedLLM, mode: FusionMode, num_queries: int = 3) -> dict[str, float]:
+    retriever = QueryFusionRetriever([ONE, OTHER], llm, mode=mode, similarity_top_k=9, num_queries=num_queries)
+    return {hit.node.id_: hit.get_score() for hit in retriever.retrieve("q")}
+
+
+def test_every_retriever_is_asked_the_question_and_those_that_the_model_writes() -> None:
+    ranks = {"a": [0, 0], "b": [1, 0], "c": [0, 1, 0], "d": [1]}
+    expected = {id_: sum(1 / (60 + rank) for rank in found) for id_, found in ranks.items()}
+    llm = ScriptedLLM(["q1\nq2"])
+    assert found_by(llm, "reciprocal_rerank") == pytest.approx(expected)
+    assert llm.calls[0].variables == {"num_queries": "2", "query_str": "q"}
+
+
+def test_relative_scores_are_shared_between_retrievers_and_questions() -> None:
+    # six lists: a 1, b 0 | c 1 | b 1, c 0 | a 1, d 0 | c 1 | nothing; each counts a sixth
+    assert found_by(ScriptedLLM(["q1\nq2"]), "relative_score") == pytest.approx({"a": 2 / 6, "b": 1 / 6, "c": 2 / 6, "d": 0})
+
+
+def test_simple_takes_the_highest_score_of_all_questions() -> None:
+    assert found_by(ScriptedLLM(["q1\nq2"]), "simple") == {"a": 3.0, "b": 0.8, "c": 4.0, "d": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("reply", "questions"),
+    [
+        ("1. q1\n2) q2\n3. q3\n4. q4", ["q", "q1", "q2", "q3"]),
+        ('```\n- q1\n\n* "q2"\n```', ["q", "q1", "q2"]),
+        ("q\nq1\nq1\n", ["q", "q1"]),
+        ("", ["q"]),
+    ],
+)
+def test_written_questions_lose_their_marks_and_repetitions_and_are_as_many_as_wanted(reply: str, questions: list[str]) -> None:
+    fixed = Fixed(R1)
+    with span("root") as root:
+        QueryFusionRetriever([fixed], ScriptedLLM([reply])).retrieve("q")
+    assert sorted(asked.query_str for asked in fixed.asked) == sorted(questions)
+    assert root.children[0].facts["questions"] == questions
+    asked = [step.facts["question"] for step in root.named("retrieve")[1:]]
+    assert asked == questions, "the trace is in order, however the threads ran"
+
+
+def test_one_query_is_asked_without_a_model() -> None:
+    llm = ScriptedLLM()
+    assert found_by(llm, "simple", num_queries=1) == {"a": 0.9, "b": 0.5, "c": 4.0}
+    assert llm.calls == []
+
+
+def test_retrievers_are_asked_at_the_same_time_and_one_after_the_other_on_request() -> None:
+    together = threading.Barrier(3, timeout=5)
+
+    class Waiting(Fixed):
+        def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+            together.wait()
+            return super()._retrieve(query, step)
+
+    assert QueryFusionRetriever([Waiting(R1) for _ in range(3)], num_queries=1).retrieve("q")
+    together = threading.Barrier(3, timeout=0.1)
+    with pytest.raises(threading.BrokenBarrierError):
+        QueryFusionRetriever([Waiting(R1) for _ in range(3)], num_queries=1, use_async=False).retrieve("q")
+
+
+@pytest.mark.parametrize(("argument", "message"), [({"num_queries": 0}, "num_queries"), ({"mode": "rrf"}, "reciprocal_rerank")])
+def test_arguments_that_mean_nothing_are_refused(argument: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        QueryFusionRetriever([Fixed(R1)], **argument)

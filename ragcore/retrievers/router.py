@@ -1,0 +1,57 @@
+"""The retriever that passes a question on to those of others whose descriptions fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragcore.llms.base import LLM
+from ragcore.observe import Span
+from ragcore.parallel import in_order
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+
+
+class RetrieverToolLike(Protocol):
+    """A retriever and what it is good for, as a `RetrieverTool` has them."""
+
+    @property
+    def retriever(self) -> BaseRetriever: ...
+
+    @property
+    def metadata(self) -> Described: ...
+
+
+class RouterRetriever(BaseRetriever):
+    """What the selected retrievers find, the first selected first; a passage that several find comes once, as first found."""
+
+    name = "router"
+
+    def __init__(
+        self, selector: BaseSelector | None, retriever_tools: Sequence[RetrieverToolLike], llm: LLM | None = None
+    ) -> None:
+        if not retriever_tools:
+            raise ValueError("a router needs at least one retriever tool")
+        self._selector = selector or get_selector_from_llm(llm)
+        self._tools = tuple(retriever_tools)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        retriever_tools: Sequence[RetrieverToolLike],
+        llm: LLM | None = None,
+        selector: BaseSelector | None = None,
+        select_multi: bool = False,
+    ) -> RouterRetriever:
+        """`select_multi`: without a `selector`, whether more than one retriever may be selected."""
+        return cls(selector or get_selector_from_llm(llm, select_multi), retriever_tools)
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        result = self._selector.select([tool.metadata for tool in self._tools], query)
+        lists = in_order(lambda index: self._tools[index].retriever.retrieve(query), result.inds)
+        merged: dict[str, NodeWithScore] = {}
+        for hits in lists:
+            for hit in hits:
+                merged.setdefault(hit.node.id_, hit)
+        return list(merged.values())

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.router import RouterRetriever
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.selectors import LLMMultiSelector, LLMSingleSelector
+
+
+@dataclass(frozen=True)
+class About:
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    retriever: BaseRetriever
+    metadata: About
+
+
+class Fixed(BaseRetriever):
+    name = "fixed"
+
+    def __init__(self, **scores: float) -> None:
+        self._hits = [NodeWithScore(TextNode(id_, id_), score) for id_, score in scores.items()]
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        return list(self._hits)
+
+
+TOOLS = [
+    Tool(Fixed(a=0.9, b=0.5), About("one", "about one")),
+    Tool(Fixed(c=0.8), About("two", "about two")),
+    Tool(Fixed(b=0.7, d=0.6), About("three", "about three")),
+]
+
+
+def found(hits: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
+    return [(hit.node.id_, hit.score) for hit in hits]
+
+
+def test_the_selected_retriever_is_asked() -> None:
+    selector = LLMSingleSelector(ScriptedLLM(['[{"choice": 2, "reason": "r"}]']), embed_model=HashEmbedding())
+    assert found(RouterRetriever.from_defaults(TOOLS, selector=selector).retrieve("q")) == [("c", 0.8)]
+
+
+def test_what_several_find_is_merged_by_id_in_the_order_of_selection() -> None:
+    selector = LLMMultiSelector(ScriptedLLM(["[3, 1]"]), embed_model=HashEmbedding())
+    hits = RouterRetriever(selector, TOOLS).retrieve("q")
+    assert found(hits) == [("b", 0.7), ("d", 0.6), ("a", 0.9)]
+
+
+@pytest.mark.parametrize(("select_multi", "expected"), [(False, ["c"]), (True, ["c", "a", "b"])])
+def test_without_a_selector_the_model_selects_one_or_several(select_multi: bool, expected: list[str]) -> None:
+    router = RouterRetriever.from_defaults(TOOLS, ScriptedLLM(["[2, 1]"]), select_multi=select_multi)
+    assert [id_ for id_, _ in found(router.retrieve("q"))] == expected
+
+
+def test_a_router_without_tools_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        RouterRetriever.from_defaults([], ScriptedLLM())
