@@ -1,0 +1,126 @@
+"""The rows that a query of a database gives, one document each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from ragcore.errors import ConfigError, InputError, MissingPackageError
+from ragcore.schema import Document, Scalar
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+ROWS = 1_000  # fetched at a time, where the driver can
+
+
+class HasEngine(Protocol):
+    @property
+    def engine(self) -> Engine: ...
+
+
+class DatabaseReader:
+    """A database by its `uri`, such as "sqlite:///example.db"; by the parts of one, `scheme` to `dbname`; or an open one, as
+    SQLAlchemy's `engine` or anything that has one (`sql_database`).
+
+    ValueError where none is given, ConfigError for a URI that cannot be understood or whose driver is missing,
+    MissingPackageError without SQLAlchemy. The database is opened when rows are read.
+    """
+
+    def __init__(
+        self,
+        sql_database: HasEngine | None = None,
+        engine: Engine | None = None,
+        uri: str | None = None,
+        scheme: str | None = None,
+        host: str | None = None,
+        port: int | str | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        dbname: str | None = None,
+    ) -> None:
+        if sql_database is not None:
+            engine = sql_database.engine
+        self.engine = engine or _opened(uri, scheme, host, port, user, password, dbname)
+
+    def load_data(self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()) -> list[Document]:
+        """Every row, as `lazy_load_data` gives it."""
+        return list(self.lazy_load_data(query, key_columns, metadata_cols))
+
+    def lazy_load_data(
+        self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()
+    ) -> Iterator[Document]:
+        """One document per row, in the order of the query, read a thousand at a time: "column: value, column: value".
+
+        A document's id follows from the database, the query's columns and the row's `key_columns`, or without those the
+        whole row. So a row that is read again has its id again, and two equal rows are one document. The `metadata_cols` are
+        in the metadata too; what is no text, number or truth there is written out. ValueError for no query or a column that
+        the query does not give; InputError with what the database said against it.
+        """
+        if not query:
+            raise ValueError("A query is needed to read from a database, such as SELECT * FROM notes.")
+        return self._rows(query, key_columns, metadata_cols)
+
+    def _rows(self, query: str, key_columns: Sequence[str], metadata_cols: Sequence[str]) -> Iterator[Document]:
+        from sqlalchemy import text
+        from sqlalchemy.exc import SQLAlchemyError
+
+        place = self.engine.url.render_as_string(hide_password=True)
+        try:
+            with self.engine.connect().execution_options(yield_per=ROWS) as connection:
+                result = connection.execute(text(query))
+                columns = list(result.keys())
+                if unknown := [name for name in (*key_columns, *metadata_cols) if name not in columns]:
+                    raise ValueError(f"The query gives no column {unknown[0]!r}; it gives {', '.join(columns)}.")
+                for row in result:
+                    entries = list(zip(columns, row, strict=True))
+                    key = [str(value) for name, value in entries if not key_columns or name in key_columns]
+                    yield Document(
+                        ", ".join(f"{name}: {value}" for name, value in entries),
+                        _row_id(place, columns, key),
+                        {name: _scalar(value) for name, value in entries if name in metadata_cols},
+                    )
+        except SQLAlchemyError as error:
+            said = str(getattr(error, "orig", None) or error)
+            raise InputError(
+                f"The database could not answer the query: {said}", hint="Check the query, and that its tables are in there."
+            ) from error
+
+
+def _opened(
+    uri: str | None,
+    scheme: str | None,
+    host: str | None,
+    port: int | str | None,
+    user: str | None,
+    password: str | None,
+    dbname: str | None,
+) -> Engine:
+    if not uri and not scheme:
+        raise ValueError("Say which database: give a uri, an engine, or the scheme, host, port, user, password and dbname.")
+    try:
+        import sqlalchemy
+    except ImportError as error:
+        raise MissingPackageError("sqlalchemy", extra="database") from error
+    try:
+        url = sqlalchemy.make_url(
+            uri or sqlalchemy.URL.create(scheme or "", user, password, host, int(port) if port is not None else None, dbname)
+        )
+        return sqlalchemy.create_engine(url)
+    except sqlalchemy.exc.ArgumentError as error:
+        # NoSuchModuleError, for an unknown kind of database, is one of them. The URI may hold a password: it is not shown.
+        raise ConfigError(
+            f"The address of the database cannot be understood: {error}", hint="Write it like sqlite:///example.db."
+        ) from error
+    except ImportError as error:
+        raise ConfigError(f"The driver of this database is not installed: {error}", hint=f"pip install {error.name}") from error
+
+
+def _row_id(place: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps([place, list(columns), list(key)]).encode()).hexdigest()[:32]
+
+
+def _scalar(value: object) -> Scalar:
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -1,0 +1,143 @@
+"""Which files of a folder are to be read, on this machine or on any file system of fsspec's kind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Protocol
+
+from ragcore.readers.registry import suffix_of
+
+
+class FileSystem(Protocol):
+    """What is used of fsspec's AbstractFileSystem, whose every implementation will do."""
+
+    def isfile(self, path: str) -> bool: ...
+    def isdir(self, path: str) -> bool: ...
+    def find(self, path: str, maxdepth: int | None = None) -> Sequence[str]:
+        """The files in the folder and, down to `maxdepth`, in those below."""
+
+    def info(self, path: str) -> Mapping[str, Any]:
+        """With `size`, in bytes."""
+
+    def created(self, path: str) -> datetime: ...
+    def modified(self, path: str) -> datetime: ...
+    def open(self, path: str, mode: str = "rb") -> IO[bytes]: ...
+
+
+class LocalFiles:
+    """This machine's files, named as they are given: a relative folder has relative files."""
+
+    def isfile(self, path: str) -> bool:
+        return Path(path).is_file()
+
+    def isdir(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def find(self, path: str, maxdepth: int | None = None) -> list[str]:
+        found = []
+        for folder, folders, names in os.walk(path):
+            found += [str(Path(folder, name)) for name in names if Path(folder, name).is_file()]
+            if maxdepth == 1:
+                folders.clear()
+        return found
+
+    def info(self, path: str) -> dict[str, Any]:
+        return {"size": Path(path).stat().st_size}
+
+    def created(self, path: str) -> datetime:
+        return datetime.fromtimestamp(Path(path).stat().st_ctime, UTC)
+
+    def modified(self, path: str) -> datetime:
+        return datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+
+    def open(self, path: str, mode: str = "rb") -> IO[bytes]:
+        return Path(path).open("rb")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which files of a folder count.
+
+    `exclude` has patterns as of a shell, matched with a file's or folder's place below the folder, or with `recursive` with
+    the end of it; what is in an excluded folder is excluded. Hidden is what begins with a full stop, and what is in such a
+    folder. `required_exts` are endings such as ".md". The limit counts files that passed the rest.
+    """
+
+    exclude: Sequence[str] = ()
+    exclude_hidden: bool = True
+    exclude_empty: bool = False
+    recursive: bool = False
+    required_exts: Sequence[str] | None = None
+    num_files_limit: int | None = None
+
+
+def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
+    """In the order of their paths, part by part; [] where none is wanted."""
+    patterns = [_pattern(each, anywhere=wanted.recursive) for each in wanted.exclude]
+    endings = None if wanted.required_exts is None else {f".{each.lower().lstrip('.')}" for each in wanted.required_exts}
+
+    def counts(path: str) -> bool:
+        place = _below(folder, path)
+        if wanted.exclude_hidden and any(part.startswith(".") for part in place.parts):
+            return False
+        if endings is not None and suffix_of(path) not in endings:
+            return False
+        around = [place, *place.parents][:-1]  # itself and the folders it is in, without "."
+        if any(pattern.fullmatch(str(each)) for pattern in patterns for each in around):
+            return False
+        return not wanted.exclude_empty or fs.info(path)["size"] > 0
+
+    found = fs.find(folder, maxdepth=None if wanted.recursive else 1)
+    return [path for path in sorted(found, key=lambda path: _slashes(path).split("/")) if counts(path)][
+        : wanted.num_files_limit
+    ]
+
+
+@contextmanager
+def on_this_machine(path: str, fs: FileSystem) -> Iterator[Path]:
+    """The file, or a copy of the same name that is gone afterwards."""
+    if isinstance(fs, LocalFiles):
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, name_of(path))
+        with fs.open(path, "rb") as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy
+
+
+def day(moment_of: Callable[[str], datetime], path: str) -> str | None:
+    """YYYY-MM-DD in UTC; None where the file system does not know."""
+    try:
+        return moment_of(path).astimezone(UTC).date().isoformat()
+    except (NotImplementedError, KeyError):
+        return None
+
+
+def name_of(path: str) -> str:
+    return PurePosixPath(_slashes(path)).name
+
+
+def _below(folder: str, path: str) -> PurePosixPath:
+    # fsspec may give a folder "data/" the files "/data/a.txt".
+    return PurePosixPath(_slashes(path).strip("/").removeprefix(f"{_slashes(str(PurePosixPath(folder))).strip('/')}/"))
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/") if os.sep == "\\" else path
+
+
+def _pattern(glob: str, *, anywhere: bool) -> re.Pattern[str]:
+    """`*` and `?` stay within a name, `**/` is any number of folders."""
+    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(glob).strip("/"))
+    body = "".join(signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part)) for part in parts)
+    return re.compile(f"(?:.*/)?{body}" if anywhere else body)
