@@ -1,38 +1,77 @@
-"""What a conversation remembers: all its messages, of which the newest that fit are sent along with a question."""
+"""What a conversation remembers: all its messages, of which the newest that fit are sent along with a question.
+
+`ChatMemoryBuffer` sends no others; `ChatSummaryMemoryBuffer` puts a summary in the place of the older ones.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import partial
+from typing import Any, Self
 
-from ragcore.response_synthesizers.recent import recent
+from ragcore.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
+from ragcore.llms.base import LLM
+from ragcore.observe import span
+from ragcore.prompts import REMEMBER, Prompt
+from ragcore.response_synthesizers.pack import Packer
+from ragcore.response_synthesizers.recent import counted, recent
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.tokens import count_tokens
 
-TOKEN_LIMIT = 3000
+TOKEN_LIMIT = 3000  # where no model is known
+SHARE_OF_WINDOW = 0.75
+KEY = "chat_history"
+SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones
 
 
 class ChatMemoryBuffer:
-    """`token_limit` is in tokens of the messages' contents, as `count` counts them. Threads may share one."""
+    """`token_limit` is in tokens of the messages' contents and tool calls, as `count` counts them. Threads may share one.
+
+    The messages are those of `chat_store` under `chat_store_key`; `messages`, where given, take their place.
+    """
 
     def __init__(
         self,
         token_limit: int = TOKEN_LIMIT,
-        messages: Sequence[ChatMessage] = (),
+        messages: Sequence[ChatMessage] | None = None,
         count: Callable[[str], int] = count_tokens,
+        *,
+        chat_store: ChatStore | None = None,
+        chat_store_key: str = KEY,
     ) -> None:
         if token_limit < 1:
             raise ValueError(f"token_limit must be at least 1, not {token_limit}")
         self.token_limit = token_limit
-        self._messages = tuple(messages)
+        self.chat_store: ChatStore = SimpleChatStore() if chat_store is None else chat_store
+        self.chat_store_key = chat_store_key
         self._count = count
-        self._lock = threading.Lock()
+        if messages is not None:
+            self.set(messages)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        chat_history: Sequence[ChatMessage] | None = None,
+        llm: LLM | None = None,
+        token_limit: int | None = None,
+        chat_store: ChatStore | None = None,
+        chat_store_key: str = KEY,
+        tokenizer_fn: Callable[[str], Sized] | None = None,
+    ) -> Self:
+        """Where no limit is given: three quarters of the model's window, or 3000 tokens."""
+        return cls(
+            limit_for(llm) if token_limit is None else token_limit,
+            chat_history,
+            count_tokens if tokenizer_fn is None else partial(_length, tokenizer_fn),
+            chat_store=chat_store,
+            chat_store_key=chat_store_key,
+        )
 
     def put(self, *messages: ChatMessage) -> None:
         """Remember messages; several given at once stay together, whatever other threads remember."""
-        with self._lock:
-            self._messages += messages
+        self.chat_store.add_messages(self.chat_store_key, messages)
 
     def get(self, initial_token_count: int = 0) -> list[ChatMessage]:
         """The newest messages that fit beside `initial_token_count` tokens, by the rules of `recent`.
@@ -43,40 +82,126 @@ class ChatMemoryBuffer:
 
     def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
         """What `get` would give if these were the messages."""
-        if initial_token_count > self.token_limit:
-            raise ValueError(f"{initial_token_count} tokens exceed the memory's limit of {self.token_limit}")
-        return recent(messages, self.token_limit - initial_token_count, self._count)
+        return recent(messages, self._room(initial_token_count), self._count)
 
     def get_all(self) -> list[ChatMessage]:
-        with self._lock:
-            return list(self._messages)
+        return self.chat_store.get_messages(self.chat_store_key)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        with self._lock:
-            self._messages = tuple(messages)
+        self.chat_store.set_messages(self.chat_store_key, messages)
 
     def reset(self) -> None:
         self.set(())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON can keep them."""
-        return {
-            "token_limit": self.token_limit,
-            "messages": [
-                {
-                    "role": message.role.value,
-                    "content": message.content,
-                    "name": message.name,
-                    "additional_kwargs": dict(message.additional_kwargs),
-                }
-                for message in self.get_all()
-            ],
-        }
+        """Plain values, as JSON can keep them. How tokens are counted is not among them."""
+        messages = [message_to_dict(message) for message in self.get_all()]
+        return {"token_limit": self.token_limit, "chat_store_key": self.chat_store_key, "messages": messages}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens) -> ChatMemoryBuffer:
-        messages = [
-            ChatMessage(MessageRole(item["role"]), item["content"], item["name"], item["additional_kwargs"])
-            for item in data["messages"]
-        ]
-        return cls(data["token_limit"], messages, count)
+    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens) -> Self:
+        messages = [message_from_dict(item) for item in data["messages"]]
+        return cls(data["token_limit"], messages, count, chat_store_key=data.get("chat_store_key", KEY))
+
+    def to_string(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_string(cls, text: str, count: Callable[[str], int] = count_tokens) -> Self:
+        return cls.from_dict(json.loads(text), count)
+
+    def _room(self, initial_token_count: int) -> int:
+        if initial_token_count > self.token_limit:
+            raise ValueError(f"{initial_token_count} tokens exceed the memory's limit of {self.token_limit}")
+        return self.token_limit - initial_token_count
+
+
+class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
+    """Sends the newest whole turns that fit `token_limit` as they are, and before them one message that sums up all older ones.
+
+    When messages no longer fit, one call of the model sums them up together with the summary so far, and the summary takes
+    their place in the conversation. It comes on top of `token_limit`. Without a model, what does not fit is not sent.
+    """
+
+    def __init__(
+        self,
+        token_limit: int = TOKEN_LIMIT,
+        messages: Sequence[ChatMessage] | None = None,
+        count: Callable[[str], int] = count_tokens,
+        *,
+        chat_store: ChatStore | None = None,
+        chat_store_key: str = KEY,
+        llm: LLM | None = None,
+        prompt: Prompt = REMEMBER,
+    ) -> None:
+        self._llm = llm
+        self._prompt = prompt
+        self._lock = threading.Lock()  # of the conversation, while a summary takes the place of messages
+        super().__init__(token_limit, messages, count, chat_store=chat_store, chat_store_key=chat_store_key)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        chat_history: Sequence[ChatMessage] | None = None,
+        llm: LLM | None = None,
+        token_limit: int | None = None,
+        chat_store: ChatStore | None = None,
+        chat_store_key: str = KEY,
+        tokenizer_fn: Callable[[str], Sized] | None = None,
+    ) -> Self:
+        memory = super().from_defaults(chat_history, llm, token_limit, chat_store, chat_store_key, tokenizer_fn)
+        memory._llm = llm
+        return memory
+
+    def put(self, *messages: ChatMessage) -> None:
+        with self._lock:
+            super().put(*messages)
+
+    def set(self, messages: Sequence[ChatMessage]) -> None:
+        with self._lock:
+            super().set(messages)
+
+    def get(self, initial_token_count: int = 0) -> list[ChatMessage]:
+        """As described above; LLMErrors, which leave the conversation as it was."""
+        before = self.get_all()
+        sent = self.fitting(before, initial_token_count)
+        if self._llm is not None and sent != before:
+            with self._lock:
+                now = self.chat_store.get_messages(self.chat_store_key)
+                if now[: len(before)] == before:  # nobody else changed what was summed up
+                    self.chat_store.set_messages(self.chat_store_key, (*sent, *now[len(before) :]))
+        return sent
+
+    def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
+        room = self._room(initial_token_count)
+        summary = list(messages[:1]) if messages and messages[0].additional_kwargs.get(SUMMARY) else []
+        talk = messages[len(summary) :]
+        if sum(self._count(counted(message)) for message in talk) <= room:
+            return list(messages)
+        if self._llm is None:
+            return recent(talk, room, self._count)
+        newest = _whole_turns(talk, room, self._count)
+        older = (*summary, *talk[: len(talk) - len(newest)])
+        return [*_summed_up(self._llm, self._prompt, older), *newest]
+
+
+def limit_for(llm: LLM | None) -> int:
+    return TOKEN_LIMIT if llm is None else max(1, int(llm.metadata.context_window * SHARE_OF_WINDOW))
+
+
+def _length(tokenizer: Callable[[str], Sized], text: str) -> int:
+    return len(tokenizer(text))
+
+
+def _whole_turns(messages: Sequence[ChatMessage], tokens: int, count: Callable[[str], int]) -> list[ChatMessage]:
+    """As `recent`, but nothing in the place of a last turn that is too long."""
+    newest = recent(messages, tokens, count)
+    return newest if newest == list(messages[len(messages) - len(newest) :]) else []
+
+
+def _summed_up(llm: LLM, prompt: Prompt, messages: tuple[ChatMessage, ...]) -> list[ChatMessage]:
+    with span("remember", messages=len(messages)) as step:
+        call = Packer(llm).take(prompt, {"chat_history": messages}, ()).calls[0]
+        summary = llm.generate(call).text.strip()
+        step.note(summary=summary)
+    return [ChatMessage(MessageRole.SYSTEM, summary, additional_kwargs={SUMMARY: True})] if summary else []

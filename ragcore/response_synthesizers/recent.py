@@ -20,7 +20,7 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_me
     without such a message is left out, and the answer is []. `count` gives the tokens of a text; `per_message` comes on top
     for each.
     """
-    costs = [count(_counted(message)) + per_message for message in messages]
+    costs = [count(counted(message)) + per_message for message in messages]
     used = 0
     kept = len(messages)
     for index in range(len(messages) - 1, -1, -1):
@@ -53,7 +53,8 @@ def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, c
     ]
 
 
-def _counted(message: ChatMessage) -> str:
+def counted(message: ChatMessage) -> str:
+    """The text by which a message is counted: its content and its tool calls."""
     calls = message.additional_kwargs.get("tool_calls")
     return f"{message.content} {calls}" if calls else message.content
 

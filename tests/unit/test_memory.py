@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.memory import ChatMemoryBuffer
+from ragcore.chat_store import SimpleChatStore
+from ragcore.errors import DamagedStoreError, LLMServerError
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.memory import SUMMARY, ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.schema import ChatMessage, MessageRole
 
 USER, ASSISTANT, TOOL, SYSTEM = MessageRole.USER, MessageRole.ASSISTANT, MessageRole.TOOL, MessageRole.SYSTEM
@@ -88,8 +93,14 @@ def test_what_is_sent_fits_begins_rightly_and_is_the_longest_such_end(messages: 
 def test_it_is_kept_as_plain_values_and_comes_back_the_same() -> None:
     messages = [ChatMessage(USER, "hé"), ChatMessage(ASSISTANT, "", "bot", {"tool_calls": [{"id": "1"}]})]
     memory = buffer(77, *messages)
-    back = ChatMemoryBuffer.from_dict(json.loads(json.dumps(memory.to_dict())))
-    assert (back.token_limit, back.get_all()) == (77, messages)
+    for back in (
+        ChatMemoryBuffer.from_dict(json.loads(json.dumps(memory.to_dict()))),
+        ChatMemoryBuffer.from_string(memory.to_string()),
+        pickle.loads(pickle.dumps(memory)),
+    ):
+        assert (back.token_limit, back.get_all()) == (77, messages)
+        back.put(messages[0])
+        assert memory.get_all() == messages
 
 
 def test_the_caller_s_lists_are_neither_kept_nor_given_out() -> None:
@@ -127,3 +138,144 @@ def test_messages_put_together_stay_together_and_none_is_lost() -> None:
 def test_a_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="0"):
         ChatMemoryBuffer(0)
+
+
+@pytest.mark.parametrize(("limit", "window", "expected"), [(None, None, 3000), (None, 1000, 750), (50, 1000, 50)])
+def test_the_limit_is_three_quarters_of_the_window_unless_given(limit: int | None, window: int | None, expected: int) -> None:
+    llm = None if window is None else ScriptedLLM(context_window=window)
+    assert ChatMemoryBuffer.from_defaults(token_limit=limit, llm=llm).token_limit == expected
+
+
+def test_a_tokenizer_says_how_long_a_text_is() -> None:
+    memory = ChatMemoryBuffer.from_defaults(FOUR_TURNS, token_limit=12, tokenizer_fn=str.split)
+    assert memory.get() == FOUR_TURNS[4:]
+    assert pickle.loads(pickle.dumps(memory)).get() == FOUR_TURNS[4:]
+
+
+def test_two_memories_on_one_store_keep_apart_by_their_keys() -> None:
+    store = SimpleChatStore({"ada": FOUR_TURNS[:2]})
+    ada = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="ada")
+    bob = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="bob")
+    ada.put(FOUR_TURNS[2])
+    assert (ada.get_all(), bob.get_all()) == (FOUR_TURNS[:3], [])
+    again = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="ada")
+    assert again.get_all() == FOUR_TURNS[:3]
+    again.reset()
+    assert ada.get_all() == []
+
+
+def test_a_store_is_a_file_of_json_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "chats.json"
+    store = SimpleChatStore()
+    tool = ChatMessage(TOOL, "naïve", "add", {"tool_call_id": "1"})
+    store.add_message("ada", ChatMessage(USER, "hé"))
+    store.add_messages("ada", [tool])
+    store.set_messages("bob", [])
+    store.persist(path)
+    back = SimpleChatStore.from_persist_path(path)
+    assert (back.get_keys(), back.get_messages("ada")) == (["ada", "bob"], [ChatMessage(USER, "hé"), tool])
+    assert back.delete_messages("ada") == store.get_messages("ada")
+    assert (back.get_keys(), back.delete_messages("ada")) == (["bob"], [])
+    assert list(path.parent.iterdir()) == [path]
+    assert SimpleChatStore.from_persist_path(tmp_path / "none.json").get_keys() == []
+    path.write_text('["no conversations"]')
+    with pytest.raises(DamagedStoreError, match=r"chats\.json"):
+        SimpleChatStore.from_persist_path(path)
+
+
+def summing(limit: int, replies: list[str | Exception], *messages: ChatMessage) -> tuple[ChatSummaryMemoryBuffer, ScriptedLLM]:
+    llm = ScriptedLLM(replies)
+    return ChatSummaryMemoryBuffer(limit, messages, words, llm=llm), llm
+
+
+def summary(text: str) -> ChatMessage:
+    return ChatMessage(SYSTEM, text, additional_kwargs={SUMMARY: True})
+
+
+def test_what_fits_is_sent_as_it_is_without_a_call() -> None:
+    memory, llm = summing(24, [], *FOUR_TURNS)
+    assert memory.get() == memory.get_all() == FOUR_TURNS
+    assert llm.calls == []
+
+
+def test_older_messages_become_one_summary_by_one_call_which_stays() -> None:
+    memory, llm = summing(12, ["They met."], *FOUR_TURNS)
+    expected = [summary("They met."), *FOUR_TURNS[4:]]
+    assert memory.get() == memory.get() == memory.get_all() == expected
+    (call,) = llm.calls
+    assert call.prompt == "remember"
+    assert call.variables["chat_history"] == tuple(FOUR_TURNS[:4])
+
+
+def test_a_summary_is_summed_up_again_with_what_came_after_it() -> None:
+    memory, llm = summing(12, ["They met.", "They met and ate."], *FOUR_TURNS)
+    memory.get()
+    more = [ChatMessage(USER, "one more thing"), ChatMessage(ASSISTANT, "which thing then")]
+    memory.put(*more)
+    assert memory.get() == memory.get_all() == [summary("They met and ate."), *FOUR_TURNS[6:], *more]
+    assert llm.calls[1].variables["chat_history"] == (summary("They met."), *FOUR_TURNS[4:6])
+
+
+def test_tokens_already_spent_leave_less_for_whole_messages() -> None:
+    memory, _ = summing(24, ["They met."], *FOUR_TURNS)
+    assert memory.get(initial_token_count=12) == [summary("They met."), *FOUR_TURNS[4:]]
+    with pytest.raises(ValueError, match="25"):
+        memory.get(initial_token_count=25)
+
+
+def test_a_tool_s_result_is_never_parted_from_its_call() -> None:
+    call = {"tool_calls": [{"id": "1"}]}
+    talk = [
+        ChatMessage(USER, "a b c"),
+        ChatMessage(ASSISTANT, "", additional_kwargs=call),
+        ChatMessage(TOOL, "d"),
+        ChatMessage(ASSISTANT, "e"),
+    ]
+    memory, llm = summing(8, ["Sum."], *talk, *FOUR_TURNS[:2])
+    assert memory.get() == [summary("Sum."), *FOUR_TURNS[:2]]
+    assert llm.calls[0].variables["chat_history"] == tuple(talk)
+
+
+def test_a_last_turn_that_is_too_long_is_summed_up_too() -> None:
+    memory, llm = summing(4, ["Sum."], *FOUR_TURNS[:2], ChatMessage(USER, "w " * 50))
+    assert memory.get() == [summary("Sum.")]
+    assert len(llm.calls[0].variables["chat_history"]) == 3
+
+
+def test_without_a_model_older_messages_are_not_sent_and_not_forgotten() -> None:
+    memory = ChatSummaryMemoryBuffer(12, FOUR_TURNS, words)
+    assert (memory.get(), memory.get_all()) == (FOUR_TURNS[4:], FOUR_TURNS)
+
+
+def test_a_summary_that_fails_leaves_the_conversation_as_it_was() -> None:
+    memory, _ = summing(12, [LLMServerError("no"), "Later."], *FOUR_TURNS)
+    with pytest.raises(LLMServerError):
+        memory.get()
+    assert memory.get_all() == FOUR_TURNS
+    assert memory.get()[0] == summary("Later.")
+
+
+def test_what_is_said_while_a_summary_is_made_is_kept() -> None:
+    more = ChatMessage(USER, "meanwhile")
+
+    def reply(_: object) -> str:
+        memory.put(more)
+        return "Sum."
+
+    memory = ChatSummaryMemoryBuffer(12, FOUR_TURNS, words, llm=ScriptedLLM(reply))
+    assert memory.get() == [summary("Sum."), *FOUR_TURNS[4:]]
+    assert memory.get_all() == [summary("Sum."), *FOUR_TURNS[4:], more]
+
+
+@given(MESSAGES, st.integers(1, 40))
+def test_sent_are_a_summary_and_an_end_of_the_conversation_and_the_second_time_the_same(
+    messages: list[ChatMessage], limit: int
+) -> None:
+    memory, llm = summing(limit, ["sum"], *messages)
+    sent = memory.get()
+    whole = sent[1:] if llm.calls else sent
+    assert whole == messages[len(messages) - len(whole) :]
+    assert sum(words(message.content) for message in whole) <= limit
+    assert len(llm.calls) == (sum(words(message.content) for message in messages) > limit)
+    assert not llm.calls or not whole or whole[0].role in (USER, SYSTEM)
+    assert memory.get() == memory.get_all() == sent

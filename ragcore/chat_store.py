@@ -1,0 +1,99 @@
+"""Conversations by key, in memory and as a file of JSON. A memory reads and writes one of them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ragcore.errors import DamagedStoreError
+from ragcore.schema import ChatMessage, MessageRole
+
+
+class ChatStore(Protocol):
+    """Threads may share one."""
+
+    def get_messages(self, key: str) -> list[ChatMessage]:
+        """The messages of a conversation, [] where there is none; the list is the caller's."""
+
+    def set_messages(self, key: str, messages: Sequence[ChatMessage]) -> None: ...
+
+    def add_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
+        """Add to the end; several given at once stay together, whatever other threads add."""
+
+
+class SimpleChatStore:
+    def __init__(self, conversations: Mapping[str, Sequence[ChatMessage]] | None = None) -> None:
+        self._conversations = {key: tuple(messages) for key, messages in (conversations or {}).items()}
+        self._lock = threading.Lock()
+
+    def get_messages(self, key: str) -> list[ChatMessage]:
+        with self._lock:
+            return list(self._conversations.get(key, ()))
+
+    def set_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
+        with self._lock:
+            self._conversations[key] = tuple(messages)
+
+    def add_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
+        with self._lock:
+            self._conversations[key] = (*self._conversations.get(key, ()), *messages)
+
+    def add_message(self, key: str, message: ChatMessage) -> None:
+        self.add_messages(key, (message,))
+
+    def delete_messages(self, key: str) -> list[ChatMessage]:
+        """Forget a conversation; gives what it was, [] where there was none."""
+        with self._lock:
+            return list(self._conversations.pop(key, ()))
+
+    def get_keys(self) -> list[str]:
+        with self._lock:
+            return list(self._conversations)
+
+    def persist(self, persist_path: str | Path = "chat_store.json") -> None:
+        """Write all conversations to a file, whole or not at all."""
+        path = Path(persist_path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_name(path.name + ".new")
+        kept = {key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()}
+        half.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+        half.replace(path)
+
+    @classmethod
+    def from_persist_path(cls, persist_path: str | Path = "chat_store.json") -> SimpleChatStore:
+        """What `persist` wrote; empty where there is no file. DamagedStoreError."""
+        path = Path(persist_path)
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            return cls({key: [message_from_dict(item) for item in messages] for key, messages in kept.items()})
+        except FileNotFoundError:
+            return cls()
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedStoreError(
+                f"{path} does not hold conversations.", hint="Choose another file, or delete it to begin anew."
+            ) from error
+
+    def __getstate__(self) -> dict[str, tuple[ChatMessage, ...]]:
+        with self._lock:
+            return dict(self._conversations)
+
+    def __setstate__(self, state: dict[str, tuple[ChatMessage, ...]]) -> None:
+        self._conversations = state
+        self._lock = threading.Lock()
+
+
+def message_to_dict(message: ChatMessage) -> dict[str, Any]:
+    """Plain values, as JSON can keep them."""
+    return {
+        "role": message.role.value,
+        "content": message.content,
+        "name": message.name,
+        "additional_kwargs": dict(message.additional_kwargs),
+    }
+
+
+def message_from_dict(data: Mapping[str, Any]) -> ChatMessage:
+    return ChatMessage(MessageRole(data["role"]), data["content"], data["name"], data["additional_kwargs"])
