@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
@@ -17,7 +17,8 @@ class RetrieverToolLike(Protocol):
     """A retriever and what it is good for, as a `RetrieverTool` has them."""
 
     @property
-    def retriever(self) -> BaseRetriever: ...
+    def retriever(self) -> Any:
+        """Has `retrieve`, as a BaseRetriever; Any, for a tool promises less of what it holds."""
 
     @property
     def metadata(self) -> Described: ...

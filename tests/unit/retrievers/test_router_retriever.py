@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 
@@ -12,18 +11,7 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.router import RouterRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.selectors import LLMMultiSelector, LLMSingleSelector
-
-
-@dataclass(frozen=True)
-class About:
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
-class Tool:
-    retriever: BaseRetriever
-    metadata: About
+from ragcore.tools import RetrieverTool
 
 
 class Fixed(BaseRetriever):
@@ -37,9 +25,9 @@ class Fixed(BaseRetriever):
 
 
 TOOLS = [
-    Tool(Fixed(a=0.9, b=0.5), About("one", "about one")),
-    Tool(Fixed(c=0.8), About("two", "about two")),
-    Tool(Fixed(b=0.7, d=0.6), About("three", "about three")),
+    RetrieverTool.from_defaults(Fixed(a=0.9, b=0.5), "one", "about one"),
+    RetrieverTool.from_defaults(Fixed(c=0.8), "two", "about two"),
+    RetrieverTool.from_defaults(Fixed(b=0.7, d=0.6), "three", "about three"),
 ]
 
 

@@ -1,0 +1,88 @@
+"""What query engines made of others have in common: a question, one span around everything, and an answer in pieces."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ragcore.concurrency import awaitable
+from ragcore.errors import QuestionError
+from ragcore.observe import Span, finish, start, stream_in, under
+from ragcore.prompts import Passage, Variable
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.modes import Work, run
+from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
+from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+
+
+class QueryEngine(Protocol):
+    def query(self, query: str | QueryBundle) -> Response:
+        """QuestionError for an empty question; LLMErrors."""
+
+    def stream_query(self, query: str | QueryBundle) -> AnswerStream:
+        """The same answer in pieces; its passages are known when this returns."""
+
+
+class BaseQueryEngine(ABC):
+    """Subclasses give `_answer`. Holds nothing of a question: threads may share it."""
+
+    def query(self, query: str | QueryBundle) -> Response:
+        """QuestionError for an empty question; LLMErrors."""
+        return self.stream_query(query).whole()
+
+    def stream_query(self, query: str | QueryBundle) -> AnswerStream:
+        """The same answer in pieces. All but the last call is done, and the passages are known, when this returns."""
+        bundle = as_bundle(query)
+        if not bundle.query_str.strip():
+            raise QuestionError("There is no question.", hint="Type what you want to know.")
+        step = start("query", question=bundle.query_str, engine=type(self).__name__)
+        try:
+            with under(step):
+                answer = self._answer(bundle, step)
+        except BaseException as error:
+            finish(step, error)
+            raise
+        pieces = stream_in(step, tallied(step, answer.pieces))
+        return AnswerStream(pieces, answer.source_nodes, trace=step, extra=answer.extra)
+
+    aquery = awaitable(query)
+
+    @abstractmethod
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        """`step` is the span "query"."""
+
+
+def combined(
+    synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: Mapping[str, Any]
+) -> AnswerStream:
+    """One answer from several, each a passage below its head. Their sources come together, and their citations follow them."""
+    found: dict[str, NodeWithScore] = {}
+    for answer in answers:
+        for hit in answer.source_nodes:
+            found.setdefault(hit.node.id_, hit)
+    sources = list(found.values())
+    places = {id_: place for place, id_ in enumerate(found, 1)}
+    if synthesizer.llm.metadata.is_extractive:
+        heads = [""] * len(answers)  # it would quote them
+    passages = tuple(
+        Passage(head + _cited_anew(answer, places, len(sources))) for head, answer in zip(heads, answers, strict=True)
+    )
+    variables: dict[str, Variable] = {"query_str": query.query_str, "system_prompt": synthesizer.system_prompt}
+    step = start("synthesize", mode=synthesizer.mode.value, passages=len(passages))
+    pieces = run(synthesizer.mode, Work(synthesizer.llm, passages, variables, (), synthesizer.prompts))
+    return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+
+
+def _cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
+    """The answer's text with its citations as they are among all sources; one that cites nothing is left out."""
+    own: Sequence[NodeWithScore] = answer.source_nodes
+
+    def mark(match: re.Match[str]) -> str:
+        number = int(match.group(1))
+        if 1 <= number <= len(own):
+            return f"[{places[own[number - 1].node.id_]}]"
+        return match.group() if number > last else ""
+
+    return re.sub(r"\[(\d{1,4})\]", mark, answer.response)

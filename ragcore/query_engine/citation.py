@@ -1,0 +1,99 @@
+"""The query engine with finer sources: what was retrieved is cut smaller, and each citation names one of the small passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragcore.defaults import services
+from ragcore.llms.base import LLM
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.observe import Span
+from ragcore.query_engine.base import BaseQueryEngine
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
+
+
+class Index(Protocol):
+    def as_retriever(self) -> Retriever: ...
+
+
+class CitationQueryEngine(BaseQueryEngine):
+    """Citation [n] is `source_nodes[n - 1]`, a stretch of at most `citation_chunk_size` tokens with its place in the document.
+
+    Passages that are short enough stay as they are. The score of a small passage is that of the one it was cut from.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        llm: LLM | None = None,
+        response_synthesizer: Synthesizer | None = None,
+        citation_chunk_size: int = 512,
+        citation_chunk_overlap: int = 20,
+        text_splitter: SentenceSplitter | None = None,
+        node_postprocessors: Sequence[NodePostprocessor] = (),
+    ) -> None:
+        """`text_splitter` goes before the two sizes, which are in tokens."""
+        self._retriever = retriever
+        self._synthesizer = response_synthesizer or Synthesizer(services(llm).llm)
+        self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)
+        self._postprocessors = tuple(node_postprocessors)
+
+    @classmethod
+    def from_args(
+        cls,
+        index: Index | None = None,
+        llm: LLM | None = None,
+        response_synthesizer: Synthesizer | None = None,
+        citation_chunk_size: int = 512,
+        citation_chunk_overlap: int = 20,
+        text_splitter: SentenceSplitter | None = None,
+        retriever: Retriever | None = None,
+        node_postprocessors: Sequence[NodePostprocessor] = (),
+    ) -> CitationQueryEngine:
+        """`retriever` goes before `index`. ValueError without either."""
+        if retriever is None:
+            if index is None:
+                raise ValueError("an index or a retriever is needed")
+            retriever = index.as_retriever()
+        return cls(
+            retriever,
+            llm,
+            response_synthesizer,
+            citation_chunk_size,
+            citation_chunk_overlap,
+            text_splitter,
+            node_postprocessors,
+        )
+
+    def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
+        """The small passages, after all postprocessors."""
+        bundle = as_bundle(query)
+        hits = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
+        return [NodeWithScore(part, hit.score) for hit in hits for part in self._parts(hit.node)]
+
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        return self._synthesizer.stream(query, self.retrieve(query))
+
+    def _parts(self, node: TextNode) -> list[TextNode]:
+        spans = self._splitter.split_spans(node.text)
+        if len(spans) <= 1:
+            return [node]
+        first = node.start_char_idx
+        return [
+            TextNode(
+                node.text[start:end],
+                f"{node.id_}:{start}-{end}",
+                node.metadata,
+                node.ref_doc_id,
+                None if first is None else first + start,
+                None if first is None else first + end,
+                excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
+                excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
+                template=node.template,
+            )
+            for start, end in spans
+        ]

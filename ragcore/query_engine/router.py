@@ -1,0 +1,71 @@
+"""The query engine that passes a question on to those of others whose descriptions fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ragcore.defaults import services
+from ragcore.llms.base import LLM
+from ragcore.observe import Span
+from ragcore.parallel import in_order
+from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.schema import QueryBundle
+from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+
+
+class EngineTool(Protocol):
+    """A query engine and what it is good for, as a `QueryEngineTool` has them."""
+
+    @property
+    def query_engine(self) -> Any:
+        """A QueryEngine; Any, for a tool promises less of what it holds."""
+
+    @property
+    def metadata(self) -> Described: ...
+
+
+class RouterQueryEngine(BaseQueryEngine):
+    """One selected engine gives the answer; the answers of several are made into one by `summarizer` (tree_summarize).
+
+    `response.metadata["selector_result"]` says which were selected and why.
+    """
+
+    def __init__(
+        self,
+        selector: BaseSelector | None,
+        query_engine_tools: Sequence[EngineTool],
+        llm: LLM | None = None,
+        summarizer: Synthesizer | None = None,
+    ) -> None:
+        if not query_engine_tools:
+            raise ValueError("a router needs at least one query engine tool")
+        self._tools = tuple(query_engine_tools)
+        self._selector = selector or get_selector_from_llm(llm)
+        self._summarizer = summarizer or Synthesizer(services(llm).llm, ResponseMode.TREE_SUMMARIZE)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        query_engine_tools: Sequence[EngineTool],
+        llm: LLM | None = None,
+        selector: BaseSelector | None = None,
+        summarizer: Synthesizer | None = None,
+        select_multi: bool = False,
+    ) -> RouterQueryEngine:
+        """`select_multi`: without a `selector`, whether more than one engine may be selected."""
+        return cls(selector or get_selector_from_llm(llm, select_multi), query_engine_tools, llm, summarizer)
+
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        result = self._selector.select([tool.metadata for tool in self._tools], query)
+        engines = [self._tools[index].query_engine for index in result.inds]
+        extra = {"selector_result": result}
+        if len(engines) == 1:
+            answer: AnswerStream = engines[0].stream_query(query)
+            answer.extra = {**answer.extra, **extra}
+            return answer
+        answers = in_order(lambda engine: engine.query(query), engines)
+        return combined(self._summarizer, query, answers, [""] * len(answers), extra)

@@ -1,0 +1,106 @@
+"""The query engine that divides a question, asks each part of the engine that knows, and answers from the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragcore.defaults import services
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import Span, span
+from ragcore.parallel import in_order
+from ragcore.prompts import SUB_QUESTIONS, Choice, Prompt
+from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.query_engine.router import EngineTool
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.text.loose_json import loose_json
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuestion:
+    sub_question: str
+    tool_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuestionAnswerPair:
+    sub_q: SubQuestion
+    answer: str
+    sources: tuple[NodeWithScore, ...] = ()
+
+
+class SubQuestionQueryEngine(BaseQueryEngine):
+    """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
+
+    A part for a tool that there is not is left out, which the span "divide" says; where none is left, the question itself goes
+    to every tool. `response.metadata["sub_questions"]` has the parts with their answers; the sources of all of them are kept.
+    """
+
+    def __init__(
+        self,
+        query_engine_tools: Sequence[EngineTool],
+        llm: LLM | None = None,
+        response_synthesizer: Synthesizer | None = None,
+        *,
+        prompt: Prompt = SUB_QUESTIONS,
+    ) -> None:
+        if not query_engine_tools:
+            raise ValueError("a sub-question engine needs at least one query engine tool")
+        self._tools = {tool.metadata.name or "": tool for tool in query_engine_tools}
+        if len(self._tools) < len(query_engine_tools):
+            raise ValueError(f"tools need names of their own: {[tool.metadata.name for tool in query_engine_tools]}")
+        self._llm = services(llm).llm
+        self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
+        self._prompt = prompt
+
+    @classmethod
+    def from_defaults(
+        cls,
+        query_engine_tools: Sequence[EngineTool],
+        llm: LLM | None = None,
+        response_synthesizer: Synthesizer | None = None,
+    ) -> SubQuestionQueryEngine:
+        return cls(query_engine_tools, llm, response_synthesizer)
+
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        parts = self._divided(query)
+        answers = in_order(lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts)
+        pairs = [
+            SubQuestionAnswerPair(part, answer.response, answer.source_nodes)
+            for part, answer in zip(parts, answers, strict=True)
+        ]
+        heads = [f"{part.sub_question}\n" for part in parts]
+        return combined(self._synthesizer, query, answers, heads, {"sub_questions": pairs})
+
+    def _divided(self, query: QueryBundle) -> list[SubQuestion]:
+        choices = tuple(
+            Choice(number, tool.metadata.description, name) for number, (name, tool) in enumerate(self._tools.items(), 1)
+        )
+        with span("divide", question=query.query_str) as step:
+            reply = self._llm.generate(LLMCall(self._prompt, {"choices": choices, "query_str": query.query_str})).text
+            said = read_sub_questions(reply)
+            known = list(dict.fromkeys(part for part in said if part.tool_name in self._tools))
+            if unknown := sorted({part.tool_name for part in said if part.tool_name not in self._tools}):
+                step.note(no_such_tools=unknown)
+            if not known:
+                step.note(fell_back=True)
+                known = [SubQuestion(query.query_str, name) for name in self._tools]
+            step.note(parts=[{"sub_question": part.sub_question, "tool_name": part.tool_name} for part in known])
+        return known
+
+
+def read_sub_questions(reply: str) -> list[SubQuestion]:
+    """The sub-questions in a model's reply, in its order; none where it is no JSON that has them."""
+    try:
+        value = loose_json(reply)
+    except ValueError:
+        return []
+    if isinstance(value, Mapping) and "sub_question" not in value:
+        value = next((item for item in value.values() if isinstance(item, list)), [])  # {"items": [...]}
+    items: Sequence[Any] = value if isinstance(value, list) else [value]
+    pairs = [(item.get("sub_question"), item.get("tool_name")) for item in items if isinstance(item, Mapping)]
+    return [SubQuestion(asked.strip(), str(name).strip()) for asked, name in pairs if isinstance(asked, str) and asked.strip()]
