@@ -43,6 +43,8 @@ T = TypeVar("T")
 CONNECT_TIMEOUT = 5.0  # seconds
 MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
 MAX_BODY = 32 * 2**20  # bytes; a whole answer
+OPENAI_URL = "https://api.openai.com/v1"
+OLLAMA_URL = "http://localhost:11434"
 LONGEST_PAUSE = 20.0  # seconds; a server that asks for more is an error at once
 
 
@@ -144,6 +146,20 @@ def server_address(text: str, *, usual: str, local_port: int | None = None) -> h
     if url.host == "0.0.0.0":  # where a server listens, not where one reaches it
         url = url.copy_with(host="127.0.0.1")
     return url.copy_with(path=url.path.rstrip("/") or "/", fragment=None)
+
+
+def api_address(base_url: str) -> httpx.URL:
+    """The address that an OpenAI-compatible server's paths are added to: with the /v1 that people leave out."""
+    url = server_address(base_url, usual="")
+    path = re.sub(r"/(chat/completions|completions|embeddings|models)$", "", url.path.rstrip("/"))
+    return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
+
+
+def ollama_server(base_url: str, timeout: float) -> ModelServer:
+    url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
+    url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/")
+    down_hint = "Is it running? Start it with: ollama serve"
+    return ModelServer(url, kind="Ollama", name="Ollama", down_hint=down_hint, timeout=timeout)
 
 
 def _bad_address(given: str) -> ConfigError:

@@ -1,7 +1,8 @@
 """A model server on 127.0.0.1 that says what it is told to, in both wire formats, and fails on request.
 
 In a test: `with ScriptedServer() as server: ...`. For a browser or by hand: `python -m tests.scripted_server --port 11434`.
-It speaks OpenAI's chat completions (/v1/chat/completions, /v1/models) and Ollama's (/api/chat, /api/tags, /api/version).
+It speaks OpenAI's format (/v1/chat/completions, /v1/embeddings, /v1/models) and Ollama's (/api/chat, /api/embed, /api/tags,
+/api/version).
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ import select
 import socket
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-OPENAI_PATHS = ("/v1/chat/completions", "/v1/models")
-OLLAMA_PATHS = ("/api/chat", "/api/tags", "/api/version")
+OPENAI_PATHS = ("/v1/chat/completions", "/v1/embeddings", "/v1/models")
+OLLAMA_PATHS = ("/api/chat", "/api/embed", "/api/tags", "/api/version")
 HTML = "<!doctype html><html><body><h1>Welcome to nginx!</h1></body></html>"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How the answer to one chat request goes wrong. Counts are pieces of a stream that are sent before it happens."""
+    """How the answer to one request for words or vectors goes wrong. Counts are pieces of a stream that are sent before it
+    happens."""
 
     status: int = 200
     body: str | None = None  # sent as it is, in place of an answer
@@ -45,6 +48,10 @@ class Fault:
     whole: bool = False  # not streamed, though asked for
     finish: str = "stop"
     raw: bytes | None = None  # sent in place of HTTP
+    shuffled: bool = False  # vectors come in another order, with their indexes
+    dimension: int | None = None  # of vectors, other than the server's
+    missing: int = 0  # so many vectors are left out
+    longest: int | None = None  # characters: a longer text is refused
 
 
 def error(status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None) -> Fault:
@@ -70,6 +77,9 @@ FAULTS: Mapping[str, Fault] = {
 }
 
 
+ToolCalls: TypeAlias = Sequence[Mapping[str, Any]]  # in OpenAI's format
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     method: str
@@ -82,7 +92,8 @@ class ScriptedServer:
     """`reply` makes the answer from the messages. `faults` are used up one a chat request; `always` is for the rest.
 
     `openai` and `ollama`: which formats it speaks. `requests` are those received; `disconnected` is set when a client goes away
-    before its answer is over.
+    before its answer is over. `tool_calls` are made in every answer, or are what a function makes of the messages. Without
+    `numbered_calls` the pieces of a stream's calls have no index. Vectors have `dimension` numbers.
     """
 
     def __init__(
@@ -95,7 +106,10 @@ class ScriptedServer:
         key: str = "",
         words_per_second: float = 0.0,
         port: int = 0,
-        tool_calls: Sequence[Mapping[str, Any]] = (),
+        tool_calls: ToolCalls | Callable[[Sequence[Mapping[str, Any]]], ToolCalls] = (),
+        takes_tools: bool = True,
+        numbered_calls: bool = True,
+        dimension: int = 16,
         openai: bool = True,
         ollama: bool = True,
     ) -> None:
@@ -105,7 +119,10 @@ class ScriptedServer:
         self.models = tuple(models)
         self.key = key
         self.words_per_second = words_per_second
-        self.tool_calls = tuple(tool_calls)
+        self.tool_calls = tool_calls if callable(tool_calls) else lambda messages: tool_calls
+        self.takes_tools = takes_tools
+        self.numbered_calls = numbered_calls
+        self.dimension = dimension
         self.paths = frozenset(OPENAI_PATHS if openai else ()) | frozenset(OLLAMA_PATHS if ollama else ())
         self.requests: list[Request] = []
         self.disconnected = threading.Event()
@@ -157,6 +174,14 @@ def plausible_answer(messages: Sequence[Mapping[str, Any]]) -> str:
     return f"You said: {' '.join(last.split()[:12])}"
 
 
+def vector(text: str, dimension: int) -> list[float]:
+    """A vector, not of length 1, that tells texts apart and is near those that share words."""
+    row = [0.5] + [0.0] * (dimension - 1)
+    for word in text.lower().split():
+        row[1 + zlib.crc32(word.encode()) % (dimension - 1)] += 1.0
+    return row
+
+
 def pieces(text: str) -> list[str]:
     """Words with the white space before them; together they are the text."""
     return re.findall(r"\s*\S+\s*$|\s*\S+|\s+$", text)
@@ -201,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(data)
         script = self._note(body)
         path = urlsplit(self.path).path
-        if path not in script.paths or not path.endswith(("/chat/completions", "/chat")):
+        if path not in script.paths or not path.endswith(("/chat/completions", "/chat", "/embeddings", "/embed")):
             self._send(404, {"detail": "Not Found"})
             return
         if not self._may_enter():
@@ -225,6 +250,12 @@ class _Handler(BaseHTTPRequestHandler):
         if body["model"] not in script.models:
             self._no_such_model(path, body["model"])
             return
+        if path.endswith(("/embeddings", "/embed")):
+            self._embed(path, body, fault)
+            return
+        if body.get("tools") and not script.takes_tools:
+            self._send(400, {"error": {"message": f"registry.ollama.ai/library/{body['model']} does not support tools"}})
+            return
         wire = _Ollama(script, body) if path == "/api/chat" else _OpenAI(script, body)
         text = script.reply(body["messages"])
         if wire.streams and not fault.whole:
@@ -235,6 +266,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._cut(json.dumps(wire.whole(text, fault)))
         else:
             self._send(200, wire.whole(text, fault))
+
+    def _embed(self, path: str, body: dict[str, Any], fault: Fault) -> None:
+        texts = body["input"]
+        if "" in texts:
+            self._send(400, {"error": {"message": "input cannot be an empty string"}})
+        elif fault.longest is not None and max(map(len, texts)) > fault.longest:
+            self._send(400, {"error": {"message": "the input length exceeds the context length"}})
+        else:
+            size = fault.dimension or body.get("dimensions") or self.server.script.dimension
+            rows = [vector(text, size) for text in texts][fault.missing :]
+            tokens = sum(len(text.split()) for text in texts)
+            data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
+            if fault.shuffled:
+                data.reverse()
+            if path == "/api/embed":
+                self._send(200, {"model": body["model"], "embeddings": rows, "prompt_eval_count": tokens})
+            else:
+                self._send(200, {"object": "list", "data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}})
 
     def _note(self, body: dict[str, Any]) -> ScriptedServer:
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -249,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _no_such_model(self, path: str, model: str) -> None:
-        if path == "/api/chat":
+        if path.startswith("/api/"):
             self._send(404, {"error": f"model '{model}' not found"})
         else:
             self._send(404, {"error": {"message": f"The model `{model}` does not exist", "code": "model_not_found"}})
@@ -363,18 +412,29 @@ class _OpenAI:
         return self._event({"role": "assistant", "content": text}, None)
 
     def last(self, text: str, fault: Fault) -> str:
-        calls = [{"index": index, **call} for index, call in enumerate(self.script.tool_calls)]
-        end = "".join(self._event({"tool_calls": [call]}, None) for call in calls) + self._event({}, fault.finish)
+        deltas = [piece for index, call in enumerate(self._calls()) for piece in self._call_in_pieces(index, call)]
+        end = "".join(self._event({"tool_calls": [delta]}, None) for delta in deltas) + self._event({}, fault.finish)
         if fault.usage and self.body.get("stream_options", {}).get("include_usage"):
             end += self.framed(json.dumps({"choices": [], "usage": self._usage(text)}))
         return end + self.framed("[DONE]")
 
     def whole(self, text: str, fault: Fault) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": text}
-        if self.script.tool_calls:
-            message["tool_calls"] = list(self.script.tool_calls)
+        if calls := self._calls():
+            message["tool_calls"] = list(calls)
         usage = {"usage": self._usage(text)} if fault.usage else {}
         return {"id": "x", "choices": [{"index": 0, "message": message, "finish_reason": fault.finish}], **usage}
+
+    def _calls(self) -> ToolCalls:
+        return self.script.tool_calls(self.body["messages"])
+
+    def _call_in_pieces(self, index: int, call: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """As OpenAI streams a call: its id and name, then its arguments a few characters at a time."""
+        number = {"index": index} if self.script.numbered_calls else {}
+        function = call["function"]
+        arguments = re.findall(r"(?s).{1,3}", function["arguments"])
+        head = {**number, "id": call["id"], "type": "function", "function": {"name": function["name"], "arguments": ""}}
+        return [head, *({**number, "function": {"arguments": piece}} for piece in arguments)]
 
     def _event(self, delta: Mapping[str, Any], finish: str | None) -> str:
         # Not escaped: U+2028 and its like are legal inside a JSON string.
@@ -410,8 +470,8 @@ class _Ollama:
 
     def _end(self, content: str, text: str, fault: Fault) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": content}
-        if self.script.tool_calls:
-            functions = [call["function"] for call in self.script.tool_calls]
+        if calls := self.script.tool_calls(self.body["messages"]):
+            functions = [call["function"] for call in calls]
             message["tool_calls"] = [{"function": {**f, "arguments": json.loads(f["arguments"])}} for f in functions]
         counts = {"prompt_eval_count": _count(self.body["messages"]), "eval_count": len(text.split())} if fault.usage else {}
         return {"model": self.body["model"], "message": message, "done": True, "done_reason": fault.finish, **counts}

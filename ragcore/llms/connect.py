@@ -19,10 +19,10 @@ from ragcore.errors import (
     UnknownModelError,
 )
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.ollama import OLLAMA_URL, Ollama
-from ragcore.llms.openai import OPENAI_URL, OpenAI, OpenAICompatibleLLM
+from ragcore.llms.ollama import Ollama
+from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from ragcore.llms.served import ServedLLM
-from ragcore.model_server import EmptyAnswerError
+from ragcore.model_server import OLLAMA_URL, OPENAI_URL, EmptyAnswerError
 from ragcore.prompts import GENERATION
 
 CHECK_TIMEOUT = 8.0  # seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -13,11 +12,9 @@ from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of
-from ragcore.model_server import ModelServer, Refusal, Retries, objects, server_address
+from ragcore.model_server import OLLAMA_URL, Refusal, Retries, objects, ollama_server
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
-
-OLLAMA_URL = "http://localhost:11434"
 
 
 class Ollama(ServedLLM):
@@ -44,13 +41,8 @@ class Ollama(ServedLLM):
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
-        url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate)?|v1)$", "", url.path.rstrip("/")) or "/")
-        server = ModelServer(
-            url, kind="Ollama", name="Ollama", down_hint="Is it running? Start it with: ollama serve", timeout=request_timeout
-        )
         metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
-        super().__init__(server, metadata, Retries(max_retries, sleep))
+        super().__init__(ollama_server(base_url, request_timeout), metadata, Retries(max_retries, sleep))
         self._temperature = temperature
         self._keep_alive = keep_alive
 

@@ -14,17 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
-import httpx
-
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of
-from ragcore.model_server import ModelServer, Refusal, Retries, events, objects, server_address
+from ragcore.model_server import OPENAI_URL, ModelServer, Refusal, Retries, api_address, events, objects
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
-
-OPENAI_URL = "https://api.openai.com/v1"
 
 _OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
 _NOT_TAKEN = re.compile(
@@ -202,13 +198,6 @@ class OpenAI(OpenAICompatibleLLM):
             name="OpenAI",
             down_hint="Check this computer's connection to the internet.",
         )
-
-
-def api_address(base_url: str) -> httpx.URL:
-    """The address that /chat/completions is added to: with the /v1 that people leave out."""
-    url = server_address(base_url, usual="")
-    path = re.sub(r"/(chat/completions|completions|models)$", "", url.path.rstrip("/"))
-    return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
 
 
 def _said(message: dict[str, Any]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ragcore.errors import ConfigError, RagError
-from ragcore.model_server import events, is_loopback
 from ragcore.llms.ollama import Ollama
-from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM, api_address
+from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
+from ragcore.model_server import api_address, events, is_loopback
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,79 @@
+"""OpenAI's embeddings, and the many servers that speak the same: https://platform.openai.com/docs/api-reference/embeddings."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ragcore.embeddings.served import WINDOW, Embedded, ServedEmbedding, numbers
+from ragcore.errors import LLMAuthError
+from ragcore.model_server import OPENAI_URL, ModelServer, Retries, api_address, objects
+
+DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+
+
+class OpenAIEmbedding(ServedEmbedding):
+    """Without `api_key`, the environment's OPENAI_API_KEY; a server of one's own may need none.
+
+    `dimensions` asks for shorter vectors than the model's. `window` is in characters, `timeout` in seconds without a sign
+    of life.
+    """
+
+    def __init__(
+        self,
+        model: str = "text-embedding-3-small",
+        *,
+        api_key: str | None = None,
+        api_base: str = OPENAI_URL,
+        dimensions: int | None = None,
+        embed_batch_size: int = 100,
+        window: int = WINDOW,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        url = api_address(api_base)
+        own = url.host == "api.openai.com"
+        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and own else api_key or ""
+        if own and not key.strip():
+            raise LLMAuthError("OpenAI wants a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
+        server = ModelServer(
+            url,
+            kind="an OpenAI-compatible server",
+            name="OpenAI" if own else "The embedding server",
+            down_hint="Is the server running, and is this the address it shows?",
+            key=key,
+            timeout=timeout,
+        )
+        super().__init__(
+            server,
+            model,
+            Retries(max_retries, sleep),
+            embed_batch_size=embed_batch_size,
+            dimension=dimensions or DIMENSIONS.get(model),
+            window=window,
+        )
+        self._asked_dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        return f"{self.model_name} dimensions={self._asked_dimensions}" if self._asked_dimensions else self.model_name
+
+    def _ask(self, texts: Sequence[str]) -> Embedded:
+        body: dict[str, Any] = {"model": self.model_name, "input": list(texts), "encoding_format": "float"}
+        if self._asked_dimensions:
+            body["dimensions"] = self._asked_dimensions
+        data = self._server.post("/embeddings", body)
+        if data.get("error"):
+            raise self._server.said_error(data["error"])
+        rows = {
+            item.get("index", place): numbers(item.get("embedding")) for place, item in enumerate(objects(data.get("data")))
+        }
+        ordered = [row for _, row in sorted(rows.items()) if row is not None]
+        if not ordered or sorted(rows) != list(range(len(ordered))):
+            raise self._server.unreadable()
+        usage = data.get("usage")
+        tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        return Embedded(ordered, tokens if isinstance(tokens, int) else None)
