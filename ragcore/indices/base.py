@@ -75,8 +75,8 @@ class BaseIndex(ABC):
             return
         write = self._prepared(self._split(nodes or (), objects or ()))
         with self.storage_context.transaction():
-            self._record = self.storage_context.add_index(self._record)
             write()
+            self._record = self.storage_context.add_index(self._record)
 
     @classmethod
     def from_documents(
@@ -145,8 +145,11 @@ class BaseIndex(ABC):
         return self._store(self._split(documents))
 
     def insert_nodes(self, nodes: Sequence[TextNode | Document]) -> int:
-        """Like the constructor: the nodes of a document are from now on all that it has; gives the number of passages."""
-        return self._store(self._split(nodes))
+        """Add nodes to what their documents have, replacing those with the same ids; a document among them is split.
+
+        Gives the number of passages that these documents now have.
+        """
+        return self._store(self._split(nodes, joined=True))
 
     def update_ref_doc(self, document: Document) -> int:
         """The same as `insert`."""
@@ -239,6 +242,10 @@ class BaseIndex(ABC):
         """Take a document out, in a transaction; gives the number of its passages. UnknownDocumentError."""
 
     @abstractmethod
+    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+        """The passages of a document, with the document itself where the index keeps it; None when it is not there."""
+
+    @abstractmethod
     def _hashes(self) -> Mapping[str, str]:
         """The hash of each document by its id."""
 
@@ -260,22 +267,40 @@ class BaseIndex(ABC):
         with self.storage_context.transaction():
             return write()
 
-    def _split(self, given: Sequence[TextNode | Document], objects: Sequence[TextNode] = ()) -> list[Split]:
+    def _split(
+        self, given: Sequence[TextNode | Document], objects: Sequence[TextNode] = (), *, joined: bool = False
+    ) -> list[Split]:
         """Documents split, and nodes gathered by document. The last of several documents with one id is the one that counts.
 
-        A tree of nodes (anything with `leaves()`) gives its leaves as passages. Nodes without content are left out.
+        A tree of nodes (anything with `leaves()`) gives its leaves as passages. Nodes without content are left out. With
+        `joined` the nodes come after those that their documents have already.
         """
         with span("split", given=len(given)) as step:
             passages, inner = _leaves(given)
             documents = {item.id_: item for item in given if isinstance(item, Document)}
             splits = [self._cut(document) for document in documents.values()]
-            splits += _by_source([*passages, *objects], inner)
+            gathered = _by_source([*passages, *objects], inner)
+            splits += [self._joined(split) for split in gathered] if joined else gathered
             full = [replace(split, nodes=tuple(node for node in split.nodes if _has_content(node))) for split in splits]
             empty = sum(len(split.nodes) for split in splits) - sum(len(split.nodes) for split in full)
             step.note(documents=len(full), passages=sum(len(split.nodes) for split in full), empty=empty)
         if empty:
             logger.info("left out %d passages without content", empty)
         return full
+
+    def _joined(self, split: Split) -> Split:
+        held = self._held(split.document.id_)
+        if held is None:
+            return split
+        document, before = held
+        given = {node.id_: node for node in split.nodes}
+        nodes = (*(given.pop(node.id_, node) for node in before), *given.values())
+        if document is None or not all(_stands_in(node, document) for node in split.nodes):
+            document = _rebuilt(split.document.id_, nodes)
+        shared = self.storage_context.docstore
+        info = shared.get_ref_doc_info(document.id_) if split.inner else None
+        above = {node.id_: node for node in (*shared.get_nodes(info.node_ids if info else ()), *split.inner)}
+        return Split(document, nodes, tuple(above.values()))
 
     def _cut(self, document: Document) -> Split:
         items: Sequence[Document | TextNode] = [document]
@@ -352,6 +377,10 @@ class NodeIndex(BaseIndex):
         self._forgotten(ref_doc_id, info.node_ids if info else ())
         return self.nodes.delete_ref_doc(ref_doc_id)
 
+    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+        info = self.nodes.get_ref_doc_info(ref_doc_id)
+        return (None, self.nodes.get_nodes(info.node_ids)) if info else None
+
     def _hashes(self) -> Mapping[str, str]:
         return self.nodes.get_all_document_hashes()
 
@@ -381,16 +410,25 @@ def _by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Spl
     splits = []
     for source, group in groupby(ranked, key=_source):
         members = tuple(group)
-        first = members[0]
-        document = Document(
-            _text_of(members),
-            source,
-            first.metadata,
-            excluded_embed_metadata_keys=first.excluded_embed_metadata_keys,
-            excluded_llm_metadata_keys=first.excluded_llm_metadata_keys,
-        )
-        splits.append(Split(document, members, tuple(above.get(source, ()))))
+        splits.append(Split(_rebuilt(source, members), members, tuple(above.get(source, ()))))
     return splits
+
+
+def _rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:
+    """The document as far as it can be told from its nodes."""
+    first = nodes[0]
+    return Document(
+        _text_of(nodes),
+        id_,
+        first.metadata,
+        excluded_embed_metadata_keys=first.excluded_embed_metadata_keys,
+        excluded_llm_metadata_keys=first.excluded_llm_metadata_keys,
+        template=first.template,
+    )
+
+
+def _stands_in(node: TextNode, document: Document) -> bool:
+    return node.start_char_idx is not None and document.text[node.start_char_idx : node.end_char_idx] == node.text
 
 
 def _source(node: TextNode) -> str:

@@ -213,7 +213,11 @@ class VectorStoreIndex(BaseIndex):
         embedded = self._embedded(splits)
 
         def write() -> int:
-            put_all(self.store, embedded)
+            if self.storage_context.undoes(self.store):
+                for split in embedded:
+                    self.store.put(split.document, split.nodes)
+            else:
+                put_all(self.store, embedded)
             for split in embedded:
                 self._share(split)
             return sum(len(split.nodes) for split in embedded)
@@ -222,6 +226,9 @@ class VectorStoreIndex(BaseIndex):
 
     def _removed(self, ref_doc_id: str) -> int:
         return self.store.delete(ref_doc_id)
+
+    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+        return held_by(self.store, ref_doc_id)
 
     def _hashes(self) -> Mapping[str, str]:
         return {stored.id_: stored.hash for stored in self.store.documents()}
@@ -246,11 +253,11 @@ class VectorStoreIndex(BaseIndex):
 
 
 def put_all(store: Store, splits: Sequence[Split]) -> None:
-    """Store these documents; when one fails, those before it are undone."""
+    """Store these documents; when one fails, those before it are undone. For a store that no transaction is around."""
     undo: list[Callable[[], object]] = []
     try:
         for split in splits:
-            before = _held(store, split.document.id_)
+            before = held_by(store, split.document.id_)
             store.put(split.document, split.nodes)
             undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.put, *before))
     except BaseException:  # undone for any reason, which goes on
@@ -259,7 +266,8 @@ def put_all(store: Store, splits: Sequence[Split]) -> None:
         raise
 
 
-def _held(store: Store, document_id: str) -> tuple[Document, list[TextNode]] | None:
+def held_by(store: Store, document_id: str) -> tuple[Document, Sequence[TextNode]] | None:
+    """A document with its passages and their vectors; None when it is not there."""
     try:
         return store.document(document_id), store.nodes(store.passage_ids(document_id))
     except UnknownDocumentError:

@@ -19,6 +19,7 @@ from ragcore.storage.codec import Item, decoded, encoded
 from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
+from ragcore.vector_stores.base import Store
 
 FILE = "storage.db"
 FORMAT = 1
@@ -96,6 +97,9 @@ class DiskStorage:
             for name in loose:
                 self.vectors(name).compact()
             self._sweep()
+
+    def undoes(self, store: Store) -> bool:
+        return any(store is own for own in self._vectors.values())
 
     def clear(self) -> None:
         """Take everything out. In a transaction with what comes in its place, others see the one or the other."""

@@ -24,6 +24,9 @@ class Storage(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """What is stored inside is kept together or not at all, where the storage can promise that."""
 
+    def undoes(self, store: Store) -> bool:
+        """Whether a transaction that fails takes back what was done to `store`."""
+
     def close(self) -> None: ...
 
 
@@ -43,6 +46,9 @@ class MemoryStorage:
 
     def transaction(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def undoes(self, store: Store) -> bool:
+        return False
 
     def close(self) -> None:
         """Nothing to close."""

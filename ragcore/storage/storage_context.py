@@ -97,6 +97,10 @@ class StorageContext:
         """In a folder, what is stored inside is stored together or not at all. Stores that were given are not part of it."""
         return self.storage.transaction()
 
+    def undoes(self, store: Store) -> bool:
+        """Whether a transaction that fails takes back what was done to `store`."""
+        return self.storage.undoes(store)
+
     def persist(self, persist_dir: str | Path = "./storage") -> None:
         """Write everything to a folder, replacing what was persisted there; others see all of it at once.
 
