@@ -42,7 +42,7 @@ class BaseExtractor(ABC):
     A model reads a passage with the metadata it may see; a reader that quotes, which would quote the metadata, without.
     """
 
-    works_on: Literal["node", "document"] = "document"  # what an answer depends on besides: see ragcore.ingestion.cache
+    works_on: Literal["node", "document"] = "document"  # whose passages an answer depends on: see ragcore.ingestion.steps
 
     def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
         if num_workers < 1:
@@ -59,7 +59,10 @@ class BaseExtractor(ABC):
             found = self.extract(nodes)
         return [replace(node, metadata={**node.metadata, **new}) for node, new in zip(nodes, found, strict=True)]
 
-    def _read(self, node: Item) -> str:
+    def sees(self, node: Item) -> str:
+        """What a model reads of a passage; "" of one without text."""
+        if not node.text.strip():
+            return ""
         return node.get_content(MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM)
 
     def _ask(self, prompt: Prompt, asked: Sequence[Mapping[str, Variable]]) -> list[str]:
@@ -69,7 +72,7 @@ class BaseExtractor(ABC):
 
     def _ask_each(self, prompt: Prompt, nodes: Sequence[Item], more: Mapping[str, Variable]) -> list[str]:
         """A reply for each node; "" for one without text."""
-        texts = [self._read(node) if node.text.strip() else "" for node in nodes]
+        texts = [self.sees(node) for node in nodes]
         replies = iter(self._ask(prompt, [{**_content(prompt, text), **more} for text in texts if text]))
         return [next(replies) if text else "" for text in texts]
 
