@@ -10,9 +10,22 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragcore.schema import ChatMessage, MessageRole
+
+if TYPE_CHECKING:
+    from ragcore.prompt_templates import ChatPromptTemplate as ChatPromptTemplate
+    from ragcore.prompt_templates import PromptTemplate as PromptTemplate
+    from ragcore.prompt_templates import SelectorPromptTemplate as SelectorPromptTemplate
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in ("PromptTemplate", "ChatPromptTemplate", "SelectorPromptTemplate"):
+            from ragcore import prompt_templates  # which imports this module
+
+            return getattr(prompt_templates, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Task(Enum):
@@ -146,12 +159,17 @@ class Prompt:
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
         """The messages to send. A variable that the templates name and `variables` lacks is a KeyError: our own bug."""
         rendered = [RenderedMessage(message.role, tuple(_parts(message.content, variables))) for message in self.messages]
-        past = [
-            RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs)
-            for message in history
-        ]
-        first = len(rendered) if not rendered or rendered[-1].role is MessageRole.SYSTEM else len(rendered) - 1
-        return [*rendered[:first], *past, *rendered[first:]]
+        return with_history(rendered, history)
+
+
+def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]) -> list[RenderedMessage]:
+    """The history before the last of the rendered messages, or behind a last one of the system's."""
+    past = [
+        RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs)
+        for message in history
+    ]
+    first = len(rendered) if not rendered or rendered[-1].role is MessageRole.SYSTEM else len(rendered) - 1
+    return [*rendered[:first], *past, *rendered[first:]]
 
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")

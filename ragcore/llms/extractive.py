@@ -110,7 +110,7 @@ class ExtractiveLLM(LLM):
             text, tool_calls = self._act(call)
         else:
             text = self._reply(call)
-        return Generation(text, self.usage(call, messages, text), tool_calls)
+        return Generation(text, self.usage(messages, text, call.tools, tool_calls), tool_calls)
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         generation = self._generate(call, messages)
