@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragcore.errors import QuestionError
+from ragcore.concurrency import awaitable
+from ragcore.defaults import services
 from ragcore.llms.base import LLM
-from ragcore.observe import finish, span, start, stream_in, under
+from ragcore.observe import Span, span
 from ragcore.prompts import Prompt
+from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer, tallied
+from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 
 
@@ -26,58 +27,39 @@ class NodePostprocessor(Protocol):
         """The passages that stay, in their new order; may bring others in."""
 
 
-class RetrieverQueryEngine:
+class RetrieverQueryEngine(BaseQueryEngine):
     """Answers each question on its own. Holds nothing of a question: threads may share it."""
 
     def __init__(
         self,
         retriever: Retriever,
-        response_synthesizer: Synthesizer,
-        node_postprocessors: Sequence[NodePostprocessor] = (),
+        response_synthesizer: Synthesizer | None = None,
+        node_postprocessors: Sequence[NodePostprocessor] | None = None,
     ) -> None:
+        """Without a synthesizer, one in mode compact with the model of `Settings`, else with the reader that quotes."""
         self._retriever = retriever
-        self._synthesizer = response_synthesizer
-        self._postprocessors = tuple(node_postprocessors)
+        self._synthesizer = response_synthesizer or Synthesizer(services().llm)
+        self._postprocessors = tuple(node_postprocessors or ())
 
     @classmethod
     def from_args(
         cls,
         retriever: Retriever,
-        llm: LLM,
+        llm: LLM | None = None,
         response_mode: ResponseMode | str = ResponseMode.COMPACT,
         text_qa_template: Prompt | None = None,
         refine_template: Prompt | None = None,
         summary_template: Prompt | None = None,
         simple_template: Prompt | None = None,
-        node_postprocessors: Sequence[NodePostprocessor] = (),
+        node_postprocessors: Sequence[NodePostprocessor] | None = None,
+        *,
+        response_synthesizer: Synthesizer | None = None,
     ) -> RetrieverQueryEngine:
-        synthesizer = get_response_synthesizer(
-            llm, response_mode, text_qa_template, refine_template, summary_template, simple_template
+        """A given `response_synthesizer` goes before everything that would make one."""
+        synthesizer = response_synthesizer or get_response_synthesizer(
+            services(llm).llm, response_mode, text_qa_template, refine_template, summary_template, simple_template
         )
         return cls(retriever, synthesizer, node_postprocessors)
-
-    def query(self, query: str | QueryBundle) -> Response:
-        """QuestionError for an empty question; LLMErrors."""
-        return self.stream_query(query).whole()
-
-    def stream_query(self, query: str | QueryBundle) -> AnswerStream:
-        """The passages are found before this returns; the answer comes in pieces."""
-        bundle = as_bundle(query)
-        if not bundle.query_str.strip():
-            raise QuestionError("There is no question.", hint="Type what you want to know.")
-        step = start("query", question=bundle.query_str, mode=self._synthesizer.mode.value)
-        try:
-            with under(step):
-                nodes = self.retrieve(bundle)
-                answer = self._synthesizer.stream(bundle, nodes)
-        except BaseException as error:
-            finish(step, error)
-            raise
-        step.note(passages=len(nodes))
-        return AnswerStream(stream_in(step, tallied(step, answer.pieces)), nodes, trace=step)
-
-    async def aquery(self, query: str | QueryBundle) -> Response:
-        return await asyncio.to_thread(self.query, query)
 
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
         """The passages after all postprocessors."""
@@ -86,6 +68,15 @@ class RetrieverQueryEngine:
 
     def synthesize(self, query: str | QueryBundle, nodes: Sequence[NodeWithScore]) -> Response:
         return self._synthesizer.synthesize(query, nodes)
+
+    aretrieve = awaitable(retrieve)
+    asynthesize = awaitable(synthesize)
+
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        step.note(mode=self._synthesizer.mode.value)
+        nodes = self.retrieve(query)
+        step.note(passages=len(nodes))
+        return self._synthesizer.stream(query, nodes)
 
 
 def postprocessed(
