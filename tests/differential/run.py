@@ -59,7 +59,10 @@ def _theirs(name: str, cases: list[Case], python: str) -> list[Any]:
     )
     if done.returncode:
         raise RuntimeError(f"the peer failed on {name}: {done.stderr[-2000:]}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    if {"error": "ImportError"} in outcomes:
+        raise RuntimeError(f"the peer lacks a package for {name}, or a name is not where it is looked for")
+    return outcomes
 
 
 def _plain(value: Any) -> Any:
