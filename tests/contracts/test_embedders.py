@@ -1,18 +1,25 @@
-"""What every embedder promises, held against the bundled model and the hashing one."""
+"""What every embedder promises, held against the bundled model, the hashing one and those behind servers."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ragcore.embeddings import bundled
-from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.base import BaseEmbedding, embed_nodes
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.embeddings.ollama import OllamaEmbedding
+from ragcore.embeddings.openai import OpenAIEmbedding
 from ragcore.errors import EmbeddingError
+from ragcore.observe import span
+from ragcore.schema import Document, TextNode
+from tests.scripted_server import ScriptedServer
 
 TEXTS = [
     "The heron stood in the shallow water.",
@@ -25,12 +32,18 @@ TEXTS = [
 LONG = " ".join(f"Item {number} is a ledger entry about freight." for number in range(60))  # some 600 tokens
 
 
-@pytest.fixture(scope="module", params=["bundled", "hashing"])
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    return HuggingFaceEmbedding() if request.param == "bundled" else HashEmbedding()
+@pytest.fixture(scope="module", params=["bundled", "hashing", "openai", "ollama"])
+def embedder(request: pytest.FixtureRequest) -> Iterator[BaseEmbedding]:
+    with ScriptedServer(dimension=256) as server:
+        if request.param == "openai":
+            yield OpenAIEmbedding("tiny", api_base=server.url, window=200, embed_batch_size=3)
+        elif request.param == "ollama":
+            yield OllamaEmbedding("tiny", server.url, window=200, embed_batch_size=3)
+        else:
+            yield HuggingFaceEmbedding() if request.param == "bundled" else HashEmbedding()
 
 
-def test_rows_are_unit_float32_vectors_lying_one_after_the_other(embedder: Embedder) -> None:
+def test_rows_are_unit_float32_vectors_lying_one_after_the_other(embedder: BaseEmbedding) -> None:
     rows = embedder.embed_passages(TEXTS)
     assert rows.shape == (len(TEXTS), embedder.dimension)
     assert rows.dtype == np.float32
@@ -38,30 +51,30 @@ def test_rows_are_unit_float32_vectors_lying_one_after_the_other(embedder: Embed
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
 
 
-def test_a_query_is_one_unit_vector(embedder: Embedder) -> None:
+def test_a_query_is_one_unit_vector(embedder: BaseEmbedding) -> None:
     row = embedder.embed_query("Where do herons stand?")
     assert row.shape == (embedder.dimension,)
     assert row.dtype == np.float32
     assert float(np.linalg.norm(row)) == pytest.approx(1, abs=1e-5)
 
 
-def test_no_texts_give_no_rows(embedder: Embedder) -> None:
+def test_no_texts_give_no_rows(embedder: BaseEmbedding) -> None:
     assert embedder.embed_passages([]).shape == (0, embedder.dimension)
 
 
-def test_each_row_belongs_to_its_text_whatever_stands_beside_it(embedder: Embedder) -> None:
+def test_each_row_belongs_to_its_text_whatever_stands_beside_it(embedder: BaseEmbedding) -> None:
     texts = [*TEXTS, LONG, "last"]
     together = embedder.embed_passages(texts)
     for text, row in zip(texts, together, strict=True):
         assert embedder.embed_passages([text])[0] == pytest.approx(row, abs=1e-5)
 
 
-def test_what_is_said_after_300_tokens_counts(embedder: Embedder) -> None:
+def test_what_is_said_after_300_tokens_counts(embedder: BaseEmbedding) -> None:
     plain, zebra = embedder.embed_passages([LONG, f"{LONG} Then a zebra ate every submarine in Norway."])
     assert float(plain @ zebra) < 0.9999
 
 
-def test_the_order_of_words_far_apart_does_not_hide_them(embedder: Embedder) -> None:
+def test_the_order_of_words_far_apart_does_not_hide_them(embedder: BaseEmbedding) -> None:
     """The middle of a long text is found by a question about it better than by a question about something else."""
     text = f"{LONG} The heron is a wading bird of the marshes. {LONG}"
     plain, marsh = embedder.embed_passages([f"{LONG} {LONG}", text])
@@ -69,11 +82,11 @@ def test_the_order_of_words_far_apart_does_not_hide_them(embedder: Embedder) -> 
     assert float(asked @ marsh) > float(asked @ plain)
 
 
-def test_the_same_text_gives_the_same_numbers(embedder: Embedder) -> None:
+def test_the_same_text_gives_the_same_numbers(embedder: BaseEmbedding) -> None:
     assert np.array_equal(embedder.embed_passages(TEXTS), embedder.embed_passages(TEXTS))
 
 
-def test_eight_threads_get_what_one_gets(embedder: Embedder) -> None:
+def test_eight_threads_get_what_one_gets(embedder: BaseEmbedding) -> None:
     expected = embedder.embed_passages(TEXTS)
     asked = embedder.embed_query(TEXTS[0])
     found: list[float] = []
@@ -92,14 +105,61 @@ def test_eight_threads_get_what_one_gets(embedder: Embedder) -> None:
     assert max(found) < 1e-5
 
 
-def test_related_texts_are_nearer_than_unrelated_ones(embedder: Embedder) -> None:
+def test_related_texts_are_nearer_than_unrelated_ones(embedder: BaseEmbedding) -> None:
     heron, rates = embedder.embed_passages([TEXTS[0], TEXTS[2]])
     asked = embedder.embed_query("a heron in water")
     assert float(asked @ heron) > float(asked @ rates) + 0.2
 
 
-def test_half_a_surrogate_pair_does_not_stop_it(embedder: Embedder) -> None:
+def test_half_a_surrogate_pair_does_not_stop_it(embedder: BaseEmbedding) -> None:
     assert np.isfinite(embedder.embed_passages(["broken \ud83d emoji"])).all()
+
+
+def test_the_other_names_give_the_same_vectors(embedder: BaseEmbedding) -> None:
+    rows = embedder.embed_passages(TEXTS)
+    assert np.array_equal(embedder.get_text_embedding_batch(TEXTS, show_progress=True), rows)
+    assert embedder.get_text_embedding(TEXTS[0]) == pytest.approx(rows[0], abs=1e-5)
+    assert np.array_equal(embedder.get_query_embedding("herons"), embedder.embed_query("herons"))
+    assert asyncio.run(embedder.aget_text_embedding_batch(TEXTS)) == pytest.approx(rows, abs=1e-6)
+    assert asyncio.run(embedder.aget_query_embedding("herons")) == pytest.approx(embedder.embed_query("herons"), abs=1e-6)
+
+
+def test_several_questions_give_the_mean_of_their_vectors(embedder: BaseEmbedding) -> None:
+    questions = ["Where do herons stand?", "Who raised the rates?", ""]
+    rows = [embedder.embed_query(question) for question in questions]
+    assert embedder.get_agg_embedding_from_queries(questions) == pytest.approx(np.mean(rows, axis=0), abs=1e-5)
+    highest = embedder.get_agg_embedding_from_queries(questions, lambda rows: rows.max(axis=0))
+    assert highest == pytest.approx(np.max(rows, axis=0), abs=1e-5)
+    with pytest.raises(ValueError, match="no queries"):
+        embedder.get_agg_embedding_from_queries([])
+
+
+def test_each_call_is_a_step_of_the_trace(embedder: BaseEmbedding) -> None:
+    with span("query") as root:
+        embedder.embed_passages(["one two", "three"])
+        embedder.embed_query("one")
+    passages, query = root.named("embed")
+    facts = {"model": embedder.name, "dimension": embedder.dimension}
+    assert {**facts, "count": 2, "query": False}.items() <= passages.facts.items()
+    assert {**facts, "count": 1, "query": True}.items() <= query.facts.items()
+    if not isinstance(embedder, HashEmbedding):  # which has no tokens
+        assert passages.facts["tokens"] == 3
+        assert root.total_tokens().embedding == 4
+
+
+def test_as_a_step_of_a_pipeline_it_gives_vectors_to_nodes_that_have_none(embedder: BaseEmbedding) -> None:
+    ready = TextNode("ready", embedding=embedder.embed_query("something else"))
+    told = TextNode("heron", metadata={"kind": "bird", "page": 7}, excluded_embed_metadata_keys=("page",))
+    kept, embedded = embedder([ready, told])
+    assert kept is ready
+    assert embedded.embedding == pytest.approx(embedder.embed_passages(["kind: bird\n\nheron"])[0], abs=1e-5)
+    assert told.embedding is None
+    assert {id_: list(vector) for id_, vector in embed_nodes([kept, embedded], embedder).items()} == {
+        ready.id_: list(ready.embedding),
+        told.id_: list(embedded.embedding),
+    }
+    with pytest.raises(ValueError, match="splitter"):
+        embedder([Document("whole")])
 
 
 def test_the_bundled_vectors_are_those_of_sentence_transformers_itself() -> None:
