@@ -434,6 +434,24 @@ REACT = Prompt(
 
 AGENT = Prompt("agent", Task.ACT, (_system("{system_prompt}"),))
 
+REACT_FINISH = """No tool can be used any more. Reply in this form, with what the observations say:
+Thought: I can answer now.
+Answer: the answer, in the language of the question"""
+
+
+def observation(result: str) -> str:
+    """How the result of a tool is shown to a model that follows REACT."""
+    return f"Observation: {result}"
+
+
+def unreadable(problem: str) -> str:
+    """What a model that should follow REACT is told when it does not."""
+    return (
+        f"Error: {problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON object "
+        "behind it. To answer, reply with the lines Thought: and Answer:."
+    )
+
+
 _AS_JSON = (
     '\n\nReply with JSON and nothing else: {"answer": "the answer", "query_satisfied": true}. Where the passages do not hold '
     "the answer, query_satisfied is false."

@@ -67,7 +67,7 @@ def combined(
     if synthesizer.llm.metadata.is_extractive:
         heads = [""] * len(answers)  # it would quote them
     passages = tuple(
-        Passage(head + _cited_anew(answer, places, len(sources))) for head, answer in zip(heads, answers, strict=True)
+        Passage(head + cited_anew(answer, places, len(sources))) for head, answer in zip(heads, answers, strict=True)
     )
     variables: dict[str, Variable] = {"query_str": query.query_str, "system_prompt": synthesizer.system_prompt}
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(passages))
@@ -75,7 +75,7 @@ def combined(
     return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
 
-def _cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
+def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
     """The answer's text with its citations as they are among all sources; one that cites nothing is left out."""
     own: Sequence[NodeWithScore] = answer.source_nodes
 
