@@ -468,6 +468,14 @@ def structured(prompt: Prompt) -> Prompt:
     return replace(prompt, name=f"{STRUCTURED}{prompt.name}", messages=(*others, asking))
 
 
+def in_form(prompt: Prompt) -> Prompt:
+    """The same prompt, answered with JSON of the schema that the variable output_schema holds."""
+    *others, last = prompt.messages
+    return replace(prompt, messages=(*others, replace(last, content=last.content + _OF_SCHEMA)))
+
+
+_OF_SCHEMA = "\n\nReply with JSON and nothing else. It must be valid by this JSON schema:\n{output_schema}"
+
 STRUCTURED_QA = structured(TEXT_QA)
 STRUCTURED_REFINE = structured(REFINE)
 

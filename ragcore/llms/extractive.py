@@ -308,10 +308,14 @@ def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:
 
 
 def _in_form(call: LLMCall, answer: str) -> str:
-    """As JSON where the prompt wants that."""
-    if not call.prompt.name.startswith(STRUCTURED):
-        return answer
-    return json.dumps({"answer": answer, "query_satisfied": answer != NOT_FOUND}, ensure_ascii=False)
+    """As JSON where the call wants that; of a schema with one needed text, that text is the answer."""
+    if call.prompt.name.startswith(STRUCTURED):
+        return json.dumps({"answer": answer, "query_satisfied": answer != NOT_FOUND}, ensure_ascii=False)
+    schema = json.loads(as_text(call.variables.get("output_schema", "{}")))
+    match [name for name in schema.get("required", ()) if schema["properties"][name].get("type") == "string"]:
+        case [name] if schema["required"] == [name]:
+            return json.dumps({name: answer}, ensure_ascii=False)
+    return answer
 
 
 def _number(told: Variables, name: str, default: int) -> int:

@@ -12,9 +12,10 @@ from enum import Enum
 from typing import TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, Passage, Prompt, Variables
+from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, Passage, Prompt, Variables, as_text, structured
 from ragcore.response_synthesizers.pack import Packer, Passages
 from ragcore.response_synthesizers.parallel import stream_all
+from ragcore.response_synthesizers.structured import satisfied_answer
 from ragcore.schema import ChatMessage
 
 Pieces: TypeAlias = Generator[str, None, str]
@@ -45,7 +46,11 @@ class Prompts:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a mode is given. `workers` is how many independent calls may run at the same time."""
+    """What a mode is given. `workers` is how many independent calls may run at the same time.
+
+    An `existing_answer` among the variables is what refine and compact go on from. With `filtered`, each of their calls says
+    whether its passages held the answer, and one that says no leaves the answer as it was; "" where none of them did.
+    """
 
     llm: LLM
     passages: Passages
@@ -53,6 +58,7 @@ class Work:
     history: Sequence[ChatMessage] = ()
     prompts: Prompts = field(default_factory=Prompts)
     workers: int = 4
+    filtered: bool = False
 
 
 def refine(work: Work) -> Pieces:
@@ -120,19 +126,23 @@ def run(mode: ResponseMode, work: Work) -> Pieces:
 
 def _refined(work: Work, most: int | None) -> Pieces:
     packer = Packer(work.llm)
-    answer, waiting = "", work.passages
+    answer, waiting = as_text(work.variables.get("existing_answer", "")), work.passages
     while waiting:
         prompt = work.prompts.refine if answer else work.prompts.text_qa
         variables = {**work.variables, "existing_answer": answer} if answer else work.variables
-        packed = packer.take(prompt, variables, waiting, work.history, most=most)
+        packed = packer.take(structured(prompt) if work.filtered else prompt, variables, waiting, work.history, most=most)
         waiting = packed.waiting
-        if waiting:
+        if work.filtered:
+            answer = satisfied_answer((yield from _unspoken(work.llm, packed.calls[0]))) or answer
+        elif waiting:
             answer = (yield from _unspoken(work.llm, packed.calls[0])) or answer
         else:
             improved = yield from _spoken(work.llm, packed.calls[0])
             if not improved:
                 yield answer
             answer = improved or answer
+    if work.filtered:
+        yield answer
     return answer
 
 

@@ -8,6 +8,7 @@ says what was left out.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from ragcore.errors import ContextWindowError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts import Passage, Prompt, Variable, Variables
-from ragcore.response_synthesizers.recent import head, recent
+from ragcore.response_synthesizers.recent import counted, head, recent
 from ragcore.schema import ChatMessage
 from ragcore.text.sentences import sentence_spans
 
@@ -44,10 +45,14 @@ class _Chosen:
 
 
 class Packer:
-    """Packs for one model, and remembers what each text costs. For one thread."""
+    """Packs for one model, and remembers what each text costs. For one thread.
 
-    def __init__(self, llm: LLM) -> None:
+    `tools` are those of every call, in OpenAI's format; their schemas cost tokens, too.
+    """
+
+    def __init__(self, llm: LLM, tools: Sequence[Mapping[str, Any]] = ()) -> None:
         self._llm = llm
+        self._tools = tuple(tools)
         self._known: dict[str, int] = {}
 
     def pack(
@@ -150,7 +155,8 @@ class Packer:
         """The call without its passages; history and the answer so far are shortened if they leave these too little room."""
         answer = str(variables.get("existing_answer", ""))
         talk = tuple(item for item in variables.get("chat_history", ()) if isinstance(item, ChatMessage))
-        bare = LLMCall(prompt, _only_named(prompt, variables, {"context_str": (), "existing_answer": "", "chat_history": ()}))
+        nothing: Variables = {"context_str": (), "existing_answer": "", "chat_history": ()}
+        bare = LLMCall(prompt, _only_named(prompt, variables, nothing), tools=self._tools)
         spare = limit - self._sent(bare)
         if spare < (SMALLEST_ROOM if passages else 0):
             raise _too_small(self._llm, limit - spare)
@@ -161,14 +167,14 @@ class Packer:
                 break
         room = max(0, spare - self._count(answer) - min(need, max(spare // 2, SMALLEST_ROOM)))
         history = recent(history, room, self._count, per_message=MESSAGE_TOKENS)
-        room -= sum(self._count(message.content) + MESSAGE_TOKENS for message in history)
+        room -= sum(self._count(counted(message)) + MESSAGE_TOKENS for message in history)
         talk = tuple(recent(talk, max(0, room), self._count, per_message=MESSAGE_TOKENS))
-        spent = sum(self._count(message.content) + MESSAGE_TOKENS for message in (*history, *talk))
+        spent = sum(self._count(counted(message)) + MESSAGE_TOKENS for message in (*history, *talk))
         room = spare - spent - min(need, max(spare // 4, SMALLEST_ROOM))
         if self._count(answer) > room:
             answer = f"{head(answer, max(0, room - 2), self._llm.count_tokens)} …".strip()
         kept = _only_named(prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk})
-        return LLMCall(prompt, kept, tuple(history))
+        return LLMCall(prompt, kept, tuple(history), self._tools)
 
     def _parts(self, passage: Passage, room: int) -> list[Passage]:
         """The passage in parts that cost at most `room` where that is possible, each with its number and source."""
@@ -182,7 +188,8 @@ class Packer:
         return passage if self._cost(passage) <= tokens else self._parts(passage, tokens)[0]
 
     def _sent(self, call: LLMCall) -> int:
-        return sum(self._count(message.content) + MESSAGE_TOKENS for message in call.messages())
+        schemas = sum(self._count(json.dumps(tool, ensure_ascii=False)) for tool in call.tools)
+        return schemas + sum(self._count(counted(message)) + MESSAGE_TOKENS for message in call.messages())
 
     def _cost(self, passage: Passage) -> int:
         return self._count(f"{passage}\n\n")

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ragcore.prompts import RenderedMessage
 from ragcore.schema import ChatMessage, MessageRole
 
 Count = Callable[[str], int]
@@ -53,7 +54,7 @@ def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, c
     ]
 
 
-def counted(message: ChatMessage) -> str:
+def counted(message: ChatMessage | RenderedMessage) -> str:
     """The text by which a message is counted: its content and its tool calls."""
     calls = message.additional_kwargs.get("tool_calls")
     return f"{message.content} {calls}" if calls else message.content

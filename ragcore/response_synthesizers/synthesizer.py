@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from ragcore.concurrency import awaitable
+from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, start, stream_in
-from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, Passage, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, Passage, Prompt, Variable, in_form
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, Work, run
 from ragcore.response_synthesizers.pack import Passages
-from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
+from ragcore.response_synthesizers.structured import parsed
+from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 NOTHING_FOUND = "I found nothing about this in your documents."
 
 Label: TypeAlias = Callable[[TextNode], str]
+
+_REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
+_ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)
+_KINDS: Mapping[ResponseMode, tuple[str, ...]] = {
+    ResponseMode.REFINE: ("text_qa", "refine"),
+    ResponseMode.COMPACT: ("text_qa", "refine"),
+    ResponseMode.SIMPLE_SUMMARIZE: ("text_qa",),
+    ResponseMode.TREE_SUMMARIZE: ("summary",),
+    ResponseMode.GENERATION: ("simple",),
+    ResponseMode.NO_TEXT: (),
+    ResponseMode.ACCUMULATE: ("text_qa",),
+    ResponseMode.COMPACT_ACCUMULATE: ("text_qa",),
+}
+_OF_THE_FILE = frozenset(
+    ("title", "author", "path", "filename", "extension", "creation_date", "last_modified_date", "last_accessed_date")
+)
 
 
 def source_label(node: TextNode) -> str:
@@ -28,12 +53,30 @@ def source_label(node: TextNode) -> str:
 
 
 def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -> Passages:
-    """The passages as prompts show them: citation [n] is `nodes[n - 1]`."""
-    return tuple(Passage(found.node.text, number, label(found.node)) for number, found in enumerate(nodes, 1))
+    """The passages as prompts show them: citation [n] is `nodes[n - 1]`.
+
+    Metadata that a model may see goes above the text, in the node's template; less what readers say of the file and its pages,
+    for which there is the label.
+    """
+    return tuple(Passage(_shown(found.node), number, label(found.node)) for number, found in enumerate(nodes, 1))
+
+
+def _shown(node: TextNode) -> str:
+    told = {
+        key: value
+        for key, value in node.metadata.items()
+        if key not in _OF_THE_FILE and not key.startswith(("file_", "page_")) and key not in node.excluded_llm_metadata_keys
+    }
+    return replace(node, metadata=told).get_content(MetadataMode.LLM) if told else node.text
 
 
 class Synthesizer:
-    """Answers in one mode with one model. Holds nothing of a question: threads may share it."""
+    """Answers in one mode with one model. Holds nothing of a question: threads may share it.
+
+    `structured_answer_filtering`, for refine and compact: each call also says whether its passages held the answer, and those
+    that did not leave it as it was. `output_cls`: the answer is JSON of this pydantic model, in `response.extra["output"]` as
+    an object; not for modes that list several answers.
+    """
 
     def __init__(
         self,
@@ -44,6 +87,8 @@ class Synthesizer:
         system_prompt: str = "",
         label: Label = source_label,
         workers: int = 4,
+        structured_answer_filtering: bool = False,
+        output_cls: type[BaseModel] | None = None,
     ) -> None:
         self.llm = llm
         self.mode = ResponseMode(mode)
@@ -51,29 +96,95 @@ class Synthesizer:
         self.system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
         self._label = label
         self._workers = workers
+        self._filtered = structured_answer_filtering
+        self._output_cls = output_cls
+        if structured_answer_filtering and (output_cls is not None or self.mode not in _REFINING):
+            raise ValueError(
+                f"structured_answer_filtering is for the modes refine and compact, without output_cls; not {mode!r}"
+            )
+        if output_cls is not None and self.mode not in _ONE_ANSWER:
+            raise ValueError(f"output_cls is for modes that give one answer; {self.mode.value!r} does not")
 
     def synthesize(
-        self, query: str | QueryBundle, nodes: Sequence[NodeWithScore], history: Sequence[ChatMessage] = ()
+        self,
+        query: str | QueryBundle,
+        nodes: Sequence[NodeWithScore],
+        history: Sequence[ChatMessage] = (),
+        *,
+        additional_source_nodes: Sequence[NodeWithScore] = (),
+        prev_response: str = "",
     ) -> Response:
-        """NOTHING_FOUND, without a call, when there are no nodes. LLMErrors."""
-        return self.stream(query, nodes, history).whole()
+        """NOTHING_FOUND, without a call, when there are no nodes. LLMErrors; LLMProtocolError for a reply not of `output_cls`.
+
+        `additional_source_nodes` are sources of the answer that no call shows. `prev_response`, for refine and compact, is an
+        answer to go on from.
+        """
+        answer = self.stream(
+            query, nodes, history, additional_source_nodes=additional_source_nodes, prev_response=prev_response
+        ).whole()
+        if self._output_cls is None or not nodes:
+            return answer
+        output = parsed(answer.response, self._output_cls)
+        return replace(answer, response=output.model_dump_json(), extra={**answer.extra, "output": output})
+
+    asynthesize = awaitable(synthesize)
 
     def stream(
-        self, query: str | QueryBundle, nodes: Sequence[NodeWithScore], history: Sequence[ChatMessage] = ()
+        self,
+        query: str | QueryBundle,
+        nodes: Sequence[NodeWithScore],
+        history: Sequence[ChatMessage] = (),
+        *,
+        additional_source_nodes: Sequence[NodeWithScore] = (),
+        prev_response: str = "",
     ) -> AnswerStream:
         """The same answer in pieces. Nothing is sent before the first one is asked for."""
+        if prev_response and self.mode not in _REFINING:
+            raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
-        pieces = self._nothing() if not nodes else run(self.mode, self._work(as_bundle(query).query_str, nodes, history))
-        return AnswerStream(stream_in(step, tallied(step, pieces)), nodes, trace=step)
+        pieces = self._pieces(as_bundle(query).query_str, nodes, history, prev_response)
+        sources = (*nodes, *additional_source_nodes)
+        return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step)
 
-    def _work(self, question: str, nodes: Sequence[NodeWithScore], history: Sequence[ChatMessage]) -> Work:
+    def get_prompts(self) -> dict[str, Prompt]:
+        """What the mode says to its model, by the names of get_response_synthesizer's arguments."""
+        return {f"{kind}_template": getattr(self.prompts, kind) for kind in _KINDS[self.mode]}
+
+    def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
+        """Use other wording from now on. ValueError for a name that `get_prompts` does not give."""
+        known = self.get_prompts()
+        if unknown := sorted(prompts_dict.keys() - known.keys()):
+            raise ValueError(f"the mode {self.mode.value!r} has no prompt {unknown}; it has {sorted(known)}")
+        changed = {name.removesuffix("_template"): wording for name, wording in prompts_dict.items()}
+        self.prompts = _worded(self.prompts, changed, self.llm)
+
+    def _pieces(
+        self, question: str, nodes: Sequence[NodeWithScore], history: Sequence[ChatMessage], prev_response: str
+    ) -> Pieces:
+        if not nodes:
+            return _said(prev_response or NOTHING_FOUND)
+        variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
+        if prev_response:
+            variables["existing_answer"] = prev_response
+        prompts = self.prompts
+        if self._output_cls is not None:
+            variables["output_schema"] = json.dumps(self._output_cls.model_json_schema(), ensure_ascii=False)
+            prompts = Prompts(
+                *(in_form(prompt) for prompt in (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple))
+            )
         passages = passages_from(nodes, self._label)
-        variables = {"query_str": question, "system_prompt": self.system_prompt}
-        return Work(self.llm, passages, variables, tuple(history), self.prompts, self._workers)
+        pieces = run(self.mode, Work(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered))
+        return _or_nothing_found(pieces) if self._filtered else pieces
 
-    def _nothing(self) -> Pieces:
-        yield NOTHING_FOUND
-        return NOTHING_FOUND
+
+def _said(text: str) -> Pieces:
+    yield text
+    return text
+
+
+def _or_nothing_found(pieces: Pieces) -> Pieces:
+    answer = yield from pieces
+    return answer or (yield from _said(NOTHING_FOUND))
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
@@ -90,18 +201,25 @@ def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, 
 
 
 def get_response_synthesizer(
-    llm: LLM,
+    llm: LLM | None = None,
     response_mode: ResponseMode | str = ResponseMode.COMPACT,
-    text_qa_template: Prompt | None = None,
-    refine_template: Prompt | None = None,
-    summary_template: Prompt | None = None,
-    simple_template: Prompt | None = None,
+    text_qa_template: Wording | None = None,
+    refine_template: Wording | None = None,
+    summary_template: Wording | None = None,
+    simple_template: Wording | None = None,
+    *,
+    structured_answer_filtering: bool = False,
+    output_cls: type[BaseModel] | None = None,
 ) -> Synthesizer:
-    given: Mapping[str, Prompt | None] = {
-        "text_qa": text_qa_template,
-        "refine": refine_template,
-        "summary": summary_template,
-        "simple": simple_template,
-    }
-    prompts = Prompts(**{kind: prompt for kind, prompt in given.items() if prompt is not None})
-    return Synthesizer(llm, response_mode, prompts)
+    """Without a model, the one that `ragcore.defaults.services` gives. A template may be a PromptTemplate or a whole Prompt."""
+    llm = services(llm).llm
+    given = {"text_qa": text_qa_template, "refine": refine_template, "summary": summary_template, "simple": simple_template}
+    prompts = _worded(Prompts(), {kind: wording for kind, wording in given.items() if wording is not None}, llm)
+    return Synthesizer(
+        llm, response_mode, prompts, structured_answer_filtering=structured_answer_filtering, output_cls=output_cls
+    )
+
+
+def _worded(prompts: Prompts, wording: Mapping[str, Wording], llm: LLM) -> Prompts:
+    """`prompts` with other wording for some kinds."""
+    return replace(prompts, **{kind: in_place_of(getattr(Prompts(), kind), given, llm) for kind, given in wording.items()})
