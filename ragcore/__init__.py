@@ -9,35 +9,51 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ragcore.defaults import Settings
+    from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
     from ragcore.indices.vector import VectorStoreIndex
     from ragcore.library import Library
+    from ragcore.readers.directory import SimpleDirectoryReader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
-    from ragcore.schema import ChatMessage, Document, MessageRole, NodeWithScore, QueryBundle, Response, TextNode
+    from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, NodeWithScore, QueryBundle, Response, TextNode
+    from ragcore.storage.storage_context import StorageContext
 
 _HOMES = {
     "ChatMessage": "ragcore.schema",
     "Document": "ragcore.schema",
+    "IndexNode": "ragcore.schema",
     "Library": "ragcore.library",
     "MessageRole": "ragcore.schema",
     "NodeWithScore": "ragcore.schema",
     "QueryBundle": "ragcore.schema",
     "Response": "ragcore.schema",
+    "Settings": "ragcore.defaults",
+    "SimpleDirectoryReader": "ragcore.readers.directory",
+    "StorageContext": "ragcore.storage.storage_context",
     "TextNode": "ragcore.schema",
     "VectorStoreIndex": "ragcore.indices.vector",
     "get_response_synthesizer": "ragcore.response_synthesizers.synthesizer",
+    "load_index_from_storage": "ragcore.indices.loading",
+    "load_indices_from_storage": "ragcore.indices.loading",
 }
 
 __all__ = [
     "ChatMessage",
     "Document",
+    "IndexNode",
     "Library",
     "MessageRole",
     "NodeWithScore",
     "QueryBundle",
     "Response",
+    "Settings",
+    "SimpleDirectoryReader",
+    "StorageContext",
     "TextNode",
     "VectorStoreIndex",
     "get_response_synthesizer",
+    "load_index_from_storage",
+    "load_indices_from_storage",
 ]
 
 
