@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 
-from ragcore.observe import Span, span, start, stream_in
+from ragcore.observe import Listener, Span, Tokens, add_listener, span, start, stream_in, under
 
 
 def test_steps_inside_a_step_are_its_children_in_order() -> None:
@@ -91,3 +91,116 @@ def test_a_trace_survives_being_stored() -> None:
     with span("query", words=["a", "b"]) as root, span("llm", tokens=3):
         pass
     assert Span.from_dict(root.to_dict()).to_dict() == root.to_dict()
+
+
+class Heard(Listener):
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str, bool]] = []
+
+    def started(self, step: Span) -> None:
+        self.events.append(("started", step.name, step.seconds < 0))
+
+    def finished(self, step: Span) -> None:
+        self.events.append(("finished", step.name, step.seconds < 0))
+
+
+@pytest.fixture
+def heard() -> Iterator[Heard]:
+    listener = Heard()
+    remove = add_listener(listener)
+    yield listener
+    remove()
+    remove()  # does no harm
+
+
+def test_a_listener_hears_each_span_begin_and_end(heard: Heard) -> None:
+    def pieces() -> Generator[str, None, None]:
+        yield "a"
+
+    with span("query"):
+        list(stream_in(start("answer"), pieces()))
+    assert heard.events == [
+        ("started", "query", True),
+        ("started", "answer", True),
+        ("finished", "answer", False),
+        ("finished", "query", False),
+    ]
+
+
+def test_a_listener_that_is_removed_hears_no_more() -> None:
+    listener = Heard()
+    remove = add_listener(listener)
+    remove()
+    with span("query"):
+        pass
+    assert listener.events == []
+
+
+def test_a_listener_that_fails_is_logged_and_harms_nobody(heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Listener):
+        def started(self, step: Span) -> None:
+            raise KeyError("broken at the start")
+
+        def finished(self, step: Span) -> None:
+            raise KeyError("broken at the end")
+
+    remove = add_listener(Broken())
+    after = Heard()
+    remove_after = add_listener(after)
+    try:
+        with span("query") as root:
+            pass
+    finally:
+        remove()
+        remove_after()
+    assert root.error is None
+    assert [name for name, *_ in heard.events] == [name for name, *_ in after.events] == ["started", "finished"]
+    assert "broken at the start" in caplog.text
+    assert "broken at the end" in caplog.text
+
+
+def test_nobody_hears_of_what_is_only_pretended(heard: Heard) -> None:
+    with under(Span("estimate")), span("synthesize"), span("llm"):
+        pass
+    assert heard.events == []
+
+
+def test_all_threads_are_heard(heard: Heard) -> None:
+    def work() -> None:
+        for _ in range(100):
+            with span("query"), span("step"):
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(heard.events) == 4 * 100 * 4
+
+
+def test_tokens_are_those_of_the_calls_below() -> None:
+    with span("query", prompt_tokens=999) as root:  # a stage's own sum is not counted again
+        with span("embed", tokens=7):
+            pass
+        with span("synthesize", prompt_tokens=999) as stage:
+            with span("llm", prompt_tokens=10, completion_tokens=3):
+                pass
+            with span("llm", prompt_tokens=20, completion_tokens=4):
+                pass
+            with span("llm"):  # failed before anything was said
+                pass
+    assert root.total_tokens() == Tokens(30, 7, 7)
+    assert stage.total_tokens() == Tokens(30, 7, 0)
+
+
+def test_a_failure_has_its_type_and_a_span_its_parent() -> None:
+    with pytest.raises(KeyError), span("query") as root, span("llm") as step:
+        raise KeyError("x")
+    assert (root.facts["error_type"], step.facts["error_type"]) == ("KeyError", "KeyError")
+    assert (root.parent, step.parent) == (None, root)
+
+
+def test_the_outline_shows_times_tokens_and_failures() -> None:
+    trace = Span("query", seconds=1.5, children=[Span("llm", {"prompt_tokens": 5, "completion_tokens": 2}, 0, 0.25, "boom")])
+    assert trace.outline().splitlines() == ["query: 1500.0 ms, 5 + 2 tokens", "  llm: 250.0 ms, 5 + 2 tokens, failed: boom"]

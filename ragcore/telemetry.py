@@ -1,0 +1,169 @@
+"""Where traces go: to a file as lines of JSON, or to OpenTelemetry.
+
+remove = observe.add_listener(JsonLines("traces.jsonl"))
+remove = observe.add_listener(OpenTelemetry())          # needs the extra "otel"
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from ragcore.errors import MissingPackageError
+from ragcore.observe import Listener, Span
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import TracerProvider
+
+
+class JsonLines(Listener):
+    """Adds each finished trace to the end of a file, a line each, in the form of `Span.to_dict`: `Span.from_dict` reads it.
+
+    The lines hold questions, passages and answers. Several threads may share one.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._writing = threading.Lock()
+
+    def finished(self, step: Span) -> None:
+        if step.parent is not None:
+            return
+        line = json.dumps(step.to_dict(), ensure_ascii=False, default=str)
+        with self._writing, self.path.open("a", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(line + "\n")
+
+
+# https://github.com/open-telemetry/semantic-conventions-genai: operation, and which fact names the thing that is worked with
+_OPERATIONS = {
+    "llm": ("chat", "model"),
+    "embed": ("embeddings", "model"),
+    "retrieve": ("retrieval", "retriever"),
+    "tool": ("execute_tool", "tool"),
+    "agent": ("invoke_agent", "agent"),
+}
+_ATTRIBUTES = {
+    "model": "gen_ai.request.model",
+    "provider": "gen_ai.provider.name",
+    "prompt_tokens": "gen_ai.usage.input_tokens",
+    "completion_tokens": "gen_ai.usage.output_tokens",
+    "tokens": "gen_ai.usage.input_tokens",
+    "dimension": "gen_ai.embeddings.dimension.count",
+    "top_k": "gen_ai.request.top_k",
+    "tool": "gen_ai.tool.name",
+    "agent": "gen_ai.agent.name",
+}
+_NO_TEXTS = frozenset({"mode", "engine", "name", "retriever", "prompt", "pipeline", "transform", "extractor", "selector"})
+
+
+class OpenTelemetry(Listener):
+    """Sends each finished trace with the semantic conventions for generative AI; facts they do not know are `ragcore.<fact>`.
+
+    Numbers and names are sent, and with `message_texts` also what was asked, sent and said. A trace becomes part of what
+    OpenTelemetry was recording where it began. Without `tracer_provider` the global one gets it.
+    """
+
+    def __init__(self, tracer_provider: TracerProvider | None = None, *, message_texts: bool = False) -> None:
+        try:
+            from opentelemetry import trace
+        except ImportError as error:
+            raise MissingPackageError("opentelemetry-sdk", extra="otel") from error
+        self._tracer = trace.get_tracer("ragcore", tracer_provider=tracer_provider)
+        self._message_texts = message_texts
+        self._around: WeakKeyDictionary[Span, Context] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def started(self, step: Span) -> None:
+        from opentelemetry.context import get_current
+
+        if step.parent is None:
+            with self._lock:
+                self._around[step] = get_current()
+
+    def finished(self, step: Span) -> None:
+        if step.parent is None:
+            with self._lock:
+                context = self._around.pop(step, None)
+            self._send(step, context, step.started + step.seconds)
+
+    def _send(self, step: Span, context: Context | None, trace_ended: float) -> None:
+        from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+
+        # A step whose thread was not waited for ends with its trace.
+        ended = step.started + step.seconds if step.seconds >= 0 else max(trace_ended, step.started)
+        sent = self._tracer.start_span(
+            _title(step),
+            context,
+            kind=SpanKind.CLIENT if step.name in ("llm", "embed") else SpanKind.INTERNAL,
+            attributes=dict(self._attributes(step)),
+            start_time=_nanoseconds(step.started),
+        )
+        if step.error is not None:
+            # The message of a failure may quote what was asked.
+            sent.set_status(StatusCode.ERROR, step.error if self._message_texts else None)
+        for child in step.children:
+            self._send(child, set_span_in_context(sent), trace_ended)
+        sent.end(_nanoseconds(ended))
+
+    def _attributes(self, step: Span) -> Iterator[tuple[str, Any]]:
+        facts = step.facts
+        if step.name in _OPERATIONS:
+            yield "gen_ai.operation.name", _OPERATIONS[step.name][0]
+        if step.name == "llm" and "reply" in facts:
+            finish = "length" if facts.get("cut_short") else "tool_calls" if facts.get("tool_calls") else "stop"
+            yield "gen_ai.response.finish_reasons", [finish]
+        if failure := facts.get("error_type") or ("tool_error" if facts.get("is_error") else None):
+            yield "error.type", failure
+        for name, value in facts.items():
+            if name in _ATTRIBUTES and isinstance(value, (str, int, float)):
+                yield _ATTRIBUTES[name], value
+            elif isinstance(value, (bool, int, float)) or (name in _NO_TEXTS and isinstance(value, str)):
+                yield f"ragcore.{name}", value
+            elif self._message_texts and name != "error_type":
+                yield from _text(name, value, facts)
+
+
+def _text(name: str, value: Any, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Messages have the form of the conventions' JSON schemas: a role, and parts with a type."""
+    if name == "messages":
+        yield "gen_ai.input.messages", _json([_message(said["role"], _joined(said["parts"])) for said in value])
+    elif name == "reply":
+        yield "gen_ai.output.messages", _json([_message("assistant", value, facts.get("tool_calls", ()))])
+    elif name == "question":
+        yield "gen_ai.retrieval.query.text", value
+    elif name == "arguments":
+        yield "gen_ai.tool.call.arguments", value if isinstance(value, str) else _json(value)
+    elif name == "result":
+        yield "gen_ai.tool.call.result", value if isinstance(value, str) else _json(value)
+    elif name != "tool_calls":
+        yield f"ragcore.{name}", value if isinstance(value, str) else _json(value)
+
+
+def _message(role: str, text: str, tool_calls: Any = ()) -> dict[str, Any]:
+    calls = [
+        {"type": "tool_call", "id": call["id"], "name": call["function"]["name"], "arguments": call["function"]["arguments"]}
+        for call in tool_calls
+    ]
+    return {"role": role, "parts": [*([{"type": "text", "content": text}] if text else []), *calls]}
+
+
+def _joined(parts: Any) -> str:
+    return "".join(part["text"] for part in parts)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _title(step: Span) -> str:
+    operation, thing = _OPERATIONS.get(step.name, (step.name, ""))
+    return f"{operation} {step.facts[thing]}" if step.facts.get(thing) else operation
+
+
+def _nanoseconds(seconds: float) -> int:
+    return int(seconds * 1e9)
