@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -62,24 +63,31 @@ class _Reader(HTMLParser):
         self.elements: list[_Element] = []
         self._source = source
         self._tags = tags
-        self._open: list[tuple[str, _Element | None]] = []  # all elements we are in; with those of `tags` their text
+        self._open: list[tuple[str, _Element | None]] = []  # the elements we are in, each with the one that its text is of
+        self._times_open: Counter[str] = Counter()
         self._lines = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
         self._text_from: int | None = None  # where the text that is being read began
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self.end_of_text(self._here())
-        element = _Element(tag) if tag in self._tags else None
-        if element:
-            self.elements.append(element)
+        owner = None if tag in _UNSEEN else self._owner()
+        if tag in self._tags:
+            owner = _Element(tag)
+            self.elements.append(owner)
         if tag not in _EMPTY:
-            self._open.append((tag, element))
+            self._open.append((tag, owner))
+            self._times_open[tag] += 1
 
     def handle_endtag(self, tag: str) -> None:
         self.end_of_text(self._here())
-        for place in range(len(self._open) - 1, -1, -1):
-            if self._open[place][0] == tag:
-                del self._open[place:]
+        while self._times_open[tag]:
+            closed, _ = self._open.pop()
+            self._times_open[closed] -= 1
+            if closed == tag:
                 return
+
+    def _owner(self) -> _Element | None:
+        return self._open[-1][1] if self._open else None
 
     def handle_data(self, data: str) -> None:
         if self._text_from is None:
@@ -96,11 +104,9 @@ class _Reader(HTMLParser):
 
     def end_of_text(self, place: int) -> None:
         start, self._text_from = self._text_from, None
-        if start is None or any(tag in _UNSEEN for tag, _ in self._open):
-            return
-        element = next((element for _, element in reversed(self._open) if element), None)
-        if element and (span := trimmed(self._source, start, place)):
-            element.spans.append(span)
+        owner = self._owner()
+        if start is not None and owner is not None and (span := trimmed(self._source, start, place)):
+            owner.spans.append(span)
 
     def _here(self) -> int:
         line, column = self.getpos()

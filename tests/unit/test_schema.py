@@ -1,0 +1,135 @@
+"""The data that walks through the library: what a text shows of its metadata, what its hash depends on, and that nothing changes."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.schema import (
+    Document,
+    IndexNode,
+    MetadataMode,
+    NodeWithScore,
+    Page,
+    QueryBundle,
+    Response,
+    Template,
+    TextNode,
+    content_hash,
+)
+
+KEYS = {"title": "Gulls", "secret": 7, "folder": "birds"}
+
+
+@pytest.mark.parametrize("kind", [Document, TextNode])
+def test_each_mode_shows_the_metadata_that_is_not_hidden_from_it(kind: type[Document] | type[TextNode]) -> None:
+    item = kind(
+        "They eat.", metadata=KEYS, excluded_embed_metadata_keys=("secret",), excluded_llm_metadata_keys=("secret", "folder")
+    )
+    assert item.get_content(MetadataMode.ALL) == "title: Gulls\nsecret: 7\nfolder: birds\n\nThey eat."
+    assert item.get_content(MetadataMode.EMBED) == "title: Gulls\nfolder: birds\n\nThey eat."
+    assert item.get_content(MetadataMode.LLM) == "title: Gulls\n\nThey eat."
+    assert item.get_content(MetadataMode.NONE) == item.get_content() == "They eat."
+
+
+def test_text_without_visible_metadata_is_shown_as_it_is() -> None:
+    node = TextNode("  a \n", metadata={"k": "v"}, excluded_llm_metadata_keys=("k",))
+    assert node.get_content(MetadataMode.LLM) == "  a \n"
+    assert node.get_content(MetadataMode.ALL) == "k: v\n\n  a"  # with metadata the whole is stripped
+
+
+def test_a_template_says_how_text_and_metadata_are_laid_out() -> None:
+    template = Template("[{metadata_str}] {content}", "{key}={value}", ", ")
+    document = Document("words", metadata={"a": 1, "b": None}, template=template)
+    assert document.get_content(MetadataMode.ALL) == "[a=1, b=None] words"
+
+
+def test_braces_in_a_text_or_its_metadata_are_only_text() -> None:
+    node = TextNode("{metadata_str} {key}", metadata={"{value}": "{content}"})
+    assert node.get_content(MetadataMode.ALL) == "{value}: {content}\n\n{metadata_str} {key}"
+
+
+def test_the_hash_changes_with_text_and_metadata_and_not_with_their_order_or_the_id() -> None:
+    document = Document("text", metadata={"a": 1, "b": 2})
+    assert document.hash == Document("text", id_="other", metadata={"b": 2, "a": 1}).hash
+    assert document.hash == TextNode("text", metadata={"b": 2, "a": 1}).hash
+    others = [Document("Text", metadata={"a": 1, "b": 2}), Document("text", metadata={"a": 1, "b": 3}), Document("text")]
+    assert len({document.hash, *(other.hash for other in others)}) == 4
+
+
+@given(
+    st.text(max_size=9),
+    st.text(max_size=9),
+    st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=2),
+)
+def test_different_texts_have_different_hashes(one: str, two: str, metadata: dict[str, str | int]) -> None:
+    assert (content_hash(one, metadata) == content_hash(two, metadata)) == (one == two)
+
+
+def test_a_document_has_one_id_under_two_names_and_a_random_one_where_none_is_given() -> None:
+    assert Document("a", doc_id="x").id_ == Document("a", id_="x").doc_id == "x"
+    assert Document("a").id_ != Document("a").id_
+    with pytest.raises(ValueError, match="'x'.*'y'"):
+        Document("a", id_="x", doc_id="y")
+
+
+def test_the_example_is_a_document_with_text_and_metadata() -> None:
+    assert len(Document.example().text) > 100
+    assert Document.example().metadata["file_name"] == "lectern.txt"
+
+
+def test_data_cannot_be_changed_and_a_changed_copy_leaves_the_first_alone() -> None:
+    node = TextNode("text", id_="n")
+    with pytest.raises(FrozenInstanceError):
+        node.text = "other"  # type: ignore[misc]
+    vector = np.ones(3, np.float32)
+    assert node.with_embedding(vector).embedding is vector
+    assert node.embedding is None
+    assert replace(node, prev_id="m").id_ == "n"
+
+
+def test_documents_and_nodes_cross_process_boundaries_unchanged() -> None:
+    document = Document("text", id_="d", metadata=KEYS, pages=(Page("iv", 0, 4),), excluded_llm_metadata_keys=("secret",))
+    node = IndexNode("n", metadata=KEYS, child_ids=("a", "b"), index_id="i")
+    for item in (document, node):
+        copy = pickle.loads(pickle.dumps(item))
+        fields = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
+        assert {name: getattr(copy, name) for name in fields} == {name: getattr(item, name) for name in fields}
+
+
+def test_an_index_node_is_a_node_that_stands_for_something_else() -> None:
+    node = IndexNode("about gulls", index_id="gulls", obj=len)
+    assert isinstance(node, TextNode)
+    assert (node.index_id, node.obj, node.get_content()) == ("gulls", len, "about gulls")
+
+
+def test_a_place_in_a_document_is_on_the_page_that_holds_it() -> None:
+    document = Document("aaa\n\nbbb", pages=(Page("1", 0, 3), Page("2", 5, 8)))
+    assert [page and page.label for page in map(document.page_at, (0, 2, 4, 5, 7))] == ["1", "1", "1", "2", "2"]
+    assert Document("x").page_at(0) is None
+
+
+def test_a_node_without_a_score_counts_zero_unless_that_is_an_error() -> None:
+    assert NodeWithScore(TextNode("x"), 0.5).get_score(raise_error=True) == 0.5
+    hit = NodeWithScore(TextNode("x", id_="n7"))
+    assert hit.get_score() == 0.0
+    with pytest.raises(ValueError, match="n7"):
+        hit.get_score(raise_error=True)
+
+
+def test_a_question_is_embedded_as_itself_or_as_the_texts_given_for_it() -> None:
+    assert QueryBundle("why?").embedding_strs == ("why?",)
+    assert QueryBundle("why?", ("because",)).embedding_strs == ("because",)
+    assert QueryBundle("").embedding_strs == ()
+
+
+def test_a_response_names_the_metadata_and_the_beginning_of_each_source() -> None:
+    response = Response("Yes.", (NodeWithScore(TextNode("abcdefgh", id_="n", metadata={"k": 1})),), extra={"kind": "short"})
+    assert response.metadata == {"n": {"k": 1}, "kind": "short"}
+    assert response.get_formatted_sources(6) == "> Source (Doc id: n): abc..."
+    assert response.get_formatted_sources(8) == "> Source (Doc id: n): abcdefgh"
