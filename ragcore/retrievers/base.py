@@ -1,14 +1,15 @@
-"""What every retriever does: take a question, find its passages, and record in the trace what it found."""
+"""What every retriever does: find passages for a question, follow those that stand for something else, and keep the trace."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.observe import Span, span
-from ragcore.schema import NodeWithScore, QueryBundle, as_bundle
+from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
 
 class BaseRetriever(ABC):
@@ -21,9 +22,12 @@ class BaseRetriever(ABC):
         """`step` is the span "retrieve", for facts beside those that every retriever records."""
 
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
-        """The passages for a question, best first. QuestionError when there is none.
+        """The passages for a question, best first, each once. QuestionError when there is none.
 
-        In the trace: a span "retrieve" with `retriever`, `question`, and `found`, a list of {"id", "score"}.
+        In the place of an IndexNode with an object comes what it stands for: the node, with its score; what the retriever
+        finds; or what the query engine answers, as a passage.
+        In the trace: a span "retrieve" with `retriever`, `question`, and `found`, a list of {"id", "score"}; and, where
+        objects were followed, `followed`, the same of what is given back.
         """
         bundle = as_bundle(query)
         if bundle.embedding is None and not any(text.strip() for text in (bundle.query_str, *bundle.embedding_strs)):
@@ -31,8 +35,50 @@ class BaseRetriever(ABC):
         with span("retrieve", retriever=self.name, question=bundle.query_str) as step:
             found = self._retrieve(bundle, step)
             step.facts.setdefault("found", as_facts(found))
-        return found
+            if any(_object_of(hit) is not None for hit in found):
+                found = distinct(passage for hit in found for passage in _followed(hit, bundle))
+                step.note(followed=as_facts(found))
+        return distinct(found)
+
+    aretrieve = awaitable(retrieve)
 
 
 def as_facts(found: Sequence[NodeWithScore]) -> list[dict[str, Any]]:
     return [{"id": hit.node.id_, "score": hit.score} for hit in found]
+
+
+def distinct(hits: Iterable[NodeWithScore]) -> list[NodeWithScore]:
+    """The first of those with the same node id."""
+    first: dict[str, NodeWithScore] = {}
+    for hit in hits:
+        first.setdefault(hit.node.id_, hit)
+    return list(first.values())
+
+
+def as_passage(answer: object, node: TextNode, score: float | None) -> NodeWithScore:
+    """What a query engine answered, in the place of the node that stands for it."""
+    return NodeWithScore(TextNode(str(answer), node.id_, node.metadata), score)
+
+
+def _object_of(hit: NodeWithScore) -> Any:
+    return hit.node.obj if isinstance(hit.node, IndexNode) else None
+
+
+def _followed(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
+    """`passed` are the nodes on the way here: one that comes round to itself is given as it is."""
+    target = _object_of(hit)
+    score = 1.0 if hit.score is None else hit.score  # a score of 0.0 stays what it is
+    if isinstance(target, NodeWithScore):
+        score, target = target.score if target.score is not None else score, target.node
+    if target is None or id(hit.node) in passed:
+        yield hit
+    elif isinstance(target, TextNode):
+        yield from _followed(NodeWithScore(target, score), query, (*passed, id(hit.node)))
+    elif hasattr(target, "query"):
+        yield as_passage(target.query(query), hit.node, score)
+    elif hasattr(target, "retrieve"):
+        yield from target.retrieve(query)
+    else:
+        raise ValueError(
+            f"node {hit.node.id_!r} stands for a {type(target).__name__}, which is no node, retriever or query engine"
+        )

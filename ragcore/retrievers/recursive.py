@@ -1,0 +1,79 @@
+"""From one retriever to others: a passage that names a node, a retriever or a query engine is followed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever, as_passage, distinct
+from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
+
+
+class Retriever(Protocol):
+    def retrieve(self, query: QueryBundle, /) -> list[NodeWithScore]: ...
+
+
+class QueryEngine(Protocol):
+    def query(self, query: QueryBundle, /) -> Any:
+        """What str() makes the answer's text of."""
+
+
+class RecursiveRetriever(BaseRetriever):
+    """Begins at the retriever `root_id`. In the place of each IndexNode comes what has its `index_id`:
+
+    a node of `node_dict`, with the score of the node that named it; what a retriever of `retriever_dict` finds; or the answer
+    of an engine of `query_engine_dict`. Each is visited once in a question, so that going in circles ends. ValueError for an id
+    that none of them has, and for one that two of them have.
+    """
+
+    name = "recursive"
+
+    def __init__(
+        self,
+        root_id: str,
+        retriever_dict: Mapping[str, Retriever],
+        query_engine_dict: Mapping[str, QueryEngine] | None = None,
+        node_dict: Mapping[str, TextNode] | None = None,
+    ) -> None:
+        if root_id not in retriever_dict:
+            raise ValueError(f"root_id is {root_id!r}, which is none of the retrievers {sorted(retriever_dict)}")
+        self._root_id = root_id
+        self._retrievers = dict(retriever_dict)
+        self._engines = dict(query_engine_dict or {})
+        self._nodes = dict(node_dict or {})
+        ids = [*self._retrievers, *self._engines, *self._nodes]
+        if twice := {id_ for id_ in ids if ids.count(id_) > 1}:
+            raise ValueError(f"these ids stand for more than one thing: {sorted(twice)}")
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        visited = {self._root_id: None}
+        found = distinct(self._from(self._retrievers[self._root_id], query, visited))
+        step.note(visited=list(visited))
+        return found
+
+    def _from(self, retriever: Retriever, query: QueryBundle, visited: dict[str, None]) -> Iterator[NodeWithScore]:
+        for hit in retriever.retrieve(query):
+            if isinstance(hit.node, IndexNode) and hit.node.index_id:
+                yield from self._at(hit.node, hit.score, query, visited)
+            else:
+                yield hit
+
+    def _at(
+        self, node: IndexNode, score: float | None, query: QueryBundle, visited: dict[str, None]
+    ) -> Iterator[NodeWithScore]:
+        if node.index_id in visited:
+            return
+        visited[node.index_id] = None
+        if node.index_id in self._retrievers:
+            yield from self._from(self._retrievers[node.index_id], query, visited)
+        elif node.index_id in self._engines:
+            yield as_passage(self._engines[node.index_id].query(query), node, score)
+        elif node.index_id in self._nodes:
+            target = self._nodes[node.index_id]
+            if isinstance(target, IndexNode) and target.index_id:
+                yield from self._at(target, score, query, visited)
+            else:
+                yield NodeWithScore(target, score)
+        else:
+            raise ValueError(f"node {node.id_!r} names {node.index_id!r}, which is no node, retriever or query engine here")

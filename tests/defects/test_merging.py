@@ -1,0 +1,19 @@
+"""What goes wrong when small passages are merged into larger ones elsewhere, and does not here."""
+
+from ragcore.node_parser.hierarchical import HierarchicalNodeParser
+from ragcore.retrievers.auto_merging import AutoMergingRetriever
+from ragcore.schema import Document
+from ragcore.storage.docstore import SimpleDocumentStore
+from ragcore.text.tokens import WordTokenizer
+from tests.unit.retrievers.doubles import Finding, pairs
+
+
+def test_d27_the_passage_between_two_is_filled_in_also_where_passages_have_metadata_and_are_leaves_of_a_hierarchy() -> None:
+    document = Document("one two three four five six seven eight nine ten", "d", {"k": "v"})
+    tree = HierarchicalNodeParser([12, 4], chunk_overlap=0, tokenizer=WordTokenizer()).get_nodes_from_documents([document])
+    first, second, third, *_ = tree.leaves()
+    assert [first.next_id, second.prev_id, second.next_id, third.prev_id] == [second.id_, first.id_, third.id_, second.id_]
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(tree)
+    found = AutoMergingRetriever(Finding((first, 0.8), (third, 0.4)), docstore, simple_ratio_thresh=1.0).retrieve("?")
+    assert pairs(found) == [(first.id_, 0.8), (second.id_, 0.6000000000000001), (third.id_, 0.4)]

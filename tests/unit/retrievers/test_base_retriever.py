@@ -1,0 +1,67 @@
+import asyncio
+
+import pytest
+
+from ragcore.observe import span
+from ragcore.schema import IndexNode, NodeWithScore, TextNode
+from tests.unit.retrievers.doubles import Answering, Finding, pairs
+
+A, B, C = (TextNode(f"text of {id_}", id_) for id_ in "abc")
+
+
+def test_a_node_that_stands_for_another_gives_way_to_it_with_its_score() -> None:
+    assert pairs(Finding((IndexNode("to a", "i", obj=A), 0.7), (B, 0.6)).retrieve("?")) == [("a", 0.7), ("b", 0.6)]
+
+
+def test_a_score_of_zero_stays_zero_and_only_no_score_is_one() -> None:
+    for score, expected in ((0.0, 0.0), (-0.5, -0.5), (None, 1.0)):
+        assert pairs(Finding((IndexNode("to a", "i", obj=A), score)).retrieve("?")) == [("a", expected)]
+    assert pairs(Finding((IndexNode("to a", "i", obj=NodeWithScore(A, 0.25)), 0.9)).retrieve("?")) == [("a", 0.25)]
+
+
+def test_a_retriever_is_asked_the_same_question_and_its_results_keep_their_scores() -> None:
+    inner = Finding((A, 0.1), (B, None))
+    found = Finding((C, 0.9), (IndexNode("more", "i", obj=inner), 0.5)).retrieve("What?")
+    assert pairs(found) == [("c", 0.9), ("a", 0.1), ("b", None)]
+    assert inner.asked == ["What?"]
+
+
+def test_a_query_engine_answers_and_its_answer_is_a_passage_in_the_place_of_the_node() -> None:
+    found = Finding((IndexNode("about x", "i", {"k": "v"}, obj=Answering("An answer")), 0.0)).retrieve("What?")
+    assert [(hit.text, hit.score, hit.node_id, hit.metadata) for hit in found] == [("An answer to What?", 0.0, "i", {"k": "v"})]
+
+
+def test_nodes_that_lead_to_nodes_are_followed_to_the_end_and_circles_end() -> None:
+    far = IndexNode("far", "far", obj=IndexNode("near", "near", obj=A))
+    assert pairs(Finding((far, 0.5)).retrieve("?")) == [("a", 0.5)]
+    circle = IndexNode("circle", "circle")
+    object.__setattr__(circle, "obj", circle)
+    assert pairs(Finding((circle, 0.5)).retrieve("?")) == [("circle", 0.5)]
+
+
+def test_what_is_found_on_several_ways_comes_once_as_it_came_first() -> None:
+    twin = TextNode(A.text, "twin")
+    found = Finding((A, 0.9), (IndexNode("to a", "i", obj=A), 0.8), (twin, 0.7), (A, 0.6)).retrieve("?")
+    assert pairs(found) == [("a", 0.9), ("twin", 0.7)]  # equal text under another id is another passage
+
+
+def test_a_node_that_stands_for_nothing_here_is_given_as_it_is() -> None:
+    assert pairs(Finding((IndexNode("x", "i", index_id="elsewhere"), 0.5)).retrieve("?")) == [("i", 0.5)]
+
+
+def test_what_cannot_be_followed_is_said() -> None:
+    with pytest.raises(ValueError, match=r"'i' stands for a int"):
+        Finding((IndexNode("x", "i", obj=3), 0.5)).retrieve("?")
+
+
+def test_the_trace_tells_what_was_found_and_what_it_led_to() -> None:
+    with span("root") as root:
+        Finding((IndexNode("to a", "i", obj=A), 0.7)).retrieve("?")
+        Finding((B, 0.7)).retrieve("?")
+    first, second = (step.facts for step in root.named("retrieve"))
+    assert (first["found"], first["followed"]) == ([{"id": "i", "score": 0.7}], [{"id": "a", "score": 0.7}])
+    assert "followed" not in second
+
+
+def test_an_event_loop_may_ask() -> None:
+    assert pairs(asyncio.run(Finding((A, 0.5)).aretrieve("?"))) == [("a", 0.5)]

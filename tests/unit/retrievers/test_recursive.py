@@ -1,0 +1,46 @@
+import pytest
+
+from ragcore.observe import span
+from ragcore.retrievers.recursive import RecursiveRetriever
+from ragcore.schema import IndexNode, TextNode
+from tests.unit.retrievers.doubles import Answering, Finding, pairs
+
+A, B = (TextNode(f"text of {id_}", id_) for id_ in "ab")
+
+
+def to(index_id: str) -> IndexNode:
+    return IndexNode(f"about {index_id}", f"to {index_id}", index_id=index_id)
+
+
+def test_nodes_retrievers_and_engines_are_followed_in_the_order_of_the_results() -> None:
+    root = Finding((to("inner"), 0.9), (to("engine"), 0.8), (to("node"), 0.0), (B, 0.6))
+    inner = Finding((A, 0.3))
+    found = RecursiveRetriever("root", {"root": root, "inner": inner}, {"engine": Answering("Yes")}, {"node": B}).retrieve("Q?")
+    assert pairs(found) == [("a", 0.3), ("to engine", 0.8), ("b", 0.0)]
+    assert found[1].text == "Yes to Q?"
+    assert inner.asked == ["Q?"]
+
+
+def test_circles_end_and_everything_on_the_way_is_found_once() -> None:
+    first, second = Finding((A, 0.5), (to("second"), 0.4)), Finding((to("first"), 0.3), (B, 0.2), (to("second"), 0.1))
+    with span("root") as root:
+        found = RecursiveRetriever("first", {"first": first, "second": second}).retrieve("?")
+    assert pairs(found) == [("a", 0.5), ("b", 0.2)]
+    assert (len(first.asked), len(second.asked)) == (1, 1)
+    assert root.named("retrieve")[0].facts["visited"] == ["first", "second"]
+
+
+def test_a_node_that_names_another_is_followed_on() -> None:
+    found = RecursiveRetriever("r", {"r": Finding((to("n"), None))}, node_dict={"n": to("m"), "m": A}).retrieve("?")
+    assert pairs(found) == [("a", None)]
+    circle = RecursiveRetriever("r", {"r": Finding((to("n"), 1.0))}, node_dict={"n": to("n")})
+    assert circle.retrieve("?") == []
+
+
+def test_ids_that_lead_nowhere_or_to_two_things_are_said() -> None:
+    with pytest.raises(ValueError, match="'to x' names 'x'"):
+        RecursiveRetriever("r", {"r": Finding((to("x"), 1.0))}).retrieve("?")
+    with pytest.raises(ValueError, match="root_id is 'root'"):
+        RecursiveRetriever("root", {"r": Finding()})
+    with pytest.raises(ValueError, match=r"more than one thing: \['r'\]"):
+        RecursiveRetriever("r", {"r": Finding()}, node_dict={"r": A})
