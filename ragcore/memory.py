@@ -84,6 +84,10 @@ class ChatMemoryBuffer:
         """What `get` would give if these were the messages."""
         return recent(messages, self._room(initial_token_count), self._count)
 
+    def cost(self, messages: Sequence[ChatMessage]) -> int:
+        """The tokens of the messages, as this memory counts them."""
+        return sum(self._count(counted(message)) for message in messages)
+
     def get_all(self) -> list[ChatMessage]:
         return self.chat_store.get_messages(self.chat_store_key)
 
@@ -176,7 +180,7 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         room = self._room(initial_token_count)
         summary = list(messages[:1]) if messages and messages[0].additional_kwargs.get(SUMMARY) else []
         talk = messages[len(summary) :]
-        if sum(self._count(counted(message)) for message in talk) <= room:
+        if self.cost(talk) <= room:
             return list(messages)
         if self._llm is None:
             return recent(talk, room, self._count)

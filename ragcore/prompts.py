@@ -447,8 +447,8 @@ def observation(result: str) -> str:
 def unreadable(problem: str) -> str:
     """What a model that should follow REACT is told when it does not."""
     return (
-        f"Error: {problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON object "
-        "behind it. To answer, reply with the lines Thought: and Answer:."
+        f"Error: {problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
+        "object behind it. To answer, reply with the lines Thought: and Answer:."
     )
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
 
-from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense
+from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, memory_for
+from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.prompts import CONDENSE_QUESTION, Prompt
+from ragcore.query_engine.base import QueryEngine
 from ragcore.schema import ChatMessage
-
-
-class QueryEngine(Protocol):
-    def stream_query(self, query: str) -> AnswerStream:
-        """The answer to a question; its passages are known when this returns."""
 
 
 class CondenseQuestionChatEngine(ChatEngine):
@@ -21,13 +18,30 @@ class CondenseQuestionChatEngine(ChatEngine):
 
     mode = "condense_question"
 
-    def __init__(self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer) -> None:
+    def __init__(
+        self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer, *, condense_prompt: Prompt = CONDENSE_QUESTION
+    ) -> None:
         super().__init__(memory)
         self._query_engine = query_engine
         self._llm = llm
+        self._condense_prompt = condense_prompt
+
+    @classmethod
+    def from_defaults(
+        cls,
+        query_engine: QueryEngine,
+        condense_question_prompt: Prompt | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        memory: ChatMemoryBuffer | None = None,
+        llm: LLM | None = None,
+    ) -> CondenseQuestionChatEngine:
+        """`llm` condenses; how the question then is answered, system prompt included, is the query engine's own."""
+        chosen = services(llm).llm
+        prompt = condense_question_prompt or CONDENSE_QUESTION
+        return cls(query_engine, chosen, memory_for(chosen, memory, chat_history), condense_prompt=prompt)
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
-        question = condense(self._llm, message, history)
+        question = condense(self._llm, message, history, self._condense_prompt)
         answer = self._query_engine.stream_query(question)
         found = "\n\n".join(hit.text for hit in answer.source_nodes)
         source = ToolOutput(found, "query_engine", {"query": question}, answer.source_nodes)

@@ -7,16 +7,22 @@ from the second turn on with a call of its own, and looks that up; a model that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
-from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense
+from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, memory_for, system_and_prefix
+from ragcore.defaults import services
+from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts import CHAT_REFINE, CHAT_SUMMARIZE, CONTEXT_CHAT, SIMPLE_CHAT
+from ragcore.prompts import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT, Prompt
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
 from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, QueryBundle
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
+
+
+WITHOUT_HISTORY = 256  # tokens of the model's window that the conversation leaves to the rest at least
 
 
 class ContextChatEngine(ChatEngine):
@@ -30,11 +36,31 @@ class ContextChatEngine(ChatEngine):
         synthesizer: Synthesizer,
         memory: ChatMemoryBuffer,
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        prefix_messages: Sequence[ChatMessage] = (),
     ) -> None:
-        super().__init__(memory)
+        super().__init__(memory, prefix_messages)
         self._retriever = retriever
         self._synthesizer = synthesizer
         self._postprocessors = tuple(node_postprocessors)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        retriever: Retriever,
+        llm: LLM | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        memory: ChatMemoryBuffer | None = None,
+        system_prompt: str | None = None,
+        prefix_messages: Sequence[ChatMessage] | None = None,
+        node_postprocessors: Sequence[NodePostprocessor] | None = None,
+    ) -> Self:
+        """ValueError when both a system prompt and prefix messages are given."""
+        system, prefix = system_and_prefix(system_prompt, prefix_messages)
+        chosen = services(llm).llm
+        limit = max(1, chosen.metadata.context_window - WITHOUT_HISTORY)
+        synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
+        remembered = memory_for(chosen, memory, chat_history, limit)
+        return cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:
         """What to look up."""
@@ -45,13 +71,36 @@ class ContextChatEngine(ChatEngine):
         nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
         # A reader that only quotes makes nothing of the conversation: it needs the question that stands alone.
         asked = bundle.query_str if self._synthesizer.llm.metadata.is_extractive else message
-        answer = self._synthesizer.stream(asked, nodes, history)
+        answer = self._synthesizer.stream(asked, nodes, (*self._prefix, *history))
         source = ToolOutput("\n\n".join(found.text for found in nodes), "retriever", {"query": bundle.query_str}, nodes)
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
 
 class CondensePlusContextChatEngine(ContextChatEngine):
     mode = "condense_plus_context"
+    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are looked up as they are
+
+    @classmethod
+    def from_defaults(
+        cls,
+        retriever: Retriever,
+        llm: LLM | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        memory: ChatMemoryBuffer | None = None,
+        system_prompt: str | None = None,
+        prefix_messages: Sequence[ChatMessage] | None = None,
+        node_postprocessors: Sequence[NodePostprocessor] | None = None,
+        condense_prompt: Prompt | None = None,
+        skip_condense: bool = False,
+    ) -> Self:
+        """`skip_condense`: messages are looked up as they are, as in `context`."""
+        engine = super().from_defaults(
+            retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors
+        )
+        engine.condense_prompt = None if skip_condense else condense_prompt or CONDENSE_QUESTION
+        return engine
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:
-        return condense(self._synthesizer.llm, message, history)
+        if self.condense_prompt is None:
+            return message
+        return condense(self._synthesizer.llm, message, history, self.condense_prompt)

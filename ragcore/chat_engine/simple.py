@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ragcore.chat_engine.base import ChatEngine, Reply
+from collections.abc import Sequence
+
+from ragcore.chat_engine.base import ChatEngine, Reply, memory_for, system_and_prefix
+from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, SIMPLE_CHAT
@@ -13,12 +16,28 @@ from ragcore.schema import ChatMessage
 class SimpleChatEngine(ChatEngine):
     mode = "simple"
 
-    def __init__(self, llm: LLM, memory: ChatMemoryBuffer, *, system_prompt: str = "") -> None:
-        super().__init__(memory)
+    def __init__(
+        self, llm: LLM, memory: ChatMemoryBuffer, *, system_prompt: str = "", prefix_messages: Sequence[ChatMessage] = ()
+    ) -> None:
+        super().__init__(memory, prefix_messages)
         self._llm = llm
         self._system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
 
+    @classmethod
+    def from_defaults(
+        cls,
+        llm: LLM | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        memory: ChatMemoryBuffer | None = None,
+        system_prompt: str | None = None,
+        prefix_messages: Sequence[ChatMessage] | None = None,
+    ) -> SimpleChatEngine:
+        """ValueError when both a system prompt and prefix messages are given."""
+        system, prefix = system_and_prefix(system_prompt, prefix_messages)
+        chosen = services(llm).llm
+        return cls(chosen, memory_for(chosen, memory, chat_history), system_prompt=system, prefix_messages=prefix)
+
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         variables = {"query_str": message, "system_prompt": self._system_prompt}
-        call = Packer(self._llm).take(SIMPLE_CHAT, variables, (), history).calls[0]
+        call = Packer(self._llm).take(SIMPLE_CHAT, variables, (), (*self._prefix, *history)).calls[0]
         return Reply(self._llm.stream(call))
