@@ -1,4 +1,4 @@
-"""The data that walks through the library: what a text shows of its metadata, what its hash depends on, and that nothing changes."""
+"""The data that walks through the library: what a text shows of its metadata, and what its hash depends on."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_different_texts_have_different_hashes(one: str, two: str, metadata: dic
 def test_a_document_has_one_id_under_two_names_and_a_random_one_where_none_is_given() -> None:
     assert Document("a", doc_id="x").id_ == Document("a", id_="x").doc_id == "x"
     assert Document("a").id_ != Document("a").id_
-    with pytest.raises(ValueError, match="'x'.*'y'"):
+    with pytest.raises(ValueError, match=r"'x'.*'y'"):
         Document("a", id_="x", doc_id="y")
 
 

@@ -94,7 +94,7 @@ def test_what_is_asked_of_nodes_that_are_not_there_is_an_error() -> None:
         get_deeper_nodes(tree, depth=-1)
     with pytest.raises(ValueError, match="no root"):
         get_deeper_nodes(tree.leaves())
-    with pytest.raises(ValueError, match="no level 3.*0 to 2"):
+    with pytest.raises(ValueError, match=r"no level 3.*0 to 2"):
         tree.level(3)
     with pytest.raises(KeyError):
         tree.parent("nobody")

@@ -1,0 +1,143 @@
+"""DatabaseReader: rows as documents, the same ids when they are read again, and what the database says against a query."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import sqlalchemy
+
+from ragcore.errors import ConfigError, InputError, MissingPackageError
+from ragcore.readers import DatabaseReader
+
+QUERY = "SELECT id, name, height FROM peaks ORDER BY id"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[sqlalchemy.Engine]:
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'peaks.db'}")
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE TABLE peaks (id INT, name TEXT, height REAL, noted DATE)"))
+        for row in ("(1, 'Tarn Hill', 411.5, '2020-01-02')", "(2, 'Black Fell', NULL, NULL)"):
+            connection.execute(sqlalchemy.text(f"INSERT INTO peaks VALUES {row}"))
+    yield engine
+    engine.dispose()
+
+
+def change(engine: sqlalchemy.Engine, statement: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(statement))
+
+
+def test_each_row_is_a_document_with_the_columns_names(engine: sqlalchemy.Engine) -> None:
+    documents = DatabaseReader(engine=engine).load_data(query=QUERY)
+    assert [document.text for document in documents] == [
+        "id: 1, name: Tarn Hill, height: 411.5",
+        "id: 2, name: Black Fell, height: None",
+    ]
+    assert [dict(document.metadata) for document in documents] == [{}, {}]
+
+
+def test_a_database_may_be_given_as_uri_as_parts_as_engine_or_in_something_that_has_one(
+    engine: sqlalchemy.Engine, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "peaks.db")
+    readers = [
+        DatabaseReader(engine=engine),
+        DatabaseReader(sql_database=SimpleNamespace(engine=engine)),
+        DatabaseReader(uri=f"sqlite:///{path}"),
+        DatabaseReader(scheme="sqlite", dbname=path),
+    ]
+    rows = [[(document.id_, document.text) for document in reader.load_data(QUERY)] for reader in readers]
+    for reader in readers:
+        reader.engine.dispose()
+    assert rows[0] == rows[1] == rows[2] == rows[3]
+
+
+def test_a_row_that_is_read_again_has_its_id_again(engine: sqlalchemy.Engine) -> None:
+    reader = DatabaseReader(engine=engine)
+    before = [document.id_ for document in reader.load_data(QUERY)]
+    keys = [document.id_ for document in reader.load_data(QUERY, key_columns=["id"])]
+    assert len({*before, *keys}) == 4
+    change(engine, "UPDATE peaks SET name = 'Black Peak' WHERE id = 2")
+    after = [document.id_ for document in reader.load_data(QUERY)]
+    assert (after[0], after[1] == before[1]) == (before[0], False)  # the whole row is the key: a changed one is another
+    assert [document.id_ for document in reader.load_data(QUERY, key_columns=["id"])] == keys
+    narrower = reader.load_data("SELECT id, name, height FROM peaks WHERE id = 2", key_columns=["id"])
+    assert narrower[0].id_ == keys[1]
+
+
+def test_the_same_key_in_another_table_is_another_document(engine: sqlalchemy.Engine) -> None:
+    change(engine, "CREATE TABLE lakes (id INT, depth INT)")
+    change(engine, "INSERT INTO lakes VALUES (1, 30)")
+    reader = DatabaseReader(engine=engine)
+    peak = reader.load_data(QUERY, key_columns=["id"])[0]
+    lake = reader.load_data("SELECT * FROM lakes", key_columns=["id"])[0]
+    assert peak.id_ != lake.id_
+
+
+def test_columns_may_be_in_the_metadata_too_as_plain_values(engine: sqlalchemy.Engine) -> None:
+    change(engine, "CREATE TABLE odd (n INT, b BLOB)")
+    change(engine, "INSERT INTO odd VALUES (7, x'4142')")
+    reader = DatabaseReader(engine=engine)
+    assert dict(reader.load_data("SELECT * FROM odd", metadata_cols=["n", "b"])[0].metadata) == {"n": 7, "b": "b'AB'"}
+    assert dict(reader.load_data(QUERY, metadata_cols=["height"])[1].metadata) == {"height": None}
+
+
+def test_rows_are_read_as_they_are_asked_for(engine: sqlalchemy.Engine) -> None:
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"  # never ends
+    rows = DatabaseReader(engine=engine).lazy_load_data(many)
+    assert [next(rows).text for _ in range(3)] == ["i: 1", "i: 2", "i: 3"]
+    rows.close()  # type: ignore[attr-defined]
+    assert engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+
+
+def test_no_rows_are_no_documents(engine: sqlalchemy.Engine) -> None:
+    assert DatabaseReader(engine=engine).load_data(f"SELECT * FROM ({QUERY}) WHERE id > 9") == []
+
+
+def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
+    reader = DatabaseReader(engine=engine)
+    for nothing in (None, ""):
+        with pytest.raises(ValueError, match="A query is needed"):
+            reader.load_data(nothing)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no column 'key'; it gives id, name, height"):
+        reader.load_data(QUERY, key_columns=["key"])
+    with pytest.raises(InputError, match="no such table: lakes") as caught:
+        reader.load_data("SELECT * FROM lakes")
+    assert caught.value.hint
+    with pytest.raises(ValueError, match="give a uri, an engine"):
+        DatabaseReader()
+
+
+def test_an_address_that_cannot_work_is_said_without_its_password() -> None:
+    for uri in ("peaks.db", "nosuch://u:hush@host/db", "postgresql+pg8000://u:hush@host/db"):
+        with pytest.raises(ConfigError) as caught:
+            DatabaseReader(uri=uri)
+        assert "hush" not in f"{caught.value} {caught.value.hint}"
+    assert caught.value.hint == "pip install pg8000"
+
+
+def test_a_database_that_cannot_be_opened_is_an_error_in_words(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unable to open database file"):
+        DatabaseReader(uri=f"sqlite:///{tmp_path}/none/x.db").load_data("SELECT 1")
+
+
+def test_without_sqlalchemy_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(MissingPackageError) as caught:
+        DatabaseReader(uri="sqlite://")
+    assert "lectern[database]" in caught.value.hint
+
+
+def test_readers_are_imported_without_what_only_some_of_them_need() -> None:
+    code = (
+        "import sys; from ragcore.readers import DatabaseReader, SimpleDirectoryReader, StringIterableReader;"
+        "print({'sqlalchemy', 'fsspec', 'pypdfium2', 'lxml', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,298 @@
+"""SimpleDirectoryReader: which files, what each document says of itself, and what becomes of files that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from ragcore.errors import DamagedFileError, MissingPackageError, UnreadableFileError
+from ragcore.readers import SimpleDirectoryReader
+from ragcore.schema import Document, MetadataMode
+from tests.making import make_docx, make_eml, make_ipynb, make_json, make_pdf
+
+FILES = ("b.txt", "a.md", "A.TXT", ".hidden.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md", ".git/e.txt", "sub/.f.txt")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in FILES:
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if name == "empty.txt" else f"The text of {name}.")
+    return tmp_path / "data"
+
+
+def names(folder: Path, **options: object) -> list[str]:
+    reader = SimpleDirectoryReader(folder, **options)  # type: ignore[arg-type]
+    return [Path(path).relative_to(folder).as_posix() for path in reader.list_resources()]
+
+
+def test_the_files_of_the_folder_alone_are_read_in_the_order_of_their_paths(folder: Path) -> None:
+    assert names(folder) == ["A.TXT", "a.md", "b.txt", "empty.txt"]
+    assert names(folder, exclude_empty=True) == ["A.TXT", "a.md", "b.txt"]
+    documents = SimpleDirectoryReader(folder, exclude_empty=True).load_data()
+    assert [document.text for document in documents] == ["The text of A.TXT.", "The text of a.md.", "The text of b.txt."]
+
+
+def test_with_recursive_those_below_are_too(folder: Path) -> None:
+    assert names(folder, recursive=True) == ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]
+
+
+def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(folder: Path) -> None:
+    assert set(names(folder, recursive=True, exclude_hidden=False)) == set(FILES)
+    inside = folder.parent / ".app" / "data"
+    inside.mkdir(parents=True)
+    inside.joinpath("x.txt").write_text("x")
+    assert names(inside) == ["x.txt"]  # where the folder itself is does not count
+
+
+@pytest.mark.parametrize(
+    ("exclude", "recursive", "left"),
+    [
+        (["*.md"], False, ["A.TXT", "b.txt", "empty.txt"]),
+        (["*.md"], True, ["A.TXT", "b.txt", "empty.txt", "sub/c.txt"]),
+        (["sub"], True, ["A.TXT", "a.md", "b.txt", "empty.txt"]),
+        (["deep"], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt"]),
+        (["sub/*.txt", "?.md"], True, ["A.TXT", "b.txt", "empty.txt"]),
+        (["**/d.*", "[ab].*"], True, ["A.TXT", "empty.txt", "sub/c.txt"]),
+        ([Path("sub/deep")], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt"]),
+        (["*.TX", "d", "b"], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]),
+    ],
+)
+def test_excluded_files_and_what_is_in_excluded_folders_are_left_out(
+    folder: Path, exclude: list[str], recursive: bool, left: list[str]
+) -> None:
+    assert names(folder, exclude=exclude, recursive=recursive) == left
+
+
+def test_endings_and_a_limit_choose_among_what_is_left(folder: Path) -> None:
+    assert names(folder, required_exts=[".txt"]) == ["A.TXT", "b.txt", "empty.txt"]
+    assert names(folder, required_exts=["md"], recursive=True) == ["a.md", "sub/deep/d.md"]
+    assert names(folder, required_exts=[".txt"], exclude_empty=True, num_files_limit=2) == ["A.TXT", "b.txt"]
+    assert names(folder, required_exts=[".md"], recursive=True, num_files_limit=1) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "give input_dir, a folder, or input_files"),
+        ({"input_dir": "nowhere"}, "Directory nowhere does not exist."),
+        ({"input_files": ["b.txt", "gone.txt"]}, "File gone.txt does not exist."),
+        ({"input_dir": ".", "required_exts": [".xyz"]}, "No files found in ."),
+        ({"input_dir": ".", "num_files_limit": 0}, "num_files_limit is 0"),
+        ({"input_dir": ".", "errors": "silent"}, "errors is 'silent'"),
+    ],
+)
+def test_what_cannot_be_read_at_all_is_said_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], said: str
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(ValueError, match=said):
+        SimpleDirectoryReader(**options)  # type: ignore[arg-type]
+
+
+def test_a_document_says_where_it_is_from_and_shows_only_its_path(folder: Path) -> None:
+    path = folder / "b.txt"
+    os.utime(path, (0, 86_400 * 365 - 1))  # the last second of 1970, in UTC
+    (document,) = SimpleDirectoryReader(input_files=[path]).load_data()
+    assert dict(document.metadata) == {
+        "file_path": str(path),
+        "file_name": "b.txt",
+        "file_type": "text/plain",
+        "file_size": len("The text of b.txt."),
+        "creation_date": datetime.now(UTC).date().isoformat(),
+        "last_modified_date": "1970-12-31",
+    }
+    for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+        assert document.get_content(mode) == f"file_path: {path}\n\nThe text of b.txt."
+
+
+def test_what_is_not_known_of_a_file_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "notes.unheard-of"
+    path.write_text("words")
+    (document,) = SimpleDirectoryReader(tmp_path).load_data()
+    assert "file_type" not in document.metadata
+    assert document.text == "words"
+
+
+def test_every_format_is_read_by_its_own_reader_into_one_document(tmp_path: Path) -> None:
+    make_pdf(tmp_path / "a.pdf", ["First page.", "Second page."], title="Pages")
+    make_docx(tmp_path / "b.docx", ["A paragraph."])
+    make_json(tmp_path / "c.json", {"station": "Cliff Top"})
+    make_ipynb(tmp_path / "d.ipynb", [("markdown", "A note.")])
+    make_eml(tmp_path / "e.eml", "A message.")
+    documents = SimpleDirectoryReader(tmp_path).load_data()
+    expected = ("First page.", "A paragraph.", "station: Cliff Top", "A note.", "A message.")
+    assert all(words in document.text for words, document in zip(expected, documents, strict=True))
+    assert [page.label for page in documents[0].pages] == ["1", "2"]
+    assert documents[0].metadata["title"] == "Pages"
+    assert "Pages" not in documents[0].get_content(MetadataMode.EMBED)
+
+
+def test_ids_are_random_or_the_path(folder: Path) -> None:
+    (one,), (two,) = (SimpleDirectoryReader(input_files=[folder / "b.txt"]).load_data() for _ in range(2))
+    assert one.id_ != two.id_
+    named = SimpleDirectoryReader(folder, filename_as_id=True, exclude_empty=True).load_data()
+    assert [document.id_ for document in named] == [str(folder / name) for name in ("A.TXT", "a.md", "b.txt")]
+
+
+def by_line(path: Path) -> list[Document]:
+    return [Document(line, metadata={"line": line, "file_name": "?"}) for line in path.read_text().split()]
+
+
+class ByLine:
+    def load_data(self, path: Path) -> list[Document]:
+        return by_line(path)
+
+
+@pytest.mark.parametrize("reader", [by_line, ByLine()])
+def test_a_reader_of_ones_own_goes_first_and_may_give_several_documents(folder: Path, reader: object) -> None:
+    options = {".txt": reader}
+    documents = SimpleDirectoryReader(folder, file_extractor=options, filename_as_id=True, exclude=["b.txt"]).load_data()  # type: ignore[arg-type]
+    path = str(folder / "A.TXT")
+    assert [document.id_ for document in documents[:4]] == [f"{path}_part_{number}" for number in range(4)]
+    assert [document.text for document in documents] == ["The", "text", "of", "A.TXT.", "The text of a.md."]
+    assert documents[0].metadata["file_name"] == "A.TXT"
+    assert documents[0].get_content(MetadataMode.LLM) == f"file_path: {path}\nline: The\n\nThe"
+
+
+def test_metadata_of_ones_own_takes_the_place_of_ours_and_is_seen(folder: Path) -> None:
+    reader = SimpleDirectoryReader(folder, file_metadata=lambda path: {"shelf": Path(path).stem}, required_exts=[".md"])
+    (document,) = reader.load_data()
+    assert document.metadata["shelf"] == "a"
+    assert "file_size" not in document.metadata
+    assert document.get_content(MetadataMode.EMBED) == "shelf: a\n\nThe text of a.md."
+
+
+def test_files_that_cannot_be_read_are_left_out_and_told(folder: Path) -> None:
+    folder.joinpath("bad.pdf").write_bytes(b"%PDF-1.7 nonsense")
+    folder.joinpath("c.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+    reader = SimpleDirectoryReader(folder)
+    texts = [document.text for document in reader.load_data()]
+    assert texts == ["The text of A.TXT.", "The text of a.md.", "The text of b.txt."]
+    failures = {Path(path).name: problem for path, problem in reader.failures.items()}
+    assert set(failures) == {"bad.pdf", "c.png", "empty.txt"}
+    assert "damaged" in failures["bad.pdf"].what
+    assert "picture" in failures["c.png"].what
+    assert all(problem.hint for problem in failures.values())
+    assert reader.load_data() != []
+    assert len(reader.failures) == len(failures)  # told once for each call
+
+
+def test_with_raise_on_error_the_first_of_them_raises(folder: Path) -> None:
+    with pytest.raises(UnreadableFileError, match=r"empty\.txt is empty"):
+        SimpleDirectoryReader(folder, raise_on_error=True).load_data()
+
+
+def broken(path: Path) -> list[Document]:
+    raise KeyError("no such cell")
+
+
+def lacking(path: Path) -> list[Document]:
+    raise MissingPackageError("cellar", extra="cellar")
+
+
+def test_whatever_a_reader_of_ones_own_raises_is_told_but_a_missing_package_is_raised(folder: Path) -> None:
+    reader = SimpleDirectoryReader(folder, file_extractor={".md": broken}, required_exts=[".md"])
+    assert reader.load_data() == []
+    (problem,) = reader.failures.values()
+    assert problem.what == "a.md could not be read: 'no such cell'."
+    assert problem.details.startswith("KeyError")
+    with pytest.raises(MissingPackageError):
+        SimpleDirectoryReader(folder, file_extractor={".md": lacking}).load_data()
+
+
+def test_text_in_another_encoding_is_recognised_and_no_byte_is_dropped(tmp_path: Path) -> None:
+    text = "Über die Brücke führt ein Weg für müde Füße. " * 5
+    tmp_path.joinpath("a.txt").write_bytes(text.encode("cp1252"))
+    assert SimpleDirectoryReader(tmp_path).load_data()[0].text == text
+    assert SimpleDirectoryReader(tmp_path, encoding="cp1252").load_data()[0].text == text
+    assert SimpleDirectoryReader(tmp_path, encoding="ascii").load_data()[0].text == text
+    assert SimpleDirectoryReader(tmp_path, errors="replace").load_data()[0].text == text.encode("cp1252").decode(
+        "utf-8", "replace"
+    )
+    with pytest.raises(DamagedFileError, match="not in the encoding utf-8"):
+        SimpleDirectoryReader(tmp_path, errors="strict", raise_on_error=True).load_data()
+
+
+def test_a_named_encoding_is_believed_where_every_byte_fits(tmp_path: Path) -> None:
+    tmp_path.joinpath("a.txt").write_bytes("¥ ÷".encode("cp437", "replace") + b"\x9d")
+    assert SimpleDirectoryReader(tmp_path, encoding="cp437").load_data()[0].text.endswith("¥")
+
+
+def test_files_come_one_after_the_other_or_singly(folder: Path) -> None:
+    reader = SimpleDirectoryReader(folder)
+    assert [[document.text for document in documents] for documents in reader.iter_data()] == [
+        ["The text of A.TXT."],
+        ["The text of a.md."],
+        ["The text of b.txt."],
+    ]
+    assert len(reader.failures) == 1
+    path = str(folder / "a.md")
+    assert reader.load_resource(path)[0].text == "The text of a.md."
+    assert SimpleDirectoryReader.load_file(path, filename_as_id=True)[0].id_ == path
+    with pytest.raises(UnreadableFileError, match=r"gone\.md could not be opened"):
+        SimpleDirectoryReader.load_file(folder / "gone.md")
+
+
+def test_several_processes_give_the_same_documents_and_failures_in_the_same_order(folder: Path) -> None:
+    readers = [SimpleDirectoryReader(folder, recursive=True, filename_as_id=True) for _ in range(2)]
+    alone, together = readers[0].load_data(), readers[1].load_data(num_workers=2)
+    assert [(one.id_, one.text, one.metadata) for one in together] == [(one.id_, one.text, one.metadata) for one in alone]
+    assert list(readers[1].failures) == list(readers[0].failures) == [str(folder / "empty.txt")]
+
+
+def test_more_workers_than_processors_are_too_many(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    with pytest.warns(UserWarning, match="num_workers is 7; 1, all processors"):
+        SimpleDirectoryReader(input_files=[folder / "a.md"]).load_data(num_workers=7)
+
+
+@pytest.fixture
+def cloud(folder: Path) -> fsspec.AbstractFileSystem:
+    files = fsspec.filesystem("memory", skip_instance_cache=True)
+    files.store.clear()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            files.pipe(f"/bucket/{path.relative_to(folder).as_posix()}", path.read_bytes())
+    return files
+
+
+def test_files_of_another_file_system_are_chosen_and_read_by_the_same_rules(
+    cloud: fsspec.AbstractFileSystem, folder: Path
+) -> None:
+    make_pdf(folder / "z.pdf", ["Far away."])
+    cloud.pipe("/bucket/z.pdf", (folder / "z.pdf").read_bytes())
+    for place in ("bucket", "/bucket", "/bucket/"):
+        reader = SimpleDirectoryReader(place, fs=cloud, recursive=True, exclude=["deep"], exclude_empty=True)
+        assert reader.list_resources() == [f"/bucket/{name}" for name in ("A.TXT", "a.md", "b.txt", "sub/c.txt", "z.pdf")]
+        assert [document.text for document in reader.load_data()][2:] == [
+            "The text of b.txt.",
+            "The text of sub/c.txt.",
+            "Far away.",
+        ]
+    document = SimpleDirectoryReader(input_files=["/bucket/a.md"], fs=cloud, filename_as_id=True).load_data()[0]
+    assert document.id_ == "/bucket/a.md"
+    assert document.metadata["file_size"] == len("The text of a.md.")
+    assert document.metadata["last_modified_date"] == datetime.now(UTC).date().isoformat()
+    with pytest.raises(ValueError, match="File /bucket/gone does not exist"):
+        SimpleDirectoryReader(input_files=["/bucket/gone"], fs=cloud)
+
+
+def test_fsspec_s_own_local_files_are_the_same_as_without(folder: Path) -> None:
+    plain = SimpleDirectoryReader(folder, recursive=True, filename_as_id=True).load_data()
+    through = SimpleDirectoryReader(folder, recursive=True, filename_as_id=True, fs=fsspec.filesystem("file")).load_data()
+    assert [(one.id_, one.text, one.metadata) for one in through] == [(one.id_, one.text, one.metadata) for one in plain]
+
+
+def test_nothing_of_a_copied_file_stays_behind(
+    cloud: fsspec.AbstractFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath("scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    SimpleDirectoryReader("bucket", fs=cloud, recursive=True).load_data()
+    assert list(tmp_path.joinpath("scratch").iterdir()) == []
