@@ -7,10 +7,16 @@ import pytest
 
 from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.errors import EmbeddingError, UnknownDocumentError
+from ragcore.errors import EmbeddingError, StoreError, UnknownDocumentError
 from ragcore.indices.vector import VectorStoreIndex
-from ragcore.schema import Document, TextNode
+from ragcore.node_parser.hierarchical import HierarchicalNodeParser
+from ragcore.observe import span
+from ragcore.query_engine.retriever import RetrieverQueryEngine
+from ragcore.schema import Document, IndexNode, TextNode
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
+from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
 
 
@@ -155,3 +161,190 @@ def test_the_engines_answer_from_what_is_stored() -> None:
     assert "dogs bark" in answer.response
     reply = index.as_chat_engine("context", similarity_top_k=1).chat("Do dogs bark?")
     assert [hit.node.id_ for hit in reply.source_nodes] == ["pets#1"]
+
+
+def test_documents_can_be_inserted_into_an_index_made_of_nothing() -> None:
+    index = VectorStoreIndex([], embed_model=Counting(), transformations=[by_line])
+    for document in DOCUMENTS:
+        index.insert(document)
+    assert [node.id_ for node in index.store.passages()] == ["pets#0", "pets#1", "sea#0", "sea#1"]
+    assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {
+        "pets": ("pets#0", "pets#1"),
+        "sea": ("sea#0", "sea#1"),
+    }
+    assert index.ref_doc_info["sea"].metadata == {"file_name": "sea.txt"}
+
+
+def test_updating_replaces_a_document() -> None:
+    index = index_of(*DOCUMENTS)
+    assert index.update_ref_doc(Document("cats meow", id_="pets")) == 1
+    assert {node.text for node in index.store.passages()} == {"cats meow", "the sea is deep", "ships sail"}
+
+
+def test_nodes_are_added_to_what_their_document_has() -> None:
+    index = index_of(DOCUMENTS[0])
+    before = index.store.document("pets")
+    again = TextNode("dogs bark", "pets#1", ref_doc_id="pets", start_char_idx=10, end_char_idx=19)
+    assert index.insert_nodes([again]) == 2
+    assert index.store.document("pets").hash == before.hash
+    assert index.insert_nodes([TextNode("birds sing", "new", ref_doc_id="pets")]) == 3
+    assert index.store.passage_ids("pets") == ["pets#0", "pets#1", "new"]
+    assert best(index, "Do birds sing?") == "birds sing"
+    assert best(index, "Do cats purr?") == "cats purr"
+    assert index.store.document("pets").text == "cats purr\n\ndogs bark\n\nbirds sing"
+    assert index.insert_nodes([Document("fish swim", id_="pets")]) == 1
+    assert index.store.passage_ids("pets") == ["pets#0"]
+
+
+def test_a_long_document_of_nodes_is_put_together_with_its_gaps_and_overlaps() -> None:
+    text = "The quick brown fox jumps over the lazy dog."
+    cuts = [(20, 30), (4, 15), (10, 19), (12, 14)]
+    nodes = [TextNode(text[a:b], ref_doc_id="d", start_char_idx=a, end_char_idx=b) for a, b in cuts]
+    index = VectorStoreIndex(nodes, embed_model=Counting())
+    assert index.store.document("d").text == "    quick brown fox jumps over"
+
+
+def test_passages_without_content_are_left_out_and_an_empty_document_stays_empty() -> None:
+    embedder = Counting()
+    with span("test") as trace:
+        index = index_of(Document("cats purr\n \n", id_="gaps"), Document("", id_="empty"), embedder=embedder)
+    assert [node.text for node in index.store.passages()] == ["cats purr"]
+    assert embedder.given == [["cats purr"]]
+    assert trace.named("split")[0].facts == {"given": 2, "documents": 2, "passages": 1, "empty": 3}
+    assert index.delete_ref_doc("empty") == 0
+
+
+def test_of_a_tree_only_the_leaves_are_indexed_and_the_rest_is_shared() -> None:
+    parser = HierarchicalNodeParser(chunk_sizes=[40, 20, 8], chunk_overlap=0, tokenizer=str.split)
+    text = " ".join(f"Sentence number {number} is here." for number in range(20))
+    tree = parser.get_nodes_from_documents([Document(text, id_="d")])
+    leaves = {node.id_ for node in tree.leaves()}
+    assert 0 < len(leaves) < len(tree)
+    for index in (
+        VectorStoreIndex(tree, embed_model=Counting()),
+        VectorStoreIndex([Document(text, id_="d")], embed_model=Counting(), transformations=[parser]),
+    ):
+        assert {node.text for node in index.store.passages()} == {node.text for node in tree.leaves()}
+        assert len(index.store) == len(leaves)
+        assert len(index.docstore) == len(tree) - len(leaves)
+        for leaf in index.store.passages():
+            assert leaf.parent_id is not None
+            assert leaf.id_ in index.docstore.get_node(leaf.parent_id).child_ids
+        index.delete_ref_doc("d")
+        assert len(index.docstore) == 0
+
+
+def test_a_replaced_tree_leaves_nothing_of_the_old_one() -> None:
+    parser = HierarchicalNodeParser(chunk_sizes=[8, 4], chunk_overlap=0, tokenizer=str.split)
+    index = VectorStoreIndex([], embed_model=Counting(), transformations=[parser])
+    index.insert(Document("one two three. four five six. seven eight nine. ten eleven twelve.", id_="d"))
+    assert len(index.docstore) == 2
+    index.insert(Document("one two three. four five six.", id_="d"))
+    assert [node.text for node in index.docstore.nodes()] == ["one two three. four five six."]
+
+
+def test_what_a_delete_leaves_in_the_shared_documents_is_said_by_an_argument() -> None:
+    index = index_of(*DOCUMENTS)
+    index.docstore.add_documents([TextNode("mine", "m", ref_doc_id="pets"), TextNode("yours", "y", ref_doc_id="sea")])
+    index.delete_ref_doc("pets", delete_from_docstore=False)
+    assert list(index.docstore.docs) == ["m", "y"]
+    index.delete_ref_doc("sea")
+    assert list(index.docstore.docs) == ["m"]
+
+
+@pytest.mark.parametrize("kind", ["memory", "folder"])
+def test_a_store_that_refuses_one_document_keeps_none_of_them(tmp_path: Path, kind: str) -> None:
+    context = StorageContext.from_defaults()
+    index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
+    if kind == "folder":
+        context.persist(tmp_path)
+        context = StorageContext.from_defaults(persist_dir=tmp_path)
+        index = VectorStoreIndex(record=context.index_store.all()[0], storage_context=context, embed_model=Counting())
+    before = {node.id_: node.text for node in index.store.passages()}
+    wide = TextNode("too wide", "w", embedding=np.ones(65, np.float32))
+    fine = [TextNode("new", "n", ref_doc_id="a"), TextNode("other", "pets#9", ref_doc_id="pets")]
+    with pytest.raises(StoreError, match="64 numbers"):
+        index.insert_nodes([*fine, wide])
+    assert {node.id_: node.text for node in index.store.passages()} == before
+    assert index.store.document("pets").hash == DOCUMENTS[0].hash
+    with pytest.raises(StoreError, match="64 numbers"):
+        VectorStoreIndex([TextNode("n"), wide], embed_model=Counting(), storage_context=context)
+    assert len(context.index_store.all()) == 1
+
+
+def test_a_failing_splitter_or_embedder_leaves_the_index_as_it_was() -> None:
+    def failing(nodes: Sequence[Document | TextNode]) -> list[TextNode]:
+        if nodes[0].id_ == "bad":
+            raise OSError("no such thing")
+        return by_line(nodes)
+
+    index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(forbidden="ships sink"), transformations=[failing])
+    before = [(node.id_, node.text) for node in index.store.passages()]
+    with pytest.raises(OSError, match="no such thing"):
+        index.insert_documents([Document("new", id_="pets"), Document("x", id_="bad")])
+    with pytest.raises(EmbeddingError):
+        index.insert_documents([Document("new", id_="pets"), Document("ships sink", id_="sea")])
+    assert [(node.id_, node.text) for node in index.store.passages()] == before
+    assert index.refresh_ref_docs([Document("new", id_="pets")]) == [True]
+
+
+def test_texts_are_embedded_in_batches_of_the_size_asked_for() -> None:
+    embedder = Counting()
+    nodes = [TextNode(str(number)) for number in range(5)]
+    VectorStoreIndex(nodes, embed_model=embedder, insert_batch_size=2)
+    assert embedder.given == [["0", "1"], ["2", "3"], ["4"]]
+
+
+def test_objects_are_nodes_that_keep_what_they_stand_for() -> None:
+    thing = TextNode("what is meant")
+    index = VectorStoreIndex(objects=[IndexNode("dogs bark", "o", index_id="i", obj=thing)], embed_model=Counting())
+    (found,) = index.store.nodes(["o"])
+    assert isinstance(found, IndexNode)
+    assert (found.index_id, found.obj) == ("i", thing)
+
+
+def test_filters_modes_and_a_retriever_of_one_s_own_reach_the_engine() -> None:
+    index = index_of(*DOCUMENTS)
+    only_sea = MetadataFilters([MetadataFilter("file_name", "sea.txt")])
+
+    def sources(engine: RetrieverQueryEngine) -> list[str]:
+        return [hit.node.id_ for hit in engine.query("Do dogs bark?").source_nodes]
+
+    assert sources(index.as_query_engine(filters=only_sea, similarity_top_k=5)) == ["sea#0", "sea#1"]
+    assert sources(index.as_query_engine(vector_store_query_mode="text_search")) == ["pets#1"]
+    assert sources(index.as_query_engine(retriever=index.as_retriever(1, doc_ids=["sea"]))) == ["sea#0"]
+    assert [hit.node.id_ for hit in index.as_retriever(3, node_ids=["sea#1", "pets#1"]).retrieve("dogs")] == ["pets#1", "sea#1"]
+    reply = index.as_chat_engine("context", filters=only_sea).chat("Do dogs bark?")
+    assert {hit.node.ref_doc_id for hit in reply.source_nodes} == {"sea"}
+
+
+def test_a_view_on_a_store_keeps_the_context_it_was_given() -> None:
+    store = index_of(*DOCUMENTS).store
+    context = StorageContext.from_defaults()
+    index = VectorStoreIndex.from_vector_store(store, Counting(), storage_context=context)
+    assert index.storage_context is context
+    assert index.store is index.vector_store is store
+    assert best(index, "Do dogs bark?") == "dogs bark"
+    other = StorageContext.from_defaults(vector_store=MemoryStore())
+    with pytest.raises(ValueError, match="another vector store"):
+        VectorStoreIndex.from_vector_store(store, Counting(), storage_context=other)
+
+
+def test_an_index_has_an_id_of_its_own_which_can_be_chosen_once() -> None:
+    context = StorageContext.from_defaults()
+    one = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
+    two = VectorStoreIndex([], embed_model=Counting(), storage_context=context)
+    assert one.index_id != two.index_id
+    one.set_index_id("animals")
+    one.set_index_id("animals")
+    assert one.index_id == "animals"
+    assert best(one, "Do dogs bark?") == "dogs bark"
+    assert [record.index_id for record in context.index_store.all()] == [two.index_id, "animals"]
+    with pytest.raises(ValueError, match="'animals'"):
+        two.set_index_id("animals")
+
+
+def test_nodes_and_a_record_do_not_go_together() -> None:
+    record = IndexRecord("vector_store", data={"embedder": Counting().name})
+    with pytest.raises(ValueError, match="not of both"):
+        VectorStoreIndex([], record=record, embed_model=Counting())

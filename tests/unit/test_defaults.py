@@ -1,0 +1,76 @@
+"""What is used where a constructor is not told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pytest
+
+from ragcore import Document, Settings, VectorStoreIndex, load_index_from_storage
+from ragcore.defaults import services
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.node_parser.token import TokenTextSplitter
+
+TEXT = " ".join(f"Word{number} stands here." for number in range(100))
+
+
+@pytest.fixture(autouse=True)
+def _settings_as_they_were() -> Iterator[None]:
+    before = {field.name: getattr(Settings, field.name) for field in fields(Settings)}
+    yield
+    for name, value in before.items():
+        setattr(Settings, name, value)
+
+
+def test_nothing_said_means_what_needs_no_server_and_no_download() -> None:
+    found = services()
+    assert isinstance(found.embed_model, HuggingFaceEmbedding)
+    assert found.embed_model.name == HuggingFaceEmbedding().name
+    assert isinstance(found.llm, ExtractiveLLM)
+    (splitter,) = found.transformations
+    assert isinstance(splitter, SentenceSplitter)
+    assert (splitter.chunk_size, splitter.chunk_overlap) == (1024, 200)
+
+
+def test_settings_are_used_by_whatever_is_built_after_them_and_by_nothing_built_before() -> None:
+    Settings.embed_model = HashEmbedding(8)
+    Settings.llm = ExtractiveLLM(HashEmbedding(8))
+    before = VectorStoreIndex([])
+    Settings.embed_model = HashEmbedding(16)
+    Settings.chunk_size = 50
+    Settings.chunk_overlap = 0
+    Settings.tokenizer = str.split
+    after = VectorStoreIndex.from_documents([Document(TEXT)])
+    assert before.embed_model.name == "hash-8"
+    assert after.embed_model.name == "hash-16"
+    assert before.llm is after.llm is Settings.llm
+    assert [len(node.text.split()) for node in after.store.passages()] == [48, 48, 48, 48, 48, 48, 12]
+    assert load_index_from_storage(after.storage_context).embed_model is Settings.embed_model
+
+
+def test_what_is_given_goes_before_settings() -> None:
+    Settings.embed_model = HashEmbedding(8)
+    Settings.llm = ExtractiveLLM(HashEmbedding(8))
+    llm, embedder, splitter = ExtractiveLLM(HashEmbedding(8)), HashEmbedding(16), TokenTextSplitter()
+    found = services(llm, embedder, [splitter])
+    assert (found.llm, found.embed_model, found.transformations) == (llm, embedder, (splitter,))
+
+
+def test_a_splitter_goes_before_sizes_and_transformations_before_a_splitter() -> None:
+    splitter, step = TokenTextSplitter(), TokenTextSplitter(chunk_size=9, chunk_overlap=0)
+    Settings.chunk_size = 50
+    Settings.text_splitter = splitter
+    assert Settings.node_parser is splitter
+    assert services().transformations == (splitter,)
+    Settings.transformations = [step]
+    assert services().transformations == (step,)
+
+
+def test_the_reader_that_quotes_uses_the_embedder_that_was_named() -> None:
+    Settings.embed_model = HashEmbedding(8)
+    index = VectorStoreIndex.from_documents([Document("Cats purr."), Document("Dogs bark.")])
+    assert "Dogs bark." in index.as_query_engine(similarity_top_k=1).query("Do dogs bark?").response
