@@ -415,7 +415,7 @@ class _OpenAI:
         deltas = [piece for index, call in enumerate(self._calls()) for piece in self._call_in_pieces(index, call)]
         end = "".join(self._event({"tool_calls": [delta]}, None) for delta in deltas) + self._event({}, fault.finish)
         if fault.usage and self.body.get("stream_options", {}).get("include_usage"):
-            end += self.framed(json.dumps({"choices": [], "usage": self._usage(text)}))
+            end += self.framed(json.dumps({**self._head("chat.completion.chunk"), "choices": [], "usage": self._usage(text)}))
         return end + self.framed("[DONE]")
 
     def whole(self, text: str, fault: Fault) -> dict[str, Any]:
@@ -423,7 +423,8 @@ class _OpenAI:
         if calls := self._calls():
             message["tool_calls"] = list(calls)
         usage = {"usage": self._usage(text)} if fault.usage else {}
-        return {"id": "x", "choices": [{"index": 0, "message": message, "finish_reason": fault.finish}], **usage}
+        choices = [{"index": 0, "message": message, "finish_reason": fault.finish}]
+        return {**self._head("chat.completion"), "choices": choices, **usage}
 
     def _calls(self) -> ToolCalls:
         return self.script.tool_calls(self.body["messages"])
@@ -438,7 +439,11 @@ class _OpenAI:
 
     def _event(self, delta: Mapping[str, Any], finish: str | None) -> str:
         # Not escaped: U+2028 and its like are legal inside a JSON string.
-        return self.framed(json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}, ensure_ascii=False))
+        choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+        return self.framed(json.dumps({**self._head("chat.completion.chunk"), "choices": choices}, ensure_ascii=False))
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": "x", "object": kind, "created": 0, "model": self.body["model"]}
 
     def _usage(self, text: str) -> dict[str, int]:
         return {"prompt_tokens": _count(self.body["messages"]), "completion_tokens": len(text.split())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -139,6 +140,9 @@ def test_closing_a_stream_keeps_what_was_said_in_the_trace(llm: LLM) -> None:
         first = next(stream)
     (step,) = root.named("llm")
     assert step.facts["reply"] == first
+    assert step.facts["prompt_tokens"] == llm.prompt_tokens(CALL)
+    assert step.facts["completion_tokens"] == llm.count_tokens(first)
+    assert step.facts["tokens_estimated"]
     assert step.seconds > 0
 
 
@@ -278,3 +282,16 @@ def test_a_follow_up_is_condensed_by_the_scripted_server(client: Client) -> None
         assert llm.generate(CALL).text.startswith(
             "The documents say: “The ferry leaves at nine. {query_str} {0} %s {{x}}” [1]."
         )
+
+
+def test_an_event_loop_gets_what_the_others_get(llm: LLM) -> None:
+    async def ask() -> tuple[str, str, list[str], list[str]]:
+        messages = [ChatMessage(MessageRole.USER, "When does the ferry leave?")]
+        chat = [response.delta or "" async for response in await llm.astream_chat(messages)]
+        complete = [response.delta or "" async for response in await llm.astream_complete("When?")]
+        return str((await llm.achat(messages)).message.content), (await llm.acomplete("When?")).text, chat, complete
+
+    chat, complete, chat_pieces, complete_pieces = asyncio.run(ask())
+    assert "".join(chat_pieces) == chat != ""
+    assert "".join(complete_pieces) == complete != ""
+    assert asyncio.run(llm.apredict(TEXT_QA, **CALL.variables)) == llm.predict(TEXT_QA, **CALL.variables)
