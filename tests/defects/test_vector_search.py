@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, QueryBundle, TextNode
 from ragcore.vector_stores.base import Candidates
+from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.ranking import mmr
 from ragcore.vector_stores.search import nearest
@@ -162,3 +164,18 @@ def test_d39_storing_turns_no_text_of_a_passage_into_json(monkeypatch: pytest.Mo
     )
     assert written
     assert not any("needle" in text for text in written)
+
+
+def test_d38_a_chroma_collection_gives_all_passages_under_their_own_ids_with_cosines(tmp_path: Path) -> None:
+    chromadb = pytest.importorskip("chromadb")
+    client = chromadb.PersistentClient(path=str(tmp_path), settings=chromadb.config.Settings(anonymized_telemetry=False))
+    store = ChromaVectorStore(chroma_collection=client.get_or_create_collection("quickstart"))  # squared distances
+    rows = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
+    nodes = [TextNode(f"text {i}", f"passage number {i}", embedding=row) for i, row in enumerate(rows)]
+    store.put(Document("x", id_="d"), nodes)
+    assert [node.id_ for node in store.passages()] == [node.id_ for node in nodes]
+    assert store.candidates().ids == [node.id_ for node in nodes]
+    (found,) = store.search(np.array([2, 0, 0, 0], np.float32), 1)
+    cosines = rows[:, 0] / np.linalg.norm(rows, axis=1)
+    assert found.node.id_ == f"passage number {int(cosines.argmax())}"
+    assert found.score == pytest.approx(cosines.max(), abs=1e-5)

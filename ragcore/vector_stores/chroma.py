@@ -1,0 +1,598 @@
+"""A store in a Chroma collection, in this process or on a server.
+
+The collection holds the passages. A second one beside it, "<name>-documents", holds the documents, and one record that gets a
+new stamp after every change.
+
+Chroma knows no transactions, so the order of writing makes a change whole. The passages of a new version are written first;
+then, in one request, the document's record, which names the version, and the stamp: from here on the new passages count and
+the old ones do not; last the old ones are deleted. A reader looks at the stamp before and after, and reads again if it has
+changed. A writer that dies on the way leaves the old or the new document; passages of a version that no document names are
+never found, and go when their document is deleted. One process may write at a time, and any number may read.
+
+Chroma's index proposes (HNSW, which may miss one of many) and the exact cosines decide. More are asked for until nothing left
+out could be nearer than what was found.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
+from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
+from ragcore.vector_stores.base import Candidates, StoredDocument
+from ragcore.vector_stores.filters import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters, is_list
+from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
+
+if TYPE_CHECKING:
+    from chromadb import Collection as ChromaCollection
+
+    from ragcore.schema import Vector, Vectors
+
+Where: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+BATCH = 1000  # records in one request
+MOST_NAMED = 500  # ids in one condition; more are looked at here
+AT_FIRST = 32  # records asked for beyond top_k
+STAMP = "stamp"  # the record of the documents' collection that is none
+GONE = "gone"  # the version of a document that is being deleted
+
+_APART = {"text", "embedding", "obj"}  # fields that the JSON of a record does not hold
+_COMPARED = {
+    FilterOperator.EQ: "$eq",
+    FilterOperator.GT: "$gt",
+    FilterOperator.LT: "$lt",
+    FilterOperator.GTE: "$gte",
+    FilterOperator.LTE: "$lte",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """A document's record without its text. `version` names its passages, and orders the documents."""
+
+    document: StoredDocument
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What there is at one stamp: the width of the vectors, and the documents, oldest first."""
+
+    stamp: str
+    dimension: int | None
+    headers: Mapping[str, _Header]
+
+    @property
+    def passages(self) -> int:
+        return sum(header.document.passages for header in self.headers.values())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A passage's record as Chroma gave it; `row` and `distance` where they were asked for."""
+
+    metadata: Mapping[str, Any]
+    text: str = ""
+    row: Vector | None = None
+    distance: float = 0.0
+
+    @property
+    def order(self) -> tuple[str, int]:
+        return self.metadata["_version"], self.metadata["_place"]
+
+    @cached_property
+    def node(self) -> TextNode:
+        return _node(self.metadata["_record"], self.text)
+
+
+class ChromaVectorStore:
+    """See `ragcore.vector_stores.base.Store` for what every method promises, and the head of this file for how.
+
+    `chroma_collection` may have any space; the scores are cosines all the same. Records that others put there are not seen. A
+    collection keeps the width of its first vector for good, also when it is emptied: DimensionError for another.
+    """
+
+    def __init__(self, chroma_collection: ChromaCollection) -> None:
+        self._passages: Any = chroma_collection  # whose own types say of a record that it may be anything
+        self._documents: Any = _beside(chroma_collection)
+        self._view: _View | None = None
+        self._lock = threading.RLock()
+        self._words = _Words()
+
+    @classmethod
+    def from_params(
+        cls, collection_name: str, *, persist_dir: str | None = None, host: str | None = None, port: int = 8000
+    ) -> ChromaVectorStore:
+        """The collection of this name, made with cosine space if there is none.
+
+        In the folder `persist_dir`, or on the server at `host`, or in this process's memory.
+        """
+        chromadb = _chromadb()
+        settings = chromadb.config.Settings(anonymized_telemetry=False)
+        with _in_words():
+            if host is not None:
+                client = chromadb.HttpClient(host=host, port=port, settings=settings)
+            elif persist_dir is not None:
+                client = chromadb.PersistentClient(path=persist_dir, settings=settings)
+            else:
+                client = chromadb.EphemeralClient(settings=settings)
+            return cls(
+                client.get_or_create_collection(
+                    collection_name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+                )
+            )
+
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        with self._lock, _in_words():
+            view = self._look()
+            rows = unit_rows(document, nodes, view.dimension)
+            metadata_json(document.metadata)
+            self._refuse_foreign(view, document, nodes)
+            before = view.headers.get(document.id_)
+            newest = max((header.version for header in view.headers.values()), default="")
+            version = _after(newest)
+            self._add(document, nodes, rows, version)
+            header = _Header(
+                StoredDocument(document.id_, shown_name(document), document.hash, len(nodes), len(document.text), time.time()),
+                version,
+            )
+            told = {"_version": version, "_stored": json.dumps(astuple(header.document)), "_record": _record(document)}
+            others = {id_: other for id_, other in view.headers.items() if id_ != document.id_}
+            dimension = view.dimension or rows.shape[1] or None
+            self._commit(dimension, {**others, document.id_: header}, document.id_, told, document.text)
+            if before is not None:
+                self._passages.delete(where={"_version": before.version})
+            return len(nodes)
+
+    def delete(self, document_id: str) -> int:
+        with self._lock, _in_words():
+            view = self._look()
+            header = self._header(view, document_id)
+            others = {id_: other for id_, other in view.headers.items() if id_ != document_id}
+            self._commit(view.dimension, others, document_id, {"_version": GONE})
+            self._passages.delete(where={"_document": document_id})
+            self._documents.delete(ids=["d:" + document_id])
+            return header.document.passages
+
+    def document(self, document_id: str) -> Document:
+        with _in_words():
+            found = self._documents.get(ids=["d:" + document_id], include=["documents", "metadatas"])
+            if not found["ids"] or found["metadatas"][0]["_version"] == GONE:
+                raise UnknownDocumentError(document_id)
+            return _document(found["metadatas"][0]["_record"], found["documents"][0])
+
+    def documents(self) -> list[StoredDocument]:
+        return [header.document for header in self._now().headers.values()]
+
+    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+        found = self._at_one_moment(lambda view: self._records(view, node_ids=ids, embeddings=True))
+        nodes = {each.node.id_: each.node.with_embedding(_as_put(each)) for each in found}
+        return [nodes[id_] for id_ in ids if id_ in nodes]
+
+    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
+        view = self._now()
+        chosen = [self._header(view, document_id).document.id_] if document_id is not None else list(view.headers)
+        return (node for id_ in chosen for node in self._passages_of(id_))
+
+    def passage_ids(self, document_id: str) -> list[str]:
+        return [node.id_ for node in self._passages_of(document_id)]
+
+    def search(
+        self,
+        query: Vector,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
+        def found(view: _View) -> list[NodeWithScore]:
+            if view.dimension is None or not view.passages:
+                return []
+            vector = unit_query(query, view.dimension)
+            if top_k <= 0:
+                return []
+            scope = _Scope(view, document_ids, node_ids, filters)
+            total, count = self._passages.count(), top_k + AT_FIRST
+            while True:
+                proposed = self._proposed(vector, count, scope.where)
+                fitting = sorted((each for each in proposed if scope.holds(each)), key=lambda each: each.order)
+                rows = np.stack([each.row for each in fitting if each.row is not None]) if fitting else _no_rows(view)
+                places, scores = nearest(rows, vector, top_k)
+                least = float(scores[-1]) if len(scores) == top_k else -np.inf
+                if count >= total or len(proposed) < count or self._bound(proposed[-1].distance) < least - ROUNDING:
+                    return [
+                        NodeWithScore(fitting[place].node, float(score)) for place, score in zip(places, scores, strict=True)
+                    ]
+                count *= 4
+
+        return self._at_one_moment(found)
+
+    def keyword_search(
+        self,
+        query: str,
+        top_k: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[NodeWithScore]:
+        terms = query_terms(query)
+        if top_k <= 0 or not terms:
+            return []
+
+        def found(view: _View) -> list[NodeWithScore]:
+            words = self._words = self._words.of(view, lambda new: self._records(view, new))
+            among = None
+            if document_ids is not None or node_ids is not None or filters is not None:
+                within = self._records(view, document_ids, node_ids, filters)
+                among = {words.places[each.metadata["_node_id"]] for each in within}
+            hits = words.index.search(terms, top_k, among)
+            names = [words.ids[place] for place, _ in hits]
+            nodes = {each.node.id_: each.node for each in self._records(view, node_ids=names)}
+            return [NodeWithScore(nodes[words.ids[place]], score) for place, score in hits]
+
+        return self._at_one_moment(found)
+
+    def candidates(
+        self,
+        *,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> Candidates:
+        def found(view: _View) -> Candidates:
+            records = self._records(view, document_ids, node_ids, filters, embeddings=True)
+            return Candidates(
+                ids=[each.metadata["_node_id"] for each in records],
+                rows=np.stack([each.row for each in records if each.row is not None]) if records else _no_rows(view),
+                lengths=np.array([each.metadata["_length"] for each in records], np.float32),
+            )
+
+        return self._at_one_moment(found)
+
+    def __len__(self) -> int:
+        return self._now().passages
+
+    def close(self) -> None:
+        """Nothing to close: the client is its owner's."""
+
+    # --- what there is --------------------------------------------------------------------------------------------------
+
+    def _stamp(self) -> tuple[str, int | None]:
+        found = self._documents.get(ids=[STAMP], include=["metadatas"])["metadatas"] or []
+        return (found[0]["_stamp"], found[0]["_dimension"] or None) if found else ("", None)
+
+    def _look(self) -> _View:
+        stamp, dimension = self._stamp()
+        view = self._view
+        if view is None or view.stamp != stamp:
+            kept = _everything(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])
+            records = sorted((each.metadata for each in kept if "_version" in each.metadata), key=lambda each: each["_version"])
+            headers = [_Header(StoredDocument(*json.loads(each["_stored"])), each["_version"]) for each in records]
+            view = self._view = _View(stamp, dimension, {header.document.id_: header for header in headers})
+        return view
+
+    def _now(self) -> _View:
+        with self._lock, _in_words():
+            return self._look()
+
+    def _at_one_moment(self, work: Callable[[_View], T]) -> T:
+        """`work` with nobody's change in between."""
+        with self._lock, _in_words():
+            while True:
+                view = self._look()
+                done = work(view)
+                if self._stamp()[0] == view.stamp:
+                    return done
+
+    def _commit(
+        self,
+        dimension: int | None,
+        headers: Mapping[str, _Header],
+        document_id: str,
+        told: Mapping[str, str],
+        text: str = "",
+    ) -> None:
+        """What is told of one document, and the stamp, in one request, which Chroma does whole or not at all."""
+        view = _View(secrets.token_hex(8), dimension, headers)
+        self._documents.upsert(
+            ids=["d:" + document_id, STAMP],
+            embeddings=[[1.0], [1.0]],
+            documents=[_writable(text), ""],
+            metadatas=[dict(told), {"_stamp": view.stamp, "_dimension": dimension or 0}],
+        )
+        self._view = view
+
+    def _header(self, view: _View, document_id: str) -> _Header:
+        if document_id not in view.headers:
+            raise UnknownDocumentError(document_id)
+        return view.headers[document_id]
+
+    # --- records --------------------------------------------------------------------------------------------------------
+
+    def _add(self, document: Document, nodes: Sequence[TextNode], rows: Vectors, version: str) -> None:
+        sizes = lengths(nodes)
+        metadatas = [
+            {
+                **_native(node),
+                "_document": document.id_,
+                "_version": version,
+                "_place": place,
+                "_node_id": node.id_,
+                "_length": length,
+                "_record": _record(replace(node, ref_doc_id=document.id_)),
+            }
+            for place, (node, length) in enumerate(zip(nodes, sizes, strict=True))
+        ]
+        for start in range(0, len(nodes), BATCH):
+            part = slice(start, start + BATCH)
+            self._passages.add(
+                ids=[f"{node.id_}#{version}" for node in nodes[part]],
+                embeddings=rows[part],
+                documents=[_writable(node.text) for node in nodes[part]],
+                metadatas=metadatas[part],
+            )
+
+    def _refuse_foreign(self, view: _View, document: Document, nodes: Sequence[TextNode]) -> None:
+        for found in self._records(view, node_ids=[node.id_ for node in nodes]):
+            owner = found.metadata["_document"]
+            if owner != document.id_:
+                raise ValueError(f"node {found.node.id_!r} of {document.id_!r} is already a node of {owner!r}")
+
+    def _records(
+        self,
+        view: _View,
+        document_ids: Collection[str] | None = None,
+        node_ids: Collection[str] | None = None,
+        filters: MetadataFilters | None = None,
+        *,
+        embeddings: bool = False,
+    ) -> list[_Found]:
+        """The passages in this scope, in order of insertion."""
+        include = ["metadatas", "documents", *(["embeddings"] if embeddings else [])]
+        scopes = [_Scope(view, document_ids, node_ids, filters)]
+        if node_ids is not None:
+            names = list(dict.fromkeys(node_ids))
+            parts = [names[start : start + MOST_NAMED] for start in range(0, len(names), MOST_NAMED)]
+            scopes = [_Scope(view, document_ids, part, filters) for part in parts]
+        found = [each for scope in scopes for each in _everything(self._passages, scope.where, include) if scope.holds(each)]
+        return sorted(found, key=lambda each: each.order)
+
+    def _passages_of(self, document_id: str) -> list[TextNode]:
+        return [each.node for each in self._at_one_moment(lambda view: self._records(view, [document_id]))]
+
+    def _proposed(self, vector: Vector, count: int, where: Where | None) -> list[_Found]:
+        """What Chroma's index holds to be nearest, nearest first."""
+        answer = self._passages.query(
+            query_embeddings=[vector],
+            n_results=count,
+            where=where,
+            include=["metadatas", "documents", "embeddings", "distances"],
+        )
+        columns = [answer[name][0] for name in ("metadatas", "documents", "embeddings", "distances")]
+        return [
+            _Found(metadata, text, np.asarray(row, np.float32), float(distance))
+            for metadata, text, row, distance in zip(*columns, strict=True)
+        ]
+
+    def _bound(self, distance: float) -> float:
+        """The cosine that nothing beyond this distance exceeds, be its vector of length 1 or 0."""
+        return 1 - distance / 2 if self._space == "l2" else 1 - distance
+
+    @cached_property
+    def _space(self) -> str:
+        settings = self._passages.configuration_json
+        return str((settings.get("hnsw") or settings.get("spann") or {}).get("space", "l2"))
+
+
+class _Scope:
+    """What may be found: as far as Chroma can tell in `where`, exactly by `holds`."""
+
+    def __init__(
+        self,
+        view: _View,
+        document_ids: Collection[str] | None,
+        node_ids: Collection[str] | None,
+        filters: MetadataFilters | None,
+    ) -> None:
+        self._versions = {header.version for header in view.headers.values()}
+        self._documents = None if document_ids is None else set(document_ids)
+        self._nodes = None if node_ids is None else set(node_ids)
+        self._filters = filters
+        conditions: list[Where] = [{"_place": {"$gte": 0}}]  # not what others put there
+        for key, ids in (("_document", self._documents), ("_node_id", self._nodes)):
+            if ids is not None and len(ids) <= MOST_NAMED:
+                conditions.append({key: {"$in": sorted(ids) or [""]}})
+        if filters is not None and (pushed := _where(filters)) is not None:
+            conditions.append(pushed)
+        self.where: Where = conditions[0] if len(conditions) == 1 else {"$and": conditions}
+
+    def holds(self, found: _Found) -> bool:
+        told = found.metadata
+        return (
+            told["_version"] in self._versions
+            and (self._documents is None or told["_document"] in self._documents)
+            and (self._nodes is None or told["_node_id"] in self._nodes)
+            and (self._filters is None or self._filters.match(found.node.metadata))
+        )
+
+
+class _Words:
+    """The words of the passages as they were in one view. New documents are added to it; anything else makes it anew."""
+
+    def __init__(self) -> None:
+        self.index = KeywordIndex()
+        self.ids: list[str] = []  # by place
+        self.places: dict[str, int] = {}
+        self._versions: tuple[str, ...] = ()
+
+    def of(self, view: _View, records_of: Callable[[list[str]], list[_Found]]) -> _Words:
+        versions = tuple(header.version for header in view.headers.values())
+        words = self if versions[: len(self._versions)] == self._versions else _Words()
+        new = list(view.headers)[len(words._versions) :]
+        for found in records_of(new) if new else ():
+            words.places[found.node.id_] = len(words.ids)
+            words.index.add(len(words.ids), passage_terms(found.node))
+            words.ids.append(found.node.id_)
+        words._versions = versions
+        return words
+
+
+def _where(wanted: MetadataFilters | MetadataFilter) -> Where | None:
+    """A condition that everything passes which passes the filter, and as little else as Chroma can tell; None: no condition."""
+    if isinstance(wanted, MetadataFilter):
+        return _compared(wanted)
+    parts = [_where(each) for each in wanted.filters]
+    told = [part for part in parts if part is not None]
+    if (
+        wanted.condition is FilterCondition.NOT
+        or not told
+        or (wanted.condition is FilterCondition.OR and len(told) < len(parts))
+    ):
+        return None
+    return told[0] if len(told) == 1 else {f"${wanted.condition.value}": told}
+
+
+def _compared(wanted: MetadataFilter) -> Where | None:
+    values = list(wanted.value) if is_list(wanted.value) else [wanted.value]
+    if not _is_own(wanted.key) or not values or not all(_is_native(value) for value in values):
+        return None
+    if wanted.operator is FilterOperator.IN:
+        each = [{wanted.key: {"$eq": value}} for value in values]
+        return each[0] if len(each) == 1 else {"$or": each}
+    sign = _COMPARED.get(wanted.operator)
+    numbers_only = sign in (None, "$eq") or (isinstance(values[0], int | float) and not isinstance(values[0], bool))
+    return {wanted.key: {sign: values[0]}} if sign and numbers_only and not is_list(wanted.value) else None
+
+
+def _native(node: TextNode) -> dict[str, Any]:
+    """The metadata that Chroma can compare by itself."""
+    return {key: value for key, value in node.metadata.items() if _is_own(key) and _is_native(value)}
+
+
+def _is_own(key: str) -> bool:
+    """Whether Chroma takes the key, and it is none of ours."""
+    return key.isidentifier() and key.isascii() and not key.startswith("_")
+
+
+def _is_native(value: object) -> bool:
+    if isinstance(value, str):
+        return _writable(value) == value
+    return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 1 << 53)
+
+
+def _record(item: Document | TextNode) -> str:
+    """Everything but text and vector, as JSON; the text too where Chroma cannot hold it as it is."""
+    kept = {field.name: getattr(item, field.name) for field in fields(item) if field.name not in _APART}
+    kept["metadata"] = dict(item.metadata)
+    if _writable(item.text) != item.text:
+        kept["text"] = item.text
+    return json.dumps(kept, separators=(",", ":"), default=astuple)
+
+
+def _read(record: str, text: str) -> dict[str, Any]:
+    told = {"text": text, **json.loads(record)}
+    tuples = ("child_ids", "excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+    told |= {name: tuple(told[name]) for name in tuples if name in told}
+    return {**told, "template": Template(*told["template"])}
+
+
+def _node(record: str, text: str) -> TextNode:
+    told = _read(record, text)
+    return IndexNode(**told) if "index_id" in told else TextNode(**told)
+
+
+def _document(record: str, text: str) -> Document:
+    told = _read(record, text)
+    return Document(**{**told, "pages": tuple(Page(*page) for page in told["pages"])})
+
+
+def _as_put(found: _Found) -> Vector:
+    assert found.row is not None  # it was asked for
+    return found.row * np.float32(found.metadata["_length"])
+
+
+def _everything(collection: Any, where: Where, include: list[str]) -> list[_Found]:
+    """All records that pass. Many are read by their ids: while others write, an offset would skip some."""
+    found = _founds(collection.get(where=where, limit=BATCH, include=include))
+    if len(found) < BATCH:
+        return found
+    ids = collection.get(where=where, include=[])["ids"]
+    parts = (collection.get(ids=ids[start : start + BATCH], include=include) for start in range(0, len(ids), BATCH))
+    return [each for part in parts for each in _founds(part)]
+
+
+def _founds(part: Mapping[str, Any]) -> list[_Found]:
+    count = len(part["ids"])
+    texts = [""] * count if part["documents"] is None else part["documents"]
+    rows = [None] * count if part["embeddings"] is None else np.asarray(part["embeddings"], np.float32)
+    return [_Found(*each) for each in zip(part["metadatas"], texts, rows, strict=True)]
+
+
+def _beside(passages: ChromaCollection) -> ChromaCollection:
+    """The collection of the documents, made if there is none."""
+    _chromadb()
+    from chromadb import Collection as Handle
+
+    client = passages._client  # a collection names its server nowhere else
+    with _in_words():
+        model = client.get_or_create_collection(
+            f"{passages.name}-documents", configuration={}, tenant=passages.tenant, database=passages.database
+        )
+    return Handle(client=client, model=model, embedding_function=None)
+
+
+def _chromadb() -> Any:
+    try:
+        import chromadb
+    except ImportError as error:
+        raise MissingPackageError("chromadb", extra="chroma") from error
+    return chromadb
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Chroma's failures as errors that a person can act on."""
+    import httpx
+    from chromadb.errors import ChromaError, NotFoundError
+
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise StoreError(
+            f"The Chroma server does not answer: {error}.", hint="Start it with: chroma run. Then check host and port."
+        ) from error
+    except NotFoundError as error:
+        raise StoreError(
+            f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it anew."
+        ) from error
+    except ChromaError as error:
+        raise StoreError(f"Chroma refuses: {error}.", hint="Look at the collection's settings and the server's log.") from error
+
+
+def _no_rows(view: _View) -> Vectors:
+    return np.empty((0, view.dimension or 0), np.float32)
+
+
+def _after(newest: str) -> str:
+    """A name for a version that sorts behind `newest`, whatever the clock says."""
+    now = max(time.time_ns(), int(newest[:16] or "0", 16) + 1)
+    return f"{now:016x}{secrets.token_hex(4)}"
+
+
+def _writable(text: str) -> str:
+    """Without half characters, which cannot be sent."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,234 @@
+"""What the Chroma store does beyond the contract of all stores: other spaces, writers that die, a real server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
+from ragcore.retrievers.vector import VectorIndexRetriever
+from ragcore.schema import Document, TextNode
+from ragcore.vector_stores.chroma import ChromaVectorStore, _where
+from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
+
+chromadb = pytest.importorskip("chromadb")
+
+ROWS = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
+
+
+def client(folder: Path) -> Any:
+    return chromadb.PersistentClient(path=str(folder), settings=chromadb.config.Settings(anonymized_telemetry=False))
+
+
+def item(name: str, version: str = "", first: int = 0, passages: int = 3) -> tuple[Document, list[TextNode]]:
+    texts = [f"{name} part{i} {version}" for i in range(passages)]
+    nodes = [TextNode(text, f"{name}/{i}", {"i": i, "name": name}, embedding=ROWS[first + i]) for i, text in enumerate(texts)]
+    return Document("\n".join(texts), id_=name), nodes
+
+
+def seen(store: ChromaVectorStore) -> dict[str, list[str]]:
+    """Every document by every way of finding it, which must agree."""
+    found = {stored.id_: [node.text for node in store.passages(stored.id_)] for stored in store.documents()}
+    texts = sorted(text for passages in found.values() for text in passages)
+    assert sorted(hit.node.text for hit in store.search(ROWS[0], 99)) == texts
+    assert sorted(hit.node.text for hit in store.keyword_search("part0 part1 part2", 99)) == texts
+    assert len(store.candidates().ids) == len(store) == len(texts)
+    assert {id_: store.document(id_).text.split("\n") for id_ in found} == found
+    return found
+
+
+@pytest.mark.parametrize("space", ["l2", "ip", "cosine"])
+def test_scores_are_cosines_whatever_the_space_of_the_collection(tmp_path: Path, space: str) -> None:
+    collection = client(tmp_path).create_collection("a-collection", configuration={"hnsw": {"space": space}})
+    store = ChromaVectorStore(chroma_collection=collection)
+    rows = np.vstack([ROWS, np.zeros((3, 6), np.float32), ROWS[4:5] * 7])
+    store.put(Document("x", id_="d"), [TextNode(str(i), str(i), embedding=row) for i, row in enumerate(rows)])
+    lengths = np.linalg.norm(rows, axis=1)
+    for query in (ROWS[4], ROWS[9] * 3, -ROWS[1], ROWS[2] + ROWS[3]):
+        cosines = rows @ query / np.maximum(lengths, 1e-9) / np.linalg.norm(query)
+        expected = np.argsort(-np.round(cosines, 5), kind="stable")[:12]
+        found = store.search(query, 12)
+        assert [int(hit.node.id_) for hit in found] == expected.tolist()
+        assert [hit.score for hit in found] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
+
+
+def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tmp_path: Path) -> None:
+    embedder = HashEmbedding(64)
+    collection = client(tmp_path).get_or_create_collection("quickstart")
+    store = ChromaVectorStore(chroma_collection=collection)
+    for id_, text in (("lake", "The lake is deep."), ("boats", "Boats are made of wood.")):
+        store.put(Document(text, id_=id_), [TextNode(text, embedding=embedder.embed_query(text))])
+    again = ChromaVectorStore(chroma_collection=client(tmp_path).get_collection("quickstart"))
+    found = VectorIndexRetriever(again, embedder, 1).retrieve("wood of boats")
+    assert [hit.node.ref_doc_id for hit in found] == ["boats"]
+    assert again.delete("boats") == 1
+    assert store.keyword_search("wood", 5) == []
+    assert collection.count() == 1
+
+
+def test_another_store_on_the_collection_sees_every_change_at_once(tmp_path: Path) -> None:
+    writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    for number, change in enumerate((item("a"), item("b", first=3), item("a", "new", first=6, passages=2), item("c", first=9))):
+        writer.put(*change)
+        assert seen(reader) == seen(writer)
+        assert len(seen(reader)) == min(number + 1, 2) + (number == 3)
+    writer.delete("b")
+    assert sorted(seen(reader)) == ["a", "c"]
+    assert seen(reader)["a"] == ["a part0 new", "a part1 new"]
+
+
+def test_records_that_others_put_into_the_collection_are_not_seen(tmp_path: Path) -> None:
+    collection = client(tmp_path).create_collection("shared")
+    store = ChromaVectorStore(collection)
+    store.put(*item("a"))
+    collection.add(ids=["foreign"], embeddings=[ROWS[0].tolist()], documents=["part0"], metadatas=[{"i": 0}])
+    assert seen(store) == {"a": ["a part0 ", "a part1 ", "a part2 "]}
+
+
+class _Breaks:
+    """A collection whose connection breaks before, or behind, a certain write."""
+
+    def __init__(self, collection: Any, left: list[int], *, before: bool) -> None:
+        self._collection, self._left, self._before = collection, left, before
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._collection, name)
+        return self._breaking(method) if name in ("add", "upsert", "delete") else method
+
+    def _breaking(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(**given: Any) -> Any:
+            self._left[0] -= 1
+            if self._left[0] < 0 and self._before:
+                raise KeyboardInterrupt
+            done = method(**given)
+            if self._left[0] < 0:
+                raise KeyboardInterrupt
+            return done
+
+        return call
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("writes", range(3))
+def test_a_write_that_breaks_off_leaves_the_old_or_the_new_document(tmp_path: Path, writes: int, before: bool) -> None:
+    store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    store.put(*item("a", "old"))
+    store.put(*item("b", first=3))
+    old = seen(reader)
+    left = [writes]
+    store._passages = _Breaks(store._passages, left, before=before)
+    store._documents = _Breaks(store._documents, left, before=before)
+    with pytest.raises(KeyboardInterrupt):
+        store.put(*item("a", "new", first=6))
+    new = {**old, "a": [text.replace("old", "new") for text in old["a"]]}
+    committed = writes > 1 or (writes == 1 and not before)
+    reopened = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    assert seen(reopened) == (new if committed else old)
+    assert seen(reader) == seen(reopened)
+    reopened.put(*item("a", "newest", first=9))
+    assert seen(reader) == {**old, "a": [text.replace("old", "newest") for text in old["a"]]}
+    reopened.delete("a")
+    assert seen(reader) == {"b": old["b"]}
+    assert reopened._passages.count() == 3
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("writes", range(3))
+def test_a_deletion_that_breaks_off_leaves_the_document_or_nothing_of_it(tmp_path: Path, writes: int, before: bool) -> None:
+    store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    store.put(*item("a"))
+    store.put(*item("b", first=3))
+    whole, left = seen(store), [writes]
+    store._passages = _Breaks(store._passages, left, before=before)
+    store._documents = _Breaks(store._documents, left, before=before)
+    with pytest.raises(KeyboardInterrupt):
+        store.delete("a")
+    reopened = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    gone = writes > 0 or not before
+    assert seen(reopened) == ({"b": whole["b"]} if gone else whole)
+    if gone:
+        with pytest.raises(UnknownDocumentError):
+            reopened.document("a")
+    reopened.put(*item("a", "again", first=6))
+    assert seen(reopened)["a"] == ["a part0 again", "a part1 again", "a part2 again"]
+
+
+def test_chroma_is_told_as_much_of_a_filter_as_it_can_tell() -> None:
+    number, name = MetadataFilter("i", 1, ">"), MetadataFilter("name", "a")  # type: ignore[arg-type]
+    beyond = MetadataFilter("name", "a", "text_match")  # type: ignore[arg-type]
+    assert _where(MetadataFilters([number, name])) == {"$and": [{"i": {"$gt": 1}}, {"name": {"$eq": "a"}}]}
+    assert _where(MetadataFilters([name, beyond])) == {"name": {"$eq": "a"}}
+    for told in (MetadataFilters([name, beyond], "or"), MetadataFilters([name], "not"), MetadataFilters()):  # type: ignore[arg-type]
+        assert _where(told) is None
+
+
+def test_many_passages_are_written_and_read_in_batches(tmp_path: Path) -> None:
+    rows = np.random.default_rng(2).normal(size=(2300, 4)).astype(np.float32)
+    store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    nodes = [TextNode(f"part{i}", str(i), embedding=row) for i, row in enumerate(rows)]
+    assert store.put(Document("x", id_="d"), nodes) == 2300
+    assert store.candidates().ids == [str(i) for i in range(2300)]
+    cosines = (rows / np.linalg.norm(rows, axis=1, keepdims=True)) @ rows[5] / np.linalg.norm(rows[5])
+    assert [int(hit.node.id_) for hit in store.search(rows[5], 10)] == np.argsort(-cosines)[:10].tolist()
+
+
+def test_without_the_package_the_way_to_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    with pytest.raises(MissingPackageError, match="chromadb is not installed"):
+        ChromaVectorStore.from_params("passages")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """A real Chroma server on a free port of this machine."""
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    command = [str(Path(sys.executable).with_name("chroma")), "run", "--path", str(tmp_path / "served")]
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    give_up = time.monotonic() + 30
+    while time.monotonic() < give_up:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield port, process
+    process.kill()
+    process.wait()
+
+
+def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, subprocess.Popen[str]]) -> None:
+    port, process = server
+    writer = ChromaVectorStore.from_params("passages", host="127.0.0.1", port=port)
+    writer.put(*item("a"))
+    writer.put(*item("b", "\ud83d lone", first=3))
+    reader = ChromaVectorStore.from_params("passages", host="127.0.0.1", port=port)
+    assert seen(reader) == {
+        "a": [f"a part{i} " for i in range(3)],
+        "b": [f"b part{i} \ud83d lone" for i in range(3)],
+    }
+    writer.delete("a")
+    only = MetadataFilters([MetadataFilter("i", 2)])
+    assert [hit.node.id_ for hit in reader.search(ROWS[0], 9, filters=only)] == ["b/2"]
+    process.kill()
+    process.wait()
+    with pytest.raises(StoreError, match=re.escape("The Chroma server does not answer")):
+        reader.documents()
