@@ -211,5 +211,6 @@ def _pack(ruler: _Ruler, pieces: list[Span], overlap: int, leads: Sequence[bool]
             last -= 1
         yield pieces[first][0], pieces[last - 1][1]
         floor, first, fresh = first, last, last
-        while first > floor and until[fresh] - until[first - 1] <= overlap:
+        # A piece within a word may have no tokens of its own; without overlap it is not repeated either.
+        while overlap and first > floor and until[fresh] - until[first - 1] <= overlap:
             first -= 1
