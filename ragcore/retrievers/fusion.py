@@ -7,7 +7,6 @@ the others add up the lists' scores after bringing them to one scale.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Literal, TypeAlias, get_args
@@ -19,6 +18,7 @@ from ragcore.parallel import in_order
 from ragcore.prompts import REPHRASE, Prompt
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.text.listed import listed
 
 FusionMode: TypeAlias = Literal["reciprocal_rerank", "relative_score", "dist_based_score", "simple"]
 
@@ -72,8 +72,7 @@ class QueryFusionRetriever(BaseRetriever):
         if not wanted or not question.strip():
             return []
         call = LLMCall(self._prompt, {"num_queries": str(wanted), "query_str": question})
-        lines = (_MARKER.sub("", line).strip(" \t\"'`") for line in self._llm.generate(call).text.splitlines())
-        return [line for line in dict.fromkeys(lines) if line and line != question][:wanted]
+        return [line for line in listed(self._llm.generate(call).text) if line != question][:wanted]
 
 
 def fuse(
@@ -124,6 +123,3 @@ def _scale(hits: Sequence[NodeWithScore], mode: FusionMode) -> Callable[[float],
     if high <= low:  # one passage, or all alike
         return lambda score: 1.0 if score > 0 else 0.0
     return lambda score: (score - low) / (high - low)
-
-
-_MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d+[.)])\s+|^\s*```.*$")

@@ -1,0 +1,102 @@
+"""What every evaluator of answers does: take what is to be judged, judge it, and say why."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragcore.concurrency import awaitable
+from ragcore.errors import Problem
+from ragcore.observe import span
+from ragcore.schema import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is to be judged. `contexts` are the texts of the passages that the response was made from."""
+
+    query: str | None = None
+    response: str | None = None
+    contexts: Sequence[str] | None = None
+    reference: str | None = None
+    second_response: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """`score` is 0 to 1 unless the evaluator says otherwise; `passing` is None where neither can be said; `feedback` is why.
+
+    `invalid_result`: the judge could not be understood, or failed; then there is no score, and `invalid_reason` says which.
+    """
+
+    query: str | None = None
+    response: str | None = None
+    contexts: tuple[str, ...] | None = None
+    score: float | None = None
+    passing: bool | None = None
+    feedback: str | None = None
+    invalid_result: bool = False
+    invalid_reason: str | None = None
+    problem: Problem | None = None  # the failure, where there was one
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`score` is None where a reply could not be understood."""
+
+    score: float | None
+    passing: bool | None
+    feedback: str
+
+
+class BaseEvaluator(ABC):
+    """Subclasses give `needs`, the parts of a case that they cannot do without, and `_judge`. Threads may share it."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def evaluate(
+        self,
+        query: str | None = None,
+        response: str | None = None,
+        contexts: Sequence[str] | None = None,
+        reference: str | None = None,
+        second_response: str | None = None,
+    ) -> EvaluationResult:
+        """ValueError where something is missing that this evaluator needs; LLMErrors, EmbeddingErrors."""
+        case = Case(query, response, contexts, reference, second_response)
+        if missing := [name for name in self.needs if getattr(case, name) is None]:
+            raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")
+        with span("evaluate", evaluator=type(self).__name__, question=query or "") as step:
+            verdict = self._judge(case)
+            step.note(score=verdict.score, passing=verdict.passing)
+        return result_of(case, verdict)
+
+    def evaluate_response(
+        self, query: str | None = None, response: Response | None = None, reference: str | None = None
+    ) -> EvaluationResult:
+        """The text of an answer, with the texts of its passages as contexts."""
+        if response is None:
+            return self.evaluate(query, reference=reference)
+        return self.evaluate(query, response.response, [hit.text for hit in response.source_nodes], reference)
+
+    aevaluate = awaitable(evaluate)
+    aevaluate_response = awaitable(evaluate_response)
+
+    @abstractmethod
+    def _judge(self, case: Case) -> Verdict: ...
+
+
+def result_of(case: Case, verdict: Verdict) -> EvaluationResult:
+    unclear = verdict.score is None
+    return EvaluationResult(
+        case.query,
+        case.response,
+        None if case.contexts is None else tuple(case.contexts),
+        verdict.score,
+        verdict.passing,
+        verdict.feedback,
+        invalid_result=unclear,
+        invalid_reason="The judge's reply could not be understood." if unclear else None,
+    )

@@ -1,0 +1,81 @@
+"""Questions with the passages that answer them, written by a model from the passages, kept as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from ragcore.defaults import services
+from ragcore.errors import DamagedFileError
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import span
+from ragcore.parallel import in_order
+from ragcore.prompts import QUESTIONS, Passage, Prompt, Variable
+from ragcore.schema import TextNode
+from ragcore.text.listed import listed
+
+
+@dataclass(frozen=True)
+class EmbeddingQAFinetuneDataset:
+    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the corpus that answer a query, by its id."""
+
+    queries: Mapping[str, str]
+    corpus: Mapping[str, str]
+    relevant_docs: Mapping[str, Sequence[str]]
+    mode: str = "text"
+
+    @property
+    def query_docid_pairs(self) -> list[tuple[str, list[str]]]:
+        """Each question with the ids it expects, in order."""
+        return [(query, list(self.relevant_docs[id_])) for id_, query in self.queries.items()]
+
+    def save_json(self, path: str | Path) -> None:
+        Path(path).write_text(json.dumps(asdict(self), indent=4, ensure_ascii=False), "utf-8")
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> EmbeddingQAFinetuneDataset:
+        """DamagedFileError for a file that holds something else."""
+        try:
+            return TypeAdapter(cls).validate_json(Path(path).read_bytes())
+        except ValidationError as error:
+            raise DamagedFileError(
+                f"{Path(path).name} is not a set of questions.",
+                hint='It must be JSON with "queries", "corpus" and "relevant_docs", as save_json writes it.',
+            ) from error
+
+
+def generate_question_context_pairs(
+    nodes: Sequence[TextNode],
+    llm: LLM | None = None,
+    num_questions_per_chunk: int = 2,
+    qa_generate_prompt: Prompt = QUESTIONS,
+    workers: int = 4,
+) -> EmbeddingQAFinetuneDataset:
+    """One call for each passage, which writes at most `num_questions_per_chunk` questions that this passage answers.
+
+    The id of a question follows from its passage and number. A passage for which the model writes nothing has none.
+    """
+    if num_questions_per_chunk < 1:
+        raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")
+    model = services(llm).llm
+
+    def ask(node: TextNode) -> list[str]:
+        variables: dict[str, Variable] = {"context_str": (Passage(node.text),), "num_questions": str(num_questions_per_chunk)}
+        return listed(model.generate(LLMCall(qa_generate_prompt, variables)).text)[:num_questions_per_chunk]
+
+    with span("generate_questions", passages=len(nodes)):
+        asked = in_order(ask, nodes, workers=workers)
+    written = {
+        f"{node.id_}:{number}": (question, node.id_)
+        for node, questions in zip(nodes, asked, strict=True)
+        for number, question in enumerate(questions, 1)
+    }
+    return EmbeddingQAFinetuneDataset(
+        queries={id_: question for id_, (question, _) in written.items()},
+        corpus={node.id_: node.text for node in nodes},
+        relevant_docs={id_: [source] for id_, (_, source) in written.items()},
+    )

@@ -1,0 +1,147 @@
+"""Evaluators that ask a language model to judge an answer. Contexts that do not fit into one call are judged in packs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ragcore.defaults import services
+from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
+from ragcore.evaluation.replies import better, grade, reason, yes_or_no
+from ragcore.llms.base import LLM
+from ragcore.parallel import in_order
+from ragcore.prompts import (
+    ANSWER_RELEVANCY,
+    CONTEXT_RELEVANCY,
+    CORRECTNESS,
+    FAITHFULNESS,
+    GUIDELINE,
+    PAIRWISE,
+    RELEVANCY,
+    Passage,
+    Prompt,
+    Variable,
+)
+from ragcore.response_synthesizers.pack import Packer
+
+
+class _Judge(BaseEvaluator):
+    prompt: ClassVar[Prompt]
+
+    def __init__(self, llm: LLM | None = None, eval_template: Prompt | None = None) -> None:
+        self._llm = services(llm).llm
+        self._prompt = eval_template or self.prompt
+
+    def _variables(self, case: Case) -> Mapping[str, Variable]:
+        given = {"query_str": case.query, "response": case.response, "reference": case.reference}
+        return {name: value or "" for name, value in given.items()}
+
+    def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
+        """One for each pack of contexts, or the one to a question without. ContextWindowError where the rest does not fit."""
+        contexts = case.contexts or () if "context_str" in self._prompt.variables else ()
+        passages = tuple(Passage(text, number) for number, text in enumerate(contexts, 1))
+        packed = Packer(self._llm).pack(self._prompt, variables, passages)
+        return in_order(lambda call: self._llm.generate(call).text, packed.calls)
+
+
+class _YesOrNo(_Judge):
+    """Score 1.0 and passing for YES, 0.0 for NO. Of contexts in several packs one YES is enough; without any it is NO."""
+
+    def _judge(self, case: Case) -> Verdict:
+        if "context_str" in self._prompt.variables and not case.contexts:
+            return Verdict(0.0, False, "There are no passages.")
+        replies = self._replies(case, self._variables(case))
+        verdicts = [yes_or_no(reply) for reply in replies]
+        for wanted in (True, False):
+            if wanted in verdicts:
+                return Verdict(float(wanted), wanted, replies[verdicts.index(wanted)])
+        return Verdict(None, None, "\n\n".join(replies))
+
+
+class FaithfulnessEvaluator(_YesOrNo):
+    """Whether the passages say what the answer says."""
+
+    prompt = FAITHFULNESS
+    needs = ("response", "contexts")
+
+
+class RelevancyEvaluator(_YesOrNo):
+    """Whether the answer answers the question, and the passages bear it out."""
+
+    prompt = RELEVANCY
+    needs = ("query", "response", "contexts")
+
+
+class AnswerRelevancyEvaluator(_YesOrNo):
+    """Whether the answer answers what was asked, right or wrong."""
+
+    prompt = ANSWER_RELEVANCY
+    needs = ("query", "response")
+
+
+class ContextRelevancyEvaluator(_YesOrNo):
+    """Whether the passages hold the answer to the question."""
+
+    prompt = CONTEXT_RELEVANCY
+    needs = ("query", "contexts")
+
+
+class GuidelineEvaluator(_YesOrNo):
+    """Whether the answer keeps to guidelines in plain words."""
+
+    prompt = GUIDELINE
+    needs = ("query", "response")
+
+    def __init__(
+        self,
+        llm: LLM | None = None,
+        guidelines: str = "The answer says what was asked, in full. It is clear and specific, and holds no contradiction.",
+        eval_template: Prompt | None = None,
+    ) -> None:
+        super().__init__(llm, eval_template)
+        self._guidelines = guidelines
+
+    def _variables(self, case: Case) -> Mapping[str, Variable]:
+        return {**super()._variables(case), "guidelines": self._guidelines}
+
+
+class CorrectnessEvaluator(_Judge):
+    """How near the answer is to the right one, `reference`. Score 1 to 5; passing from `score_threshold`."""
+
+    prompt = CORRECTNESS
+    needs = ("query", "response", "reference")
+
+    def __init__(self, llm: LLM | None = None, eval_template: Prompt | None = None, score_threshold: float = 4.0) -> None:
+        super().__init__(llm, eval_template)
+        self._threshold = score_threshold
+
+    def _judge(self, case: Case) -> Verdict:
+        (reply,) = self._replies(case, self._variables(case))
+        score = grade(reply)
+        return Verdict(score, None if score is None else score >= self._threshold, reason(reply))
+
+
+class PairwiseComparisonEvaluator(_Judge):
+    """Which of two answers is better: score 1.0 and passing where `response` is, 0.0 where `second_response` is.
+
+    Judges prefer what they see first, so both orders are asked, and only an answer that wins in both is better (Zheng et al.
+    2023, https://arxiv.org/abs/2306.05685); anything else is a tie: score 0.5, passing None.
+    """
+
+    prompt = PAIRWISE
+    needs = ("query", "response", "second_response")
+
+    def _judge(self, case: Case) -> Verdict:
+        given = self._variables(case)
+        orders = [
+            {**given, "response": case.response or "", "second_response": case.second_response or ""},
+            {**given, "response": case.second_response or "", "second_response": case.response or ""},
+        ]
+        replies = in_order(lambda order: self._replies(case, order)[0], orders)
+        first, flipped = (better(reply) for reply in replies)
+        feedback = "\n\n".join(replies)
+        if first is None or flipped is None:
+            return Verdict(None, None, feedback)
+        if first == 1 - flipped != 0.5:
+            return Verdict(first, first == 1, feedback)
+        return Verdict(0.5, None, feedback)

@@ -1,0 +1,133 @@
+"""How good a ranked list of passages is, given which of them it should hold.
+
+All scores are 0 to 1, higher is better, and 0 where nothing was retrieved. A passage counts once, at its first place in the
+list; relevance is binary, and the expected ids have no order. The formulas are those of Manning, Raghavan & Schütze 2008,
+Introduction to Information Retrieval, chapter 8 (https://nlp.stanford.edu/IR-book/), unless a class names another source.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalMetricResult:
+    score: float
+
+    def __float__(self) -> float:
+        return self.score
+
+
+class BaseRetrievalMetric(ABC):
+    """Subclasses give `metric_name` and `_score`."""
+
+    metric_name: ClassVar[str]
+
+    def compute(self, *, expected_ids: Sequence[str], retrieved_ids: Sequence[str]) -> RetrievalMetricResult:
+        """`retrieved_ids` are best first. ValueError where nothing is expected: there is nothing to score then."""
+        if not expected_ids:
+            raise ValueError("a question without expected ids cannot be scored")
+        expected = set(expected_ids)
+        first = {id_: place for place, id_ in reversed(list(enumerate(retrieved_ids, 1)))}
+        hits = sorted(place for id_, place in first.items() if id_ in expected)
+        return RetrievalMetricResult(self._score(hits, len(expected), len(first)))
+
+    @abstractmethod
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        """From the places of the hits, ascending from 1, and how many different passages were expected and retrieved."""
+
+
+@dataclass(frozen=True)
+class HitRate(BaseRetrievalMetric):
+    """1 where any expected passage was found, else 0 (success at k). Granular: the share of the expected that was found."""
+
+    metric_name: ClassVar[str] = "hit_rate"
+    use_granular_hit_rate: bool = False
+
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        return len(hits) / expected if self.use_granular_hit_rate else float(bool(hits))
+
+
+@dataclass(frozen=True)
+class MRR(BaseRetrievalMetric):
+    """1 / the place of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
+
+    Granular: the mean of 1 / place over all hits.
+    """
+
+    metric_name: ClassVar[str] = "mrr"
+    use_granular_mrr: bool = False
+
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        counted = hits if self.use_granular_mrr else hits[:1]
+        return sum(1 / place for place in counted) / max(len(counted), 1)
+
+
+@dataclass(frozen=True)
+class Precision(BaseRetrievalMetric):
+    """The share of the retrieved passages that were expected (precision at k, section 8.4)."""
+
+    metric_name: ClassVar[str] = "precision"
+
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        return len(hits) / max(retrieved, 1)
+
+
+@dataclass(frozen=True)
+class Recall(BaseRetrievalMetric):
+    """The share of the expected passages that were retrieved (recall at k, section 8.3)."""
+
+    metric_name: ClassVar[str] = "recall"
+
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        return len(hits) / expected
+
+
+@dataclass(frozen=True)
+class AveragePrecision(BaseRetrievalMetric):
+    """The sum of the precision at each hit, divided by the number of expected passages (section 8.4)."""
+
+    metric_name: ClassVar[str] = "ap"
+
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        return sum(number / place for number, place in enumerate(hits, 1)) / expected
+
+
+@dataclass(frozen=True)
+class NDCG(BaseRetrievalMetric):
+    """Discounted cumulative gain by that of a list which begins with all expected passages (Järvelin & Kekäläinen 2002,
+    https://doi.org/10.1145/582415.582418): each hit counts gain / log2(place + 1).
+
+    The gain of a relevance r is r, or 2 ** r - 1 in mode "exponential" (Burges et al. 2005,
+    https://doi.org/10.1145/1102351.1102363). With binary relevance both give the same.
+    """
+
+    metric_name: ClassVar[str] = "ndcg"
+    mode: Literal["linear", "exponential"] = "linear"
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("linear", "exponential"):
+            raise ValueError(f"mode must be linear or exponential, not {self.mode!r}")
+
+    def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
+        return self._gain(hits) / self._gain(range(1, expected + 1))
+
+    def _gain(self, places: Sequence[int], relevance: int = 1) -> float:
+        gain = relevance if self.mode == "linear" else 2**relevance - 1
+        return sum(gain / math.log2(place + 1) for place in places)
+
+
+METRICS: dict[str, type[BaseRetrievalMetric]] = {
+    kind.metric_name: kind for kind in (HitRate, MRR, Precision, Recall, AveragePrecision, NDCG)
+}
+
+
+def resolve_metrics(names: Sequence[str]) -> list[type[BaseRetrievalMetric]]:
+    """ValueError for a name that no metric has."""
+    if unknown := [name for name in names if name not in METRICS]:
+        raise ValueError(f"there is no metric {unknown[0]!r}; there are {', '.join(METRICS)}")
+    return [METRICS[name] for name in names]

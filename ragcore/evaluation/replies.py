@@ -1,0 +1,51 @@
+"""What a judge's reply means, however it is put: in lower case, in bold, behind a label, as "4/5"."""
+
+from __future__ import annotations
+
+import re
+
+_LABEL = (
+    r"^\W*(?:(?:my |the |final |overall )*(?:verdict|answer|judge?ment|decision|winner|choice|result|response)\W+(?:is\W+)?)?"
+)
+_YES_NO = re.compile(_LABEL + r"(yes|no)\b", re.IGNORECASE)
+_SHOUTED = re.compile(r"\b(YES|NO)\b")
+_BETTER = re.compile(_LABEL + r"(?:(?:answer|response)\W+)?(a|b|tie)\b(?!\s+(?:better|good|right)\b)", re.IGNORECASE)
+_WINS = re.compile(r"\b(?:answer|response)\W+([AB])\W+(?:is|wins|was)\b|\[\[([ABC])\]\]|\b(TIE)\b")
+_RANGE = re.compile(r"\b(?:from\s+)?1\s*(?:-|–|to|bis|à)\s*5\b")
+_NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:[.,]\d+)?)(?:\s*(?:/|out of|of)\s*(\d+))?(?![\w-])")
+_GRADE = re.compile(r"\b(?:score|grade|rating)\b\D{0,12}" + _NUMBER.pattern, re.IGNORECASE)
+
+HIGHEST = 5.0
+
+
+def yes_or_no(reply: str) -> bool | None:
+    """The word that the reply begins with, or the one that it has in capitals; None where it says neither, or both."""
+    if match := _YES_NO.match(reply):
+        return match.group(1).lower() == "yes"
+    said = set(_SHOUTED.findall(reply))
+    return said == {"YES"} if len(said) == 1 else None
+
+
+def grade(reply: str) -> float | None:
+    """1.0 to 5.0: the number in the first line, else the one behind "score"; "8/10" is 4.0. None for none, or another."""
+    text = _RANGE.sub("", reply.strip())
+    match = _NUMBER.search(text.partition("\n")[0]) or _GRADE.search(text)
+    if match is None:
+        return None
+    highest = float(match.group(2) or HIGHEST)
+    number = float(match.group(1).replace(",", ".")) * HIGHEST / (highest or HIGHEST)
+    return number if 1 <= number <= HIGHEST else None
+
+
+def better(reply: str) -> float | None:
+    """1.0 where the first of two answers is better, 0.0 where the second is, 0.5 for a tie; None where it does not say."""
+    match = _BETTER.match(reply) or _WINS.search(reply)
+    if match is None:
+        return None
+    return {"a": 1.0, "b": 0.0}.get(next(filter(None, match.groups())).lower(), 0.5)
+
+
+def reason(reply: str) -> str:
+    """What follows the first line; the whole of a reply of one line."""
+    first, _, rest = reply.strip().partition("\n")
+    return rest.strip() or first

@@ -1,0 +1,92 @@
+"""How well a retriever finds the passages that answer a set of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Protocol
+
+from ragcore.concurrency import awaitable
+from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
+from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
+from ragcore.observe import span
+from ragcore.parallel import in_order
+from ragcore.schema import NodeWithScore, QueryBundle, as_bundle
+
+
+class Retriever(Protocol):
+    def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
+        """The passages for a question, best first."""
+
+
+class NodePostprocessor(Protocol):
+    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+        """The passages that stay, in their new order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalEvalResult:
+    """What was found for a question, best first, and the score of each metric under its name."""
+
+    query: str
+    expected_ids: tuple[str, ...]
+    retrieved_ids: tuple[str, ...]
+    retrieved_texts: tuple[str, ...]
+    metric_dict: Mapping[str, RetrievalMetricResult]
+
+    @property
+    def metric_vals_dict(self) -> dict[str, float]:
+        return {name: result.score for name, result in self.metric_dict.items()}
+
+    def __str__(self) -> str:
+        return f"Query: {self.query}\nMetrics: {self.metric_vals_dict}\n"
+
+
+class RetrieverEvaluator:
+    def __init__(
+        self,
+        metrics: Sequence[BaseRetrievalMetric],
+        retriever: Retriever,
+        node_postprocessors: Sequence[NodePostprocessor] = (),
+    ) -> None:
+        self.metrics = tuple(metrics)
+        self.retriever = retriever
+        self.node_postprocessors = tuple(node_postprocessors)
+
+    @classmethod
+    def from_metric_names(
+        cls, metric_names: Sequence[str], retriever: Retriever, node_postprocessors: Sequence[NodePostprocessor] = ()
+    ) -> RetrieverEvaluator:
+        """hit_rate, mrr, precision, recall, ap, ndcg. ValueError for another."""
+        return cls([metric() for metric in resolve_metrics(metric_names)], retriever, node_postprocessors)
+
+    def evaluate(self, query: str | QueryBundle, expected_ids: Sequence[str]) -> RetrievalEvalResult:
+        """All scores are 0 where nothing was found. ValueError where nothing is expected."""
+        bundle = as_bundle(query)
+        with span("evaluate", evaluator=type(self).__name__, question=bundle.query_str) as step:
+            hits = self.retriever.retrieve(bundle)
+            for postprocessor in self.node_postprocessors:
+                hits = postprocessor.postprocess_nodes(hits, bundle)
+            retrieved = tuple(hit.node.id_ for hit in hits)
+            scores = {
+                metric.metric_name: metric.compute(expected_ids=expected_ids, retrieved_ids=retrieved)
+                for metric in self.metrics
+            }
+            facts: dict[str, Any] = {name: result.score for name, result in scores.items()}
+            step.note(**facts)
+        return RetrievalEvalResult(bundle.query_str, tuple(expected_ids), retrieved, tuple(hit.text for hit in hits), scores)
+
+    def evaluate_dataset(self, dataset: EmbeddingQAFinetuneDataset, workers: int = 2) -> list[RetrievalEvalResult]:
+        """A result for each question, in the order of the dataset."""
+        pairs = list(dataset.query_docid_pairs)
+        return in_order(lambda pair: self.evaluate(*pair), pairs, workers=workers)
+
+    aevaluate = awaitable(evaluate)
+    aevaluate_dataset = awaitable(evaluate_dataset)
+
+
+def mean_scores(results: Sequence[RetrievalEvalResult]) -> dict[str, float]:
+    """The mean of each metric over all questions; nothing for no results."""
+    names = results[0].metric_dict if results else {}
+    return {name: fmean(result.metric_dict[name].score for result in results) for name in names}
