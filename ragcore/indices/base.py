@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
-    from ragcore.prompts import Prompt
+    from ragcore.prompt_templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.base import BaseRetriever
 
@@ -184,10 +184,10 @@ class BaseIndex(ABC):
         response_mode: str = "compact",
         *,
         retriever: Retriever | None = None,
-        text_qa_template: Prompt | None = None,
-        refine_template: Prompt | None = None,
-        summary_template: Prompt | None = None,
-        simple_template: Prompt | None = None,
+        text_qa_template: Wording | None = None,
+        refine_template: Wording | None = None,
+        summary_template: Wording | None = None,
+        simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> RetrieverQueryEngine:
         """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations."""

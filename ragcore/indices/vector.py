@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
-    from ragcore.prompts import Prompt
+    from ragcore.prompt_templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector
@@ -149,10 +149,10 @@ class VectorStoreIndex(BaseIndex):
         filters: MetadataFilters | None = None,
         vector_store_kwargs: Mapping[str, float] | None = None,
         retriever: Retriever | None = None,
-        text_qa_template: Prompt | None = None,
-        refine_template: Prompt | None = None,
-        summary_template: Prompt | None = None,
-        simple_template: Prompt | None = None,
+        text_qa_template: Wording | None = None,
+        refine_template: Wording | None = None,
+        summary_template: Wording | None = None,
+        simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> RetrieverQueryEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""

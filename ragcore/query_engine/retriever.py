@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, span
+from ragcore.prompt_templates import Wording
 from ragcore.prompts import Prompt
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+
+PROMPTS_OF = "response_synthesizer:"
 
 
 class Retriever(Protocol):
@@ -47,17 +50,17 @@ class RetrieverQueryEngine(BaseQueryEngine):
         retriever: Retriever,
         llm: LLM | None = None,
         response_mode: ResponseMode | str = ResponseMode.COMPACT,
-        text_qa_template: Prompt | None = None,
-        refine_template: Prompt | None = None,
-        summary_template: Prompt | None = None,
-        simple_template: Prompt | None = None,
+        text_qa_template: Wording | None = None,
+        refine_template: Wording | None = None,
+        summary_template: Wording | None = None,
+        simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         *,
         response_synthesizer: Synthesizer | None = None,
     ) -> RetrieverQueryEngine:
         """A given `response_synthesizer` goes before everything that would make one."""
         synthesizer = response_synthesizer or get_response_synthesizer(
-            services(llm).llm, response_mode, text_qa_template, refine_template, summary_template, simple_template
+            llm, response_mode, text_qa_template, refine_template, summary_template, simple_template
         )
         return cls(retriever, synthesizer, node_postprocessors)
 
@@ -68,6 +71,16 @@ class RetrieverQueryEngine(BaseQueryEngine):
 
     def synthesize(self, query: str | QueryBundle, nodes: Sequence[NodeWithScore]) -> Response:
         return self._synthesizer.synthesize(query, nodes)
+
+    def get_prompts(self) -> dict[str, Prompt]:
+        """What is said to the model, by names such as "response_synthesizer:text_qa_template"."""
+        return {PROMPTS_OF + name: prompt for name, prompt in self._synthesizer.get_prompts().items()}
+
+    def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
+        """Use other wording from now on. ValueError for a name that `get_prompts` does not give."""
+        if unknown := sorted(prompts_dict.keys() - self.get_prompts().keys()):
+            raise ValueError(f"this query engine has no prompt {unknown}; it has {sorted(self.get_prompts())}")
+        self._synthesizer.update_prompts({name.removeprefix(PROMPTS_OF): wording for name, wording in prompts_dict.items()})
 
     aretrieve = awaitable(retrieve)
     asynthesize = awaitable(synthesize)

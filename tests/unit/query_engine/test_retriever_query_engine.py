@@ -7,6 +7,7 @@ import pytest
 
 from ragcore.errors import LLMServerError, QuestionError
 from ragcore.observe import span
+from ragcore.prompt_templates import PromptTemplate
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle
@@ -124,6 +125,26 @@ def test_retrieve_and_synthesize_can_be_called_by_themselves() -> None:
     assert [shown(call.call) for call in llm.calls] == [[1], [2]]
 
 
+def test_its_wording_can_be_read_and_changed() -> None:
+    llm = word_llm(counting())
+    engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), llm)
+    assert sorted(engine.get_prompts()) == ["response_synthesizer:refine_template", "response_synthesizer:text_qa_template"]
+    engine.update_prompts({"response_synthesizer:text_qa_template": PromptTemplate("Tell {query_str} from {context_str}!")})
+    engine.query("What?")
+    assert llm.calls[0].messages[-1].content.startswith("Tell What? from ")
+    for name in ("text_qa_template", "response_synthesizer:text_template"):
+        with pytest.raises(ValueError, match=name):
+            engine.update_prompts({name: PromptTemplate("{query_str}")})
+
+
+def test_a_synthesizer_given_goes_before_what_would_make_one_and_none_is_needed() -> None:
+    synthesizer = get_response_synthesizer(word_llm(["from the given one"]))
+    engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm([]), response_synthesizer=synthesizer)
+    assert engine.query("What?").response == "from the given one"
+    quoting = RetrieverQueryEngine(ListRetriever(nodes("Cats purr when they are glad.")), node_postprocessors=None)
+    assert quoting.synthesize("Do cats purr?", []).response == NOTHING_FOUND
+
+
 def test_it_answers_in_an_event_loop_which_goes_on_meanwhile() -> None:
     async def ask() -> tuple[str, list[str], int]:
         engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(lambda call: "three little words"))
@@ -137,6 +158,8 @@ def test_it_answers_in_an_event_loop_which_goes_on_meanwhile() -> None:
 
         ticking = asyncio.ensure_future(tick())
         whole = await engine.aquery("What?")
+        assert [hit.text for hit in await engine.aretrieve("What?")] == ["one", "two", "three"]
+        assert (await engine.asynthesize("What?", THREE)).response == whole.response
         pieces = [piece async for piece in engine.stream_query("What?").async_response_gen()]
         ticking.cancel()
         return whole.response, pieces, ticks
