@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ragcore.retrievers.fusion import QueryFusionRetriever
     from ragcore.retrievers.hybrid import HybridRetriever
     from ragcore.retrievers.overview import OverviewRetriever
+    from ragcore.retrievers.router import RouterRetriever
+    from ragcore.retrievers.transform import TransformRetriever
     from ragcore.retrievers.vector import VectorIndexRetriever
 
 _HOMES = {
@@ -19,6 +21,8 @@ _HOMES = {
     "HybridRetriever": "ragcore.retrievers.hybrid",
     "OverviewRetriever": "ragcore.retrievers.overview",
     "QueryFusionRetriever": "ragcore.retrievers.fusion",
+    "RouterRetriever": "ragcore.retrievers.router",
+    "TransformRetriever": "ragcore.retrievers.transform",
     "VectorIndexRetriever": "ragcore.retrievers.vector",
 }
 
@@ -28,6 +32,8 @@ __all__ = [
     "HybridRetriever",
     "OverviewRetriever",
     "QueryFusionRetriever",
+    "RouterRetriever",
+    "TransformRetriever",
     "VectorIndexRetriever",
 ]
 
