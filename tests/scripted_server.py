@@ -468,16 +468,21 @@ class _Ollama:
         return self.framed(json.dumps({"model": self.body["model"], "message": message, "done": False}, ensure_ascii=False))
 
     def last(self, text: str, fault: Fault) -> str:
-        return self.framed(json.dumps(self._end("", text, fault)))
+        """Each tool call has a line of its own, as Ollama streams them."""
+        head = {"model": self.body["model"], "done": False}
+        lines = [{**head, "message": {"role": "assistant", "content": "", "tool_calls": [call]}} for call in self._calls()]
+        return "".join(self.framed(json.dumps(line)) for line in [*lines, self._end({"content": ""}, text, fault)])
 
     def whole(self, text: str, fault: Fault) -> dict[str, Any]:
-        return self._end(text, text, fault)
+        calls = self._calls()
+        return self._end({"content": text, **({"tool_calls": calls} if calls else {})}, text, fault)
 
-    def _end(self, content: str, text: str, fault: Fault) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": content}
-        if calls := self.script.tool_calls(self.body["messages"]):
-            functions = [call["function"] for call in calls]
-            message["tool_calls"] = [{"function": {**f, "arguments": json.loads(f["arguments"])}} for f in functions]
+    def _calls(self) -> list[dict[str, Any]]:
+        functions = [call["function"] for call in self.script.tool_calls(self.body["messages"])]
+        return [{"function": {**function, "arguments": json.loads(function["arguments"])}} for function in functions]
+
+    def _end(self, said: Mapping[str, Any], text: str, fault: Fault) -> dict[str, Any]:
+        message = {"role": "assistant", **said}
         counts = {"prompt_eval_count": _count(self.body["messages"]), "eval_count": len(text.split())} if fault.usage else {}
         return {"model": self.body["model"], "message": message, "done": True, "done_reason": fault.finish, **counts}
 

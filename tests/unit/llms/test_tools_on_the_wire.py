@@ -228,9 +228,9 @@ def test_a_name_that_comes_with_every_piece_is_not_doubled() -> None:
     assert calls.whole() == (ToolCall.of("c", "add", '{"a": 1}'), ToolCall.of("call_1", "today", '{"b": 2}'))
 
 
-def test_ids_that_ollama_does_not_give_are_unlike_those_before() -> None:
+def test_ids_that_ollama_does_not_give_are_unlike_those_before(ask: Callable[[ServedLLM, LLMCall], Generation]) -> None:
     with ScriptedServer(lambda messages: "", tool_calls=CALLS[:2]) as server, closing(open_ollama(server.url)) as llm:
-        assert [made["id"] for made in llm.generate(call(*PAST)).tool_calls] == ["call_2", "call_3"]
+        assert [made["id"] for made in ask(llm, call(*PAST)).tool_calls] == ["call_2", "call_3"]
 
 
 @pytest.mark.parametrize(
