@@ -1,0 +1,30 @@
+"""Fusing by ranks heeds the retrievers' weights."""
+
+from __future__ import annotations
+
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.fusion import QueryFusionRetriever
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+
+
+class Fixed(BaseRetriever):
+    name = "fixed"
+
+    def __init__(self, ids: str) -> None:
+        self._ids = ids
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        return [NodeWithScore(TextNode(id_, id_), 1.0) for id_ in self._ids]
+
+
+def best_first(weights: list[float]) -> str:
+    retriever = QueryFusionRetriever(
+        [Fixed("ab"), Fixed("ba")], mode="reciprocal_rerank", num_queries=1, retriever_weights=weights
+    )
+    return "".join(hit.node.id_ for hit in retriever.retrieve("q"))
+
+
+def test_d33_reciprocal_ranks_count_by_the_weight_of_their_retriever() -> None:
+    assert best_first([0.9, 0.1]) == "ab"
+    assert best_first([0.1, 0.9]) == "ba"
