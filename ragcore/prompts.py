@@ -447,7 +447,7 @@ def observation(result: str) -> str:
 def unreadable(problem: str) -> str:
     """What a model that should follow REACT is told when it does not."""
     return (
-        f"Error: {problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
+        f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
         "object behind it. To answer, reply with the lines Thought: and Answer:."
     )
 

@@ -178,9 +178,9 @@ class ChatEngine(ABC):
         finally:
             pieces.close()
             if whole and reply.answer is not None:
-                self._remember(given, reply, _messages(message, reply.answer, reply.between))
+                self._remember(given, reply, as_turn(message, reply.answer, reply.between))
             elif answer := "".join(said):
-                self._remember(given, reply, _messages(message, answer, whole=whole))
+                self._remember(given, reply, as_turn(message, answer, whole=whole))
 
     def _remember(self, given: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
         if not reply.remembered:
@@ -191,7 +191,7 @@ class ChatEngine(ABC):
             self._memory.set((*given, *turn))
 
 
-def _messages(message: str, answer: str, between: Sequence[ChatMessage] = (), *, whole: bool = True) -> tuple[ChatMessage, ...]:
+def as_turn(message: str, answer: str, between: Sequence[ChatMessage] = (), *, whole: bool = True) -> tuple[ChatMessage, ...]:
     mark = {} if whole else {STOPPED: True}
     return (
         ChatMessage(MessageRole.USER, message),

@@ -15,13 +15,20 @@ from ragcore.prompts import TEXT_QA, in_chat
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
 from ragcore.response_synthesizers.modes import Prompts, ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.tools import QueryEngineTool
 
 
 class ChatMode(str, Enum):
+    """BEST is OPENAI with a model that calls functions, and CONDENSE_PLUS_CONTEXT with any other: it asks nothing of a model
+    but to write, takes one or two calls a turn, and a reader that only quotes understands follow-up questions in it."""
+
     SIMPLE = "simple"
     CONDENSE_QUESTION = "condense_question"
     CONTEXT = "context"
     CONDENSE_PLUS_CONTEXT = "condense_plus_context"
+    REACT = "react"
+    OPENAI = "openai"
+    BEST = "best"
 
 
 def chat_engine(
@@ -34,17 +41,28 @@ def chat_engine(
     postprocessors: Sequence[NodePostprocessor] = (),
     response_mode: ResponseMode | str = ResponseMode.COMPACT,
 ) -> ChatEngine:
-    """`memory` is the conversation: give each its own."""
-    match ChatMode(mode):
+    """`memory` is the conversation: give each its own. ConfigError for OPENAI with a model that cannot call functions."""
+    mode = ChatMode(mode)
+    if mode is ChatMode.BEST:
+        mode = ChatMode.OPENAI if llm.metadata.is_function_calling_model else ChatMode.CONDENSE_PLUS_CONTEXT
+    synthesizer = Synthesizer(llm, response_mode, _PROMPTS[mode], system_prompt=system_prompt)
+    match mode:
         case ChatMode.SIMPLE:
             return SimpleChatEngine(llm, memory, system_prompt=system_prompt)
-        case ChatMode.CONDENSE_QUESTION:
-            prompts = Prompts(in_chat(TEXT_QA), CHAT_PROMPTS.refine, CHAT_PROMPTS.summary, CHAT_PROMPTS.simple)
-            synthesizer = Synthesizer(llm, response_mode, prompts, system_prompt=system_prompt)
-            return CondenseQuestionChatEngine(RetrieverQueryEngine(retriever, synthesizer, postprocessors), llm, memory)
         case ChatMode.CONTEXT:
-            synthesizer = Synthesizer(llm, response_mode, CHAT_PROMPTS, system_prompt=system_prompt)
             return ContextChatEngine(retriever, synthesizer, memory, postprocessors)
         case ChatMode.CONDENSE_PLUS_CONTEXT:
-            synthesizer = Synthesizer(llm, response_mode, CHAT_PROMPTS, system_prompt=system_prompt)
             return CondensePlusContextChatEngine(retriever, synthesizer, memory, postprocessors)
+    query_engine = RetrieverQueryEngine(retriever, synthesizer, postprocessors)
+    if mode is ChatMode.CONDENSE_QUESTION:
+        return CondenseQuestionChatEngine(query_engine, llm, memory)
+    from ragcore.agent.function_calling import OpenAIAgent
+    from ragcore.agent.react import ReActAgent
+
+    agent = ReActAgent if mode is ChatMode.REACT else OpenAIAgent
+    return agent([QueryEngineTool.from_defaults(query_engine)], llm, memory, system_prompt=system_prompt)
+
+
+_IN_CHAT = Prompts(in_chat(TEXT_QA), CHAT_PROMPTS.refine, CHAT_PROMPTS.summary, CHAT_PROMPTS.simple)
+_PROMPTS = {mode: CHAT_PROMPTS for mode in ChatMode} | {ChatMode.CONDENSE_QUESTION: _IN_CHAT}
+_PROMPTS |= {ChatMode.REACT: Prompts(), ChatMode.OPENAI: Prompts()}  # the agent has the person's system prompt

@@ -18,7 +18,8 @@ from tests.unit.response_synthesizers.doubles import ListRetriever, UnlockedLLM,
 
 TWO = nodes("Ada wrote it.", "It was long.")
 USER, ASSISTANT = MessageRole.USER, MessageRole.ASSISTANT
-ALL_MODES = list(ChatMode)
+AGENTS = (ChatMode.REACT, ChatMode.OPENAI, ChatMode.BEST)
+ALL_MODES = [mode for mode in ChatMode if mode not in AGENTS]
 WITH_DOCUMENTS = [mode for mode in ALL_MODES if mode is not ChatMode.SIMPLE]
 
 

@@ -1,0 +1,459 @@
+"""The loop of every agent: ask the model, run the tools it calls, show it their results, until it answers.
+
+Each call of the model that may act is a round. When the rounds are used up, the model is asked once more to answer with what
+it has. A task keeps nothing but its finished rounds, so a step is undone by forgetting one, and what was said and found is
+always the sum of the rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, Self
+
+from ragcore.chat_engine.base import (
+    AgentChatResponse,
+    ChatEngine,
+    End,
+    Reply,
+    StreamingAgentChatResponse,
+    as_turn,
+    memory_for,
+    system_and_prefix,
+)
+from ragcore.defaults import services
+from ragcore.errors import ConfigError, ContextWindowError, LLMProtocolError
+from ragcore.llms.base import LLM, Generation, LLMCall, Stream
+from ragcore.memory import ChatMemoryBuffer
+from ragcore.observe import span, start, stream_in
+from ragcore.parallel import in_order
+from ragcore.prompts import DEFAULT_SYSTEM_PROMPT
+from ragcore.query_engine.base import cited_anew
+from ragcore.response_synthesizers.pack import MESSAGE_TOKENS
+from ragcore.response_synthesizers.recent import counted, head, recent
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Response, new_id
+from ragcore.tools import Tool, ToolOutput, as_json, run_tool
+
+logger = logging.getLogger(__name__)
+
+MAX_ITERATIONS = 10
+LEAST_RESULT = 16  # tokens of a tool's result that are shown at least
+NO_ANSWER = "I could not find an answer with the tools I have."
+
+
+class ToolRetriever(Protocol):
+    def retrieve(self, query: str, /) -> Sequence[Tool]:
+        """The tools that may help with a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that the model wants, and with what. `problem`: why it cannot be called as it was asked for."""
+
+    tool: str
+    arguments: Any = None
+    id: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A finished round: what the model said, what the tools gave, and the answer if it was the last.
+
+    `messages` are how the model sees it in the next round, results of tools last.
+    """
+
+    messages: tuple[ChatMessage, ...]
+    outputs: tuple[ToolOutput, ...] = ()
+    observed: tuple[str, ...] = ()  # results as the model sees them
+    answer: str | None = None
+    end: End = End.ANSWERED
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """A message that is being worked on. `history` is what came before it; `given`: it takes the conversation's place."""
+
+    message: str
+    history: tuple[ChatMessage, ...]
+    tools: Mapping[str, Tool]
+    tool_choice: str = "auto"
+    given: tuple[ChatMessage, ...] | None = None
+    task_id: str = field(default_factory=new_id)
+    rounds: list[Round] = field(default_factory=list)
+
+    @property
+    def sources(self) -> tuple[ToolOutput, ...]:
+        """All results of tools, in order."""
+        return tuple(output for done in self.rounds for output in done.outputs)
+
+    @property
+    def source_nodes(self) -> tuple[NodeWithScore, ...]:
+        """The passages that tools found, each once; the model cites them by their place here."""
+        return tuple(_found(self.sources).values())
+
+    @property
+    def last(self) -> Round | None:
+        return self.rounds[-1] if self.rounds and self.rounds[-1].answer is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStepOutput:
+    """What one step came to. `output.response` is "" until the last."""
+
+    task_id: str
+    output: AgentChatResponse
+    is_last: bool
+
+
+class Agent(ChatEngine):
+    """Subclasses say how the model is asked and how its reply is read. Threads may share one."""
+
+    span_name = "agent"
+    calls_functions: ClassVar[bool] = False  # whether the model must be able to
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        llm: LLM,
+        memory: ChatMemoryBuffer,
+        *,
+        max_iterations: int = MAX_ITERATIONS,
+        system_prompt: str = "",
+        prefix_messages: Sequence[ChatMessage] = (),
+        tool_retriever: ToolRetriever | None = None,
+        default_tool_choice: str = "auto",
+        allow_parallel_tool_calls: bool = True,
+        verbose: bool = False,
+    ) -> None:
+        """ConfigError for a model that cannot do what this agent needs. ValueError for tools and a retriever of tools together,
+        two tools of one name, and less than one round."""
+        if tools and tool_retriever is not None:
+            raise ValueError("give tools or tool_retriever, not both")
+        if max_iterations < 1:
+            raise ValueError(f"max_iterations must be at least 1, not {max_iterations}")
+        about = llm.metadata
+        if self.calls_functions and not (about.is_function_calling_model or about.is_extractive):
+            raise ConfigError(
+                f"{about.model_name} cannot call functions.",
+                hint="Use ReActAgent, which works with any model, or choose a model that can.",
+            )
+        super().__init__(memory, prefix_messages)
+        self._tools = _by_name(tools)
+        self._llm = llm
+        self._max_iterations = max_iterations
+        self._system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
+        self._tool_retriever = tool_retriever
+        self._default_tool_choice = default_tool_choice
+        self._parallel = allow_parallel_tool_calls
+        self._log_level = logging.INFO if verbose else logging.DEBUG
+        self._tasks: dict[str, Task] = {}
+
+    @classmethod
+    def from_tools(
+        cls,
+        tools: Sequence[Tool] = (),
+        llm: LLM | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        memory: ChatMemoryBuffer | None = None,
+        max_iterations: int = MAX_ITERATIONS,
+        verbose: bool = False,
+        system_prompt: str | None = None,
+        context: str | None = None,
+        prefix_messages: Sequence[ChatMessage] | None = None,
+        tool_retriever: ToolRetriever | None = None,
+        default_tool_choice: str = "auto",
+        allow_parallel_tool_calls: bool = True,
+    ) -> Self:
+        """`context`, what the model is to know beside its tools, is put behind the system prompt. `verbose` logs each step.
+
+        `default_tool_choice` holds for the first round of each message; the others are "auto". Without
+        `allow_parallel_tool_calls` only the first of several calls in a round runs, and the others are told so.
+        """
+        system, prefix = system_and_prefix(system_prompt, prefix_messages)
+        chosen = services(llm).llm
+        return cls(
+            tools,
+            chosen,
+            memory_for(chosen, memory, chat_history),
+            max_iterations=max_iterations,
+            system_prompt="\n\n".join(part for part in (system, context) if part),
+            prefix_messages=prefix,
+            tool_retriever=tool_retriever,
+            default_tool_choice=default_tool_choice,
+            allow_parallel_tool_calls=allow_parallel_tool_calls,
+            verbose=verbose,
+        )
+
+    def chat(
+        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+    ) -> AgentChatResponse:
+        """`tool_choice`, for the first round: "auto", "none", "required" or a tool's name. QuestionError, LLMErrors.
+
+        `chat_history`, even an empty one, takes the place of the conversation so far. A tool that fails is no error.
+        """
+        return self.stream_chat(message, chat_history, tool_choice).whole_reply()
+
+    def stream_chat(
+        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+    ) -> StreamingAgentChatResponse:
+        """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are pieces too, and
+        no part of `response`. A stream closed early leaves no call of a tool in the conversation."""
+        return self._turn(message, chat_history, lambda asked, history: self._working(self._task(asked, history, tool_choice)))
+
+    def create_task(
+        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+    ) -> Task:
+        """Begin to work on a message step by step; nothing is sent yet. What is never finalized is to be deleted."""
+        given = None if chat_history is None else tuple(chat_history)
+        task = self._task(message, self._history(given), tool_choice)
+        task.given = given
+        self._tasks[task.task_id] = task
+        return task
+
+    def run_step(self, task_id: str) -> TaskStepOutput:
+        """One round of a task. After the last, the same again without a call. ValueError for an unknown task; LLMErrors."""
+        task = self._known(task_id)
+        if task.last is None:
+            with closing(self._round(task)) as pieces:
+                for _ in pieces:
+                    continue
+        return TaskStepOutput(task_id, self._response(task), task.last is not None)
+
+    def undo_step(self, task_id: str) -> None:
+        """Forget the last round of a task, as if it had not been run; what its tools did is done. ValueError without one."""
+        task = self._known(task_id)
+        if not task.rounds:
+            raise ValueError(f"task {task_id!r} has no step to undo")
+        task.rounds.pop()
+
+    def finalize_response(self, task_id: str) -> AgentChatResponse:
+        """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step."""
+        task = self._known(task_id)
+        if task.last is None:
+            raise ValueError(f"task {task_id!r} has no answer yet; run its next step")
+        reply = self._working(task)
+        self._tell(reply, task)
+        self._remember(task.given, reply, as_turn(task.message, reply.answer or "", reply.between))
+        self.delete_task(task_id)
+        return self._response(task)
+
+    def delete_task(self, task_id: str) -> None:
+        self._tasks.pop(task_id, None)
+
+    @abstractmethod
+    def _call(self, task: Task, *, last: bool) -> LLMCall:
+        """What the model is asked next; `last`: it must not act any more."""
+
+    @abstractmethod
+    def _read(self, generation: Generation) -> str | Sequence[Call]:
+        """The answer, or the tools to call."""
+
+    @abstractmethod
+    def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+        """How a round in which tools were called stands before the model in the next."""
+
+    def _said(self, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
+        """Of the model's words, those that belong to an answer, as they come. Gives the generation and all that was shown."""
+        shown = ""
+        with closing(pieces):
+            while True:
+                try:
+                    piece = next(pieces)
+                except StopIteration as stop:
+                    return stop.value, shown
+                shown += piece
+                yield piece
+
+    def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
+        return self._working(self._task(message, history, None))
+
+    def _task(self, message: str, history: Sequence[ChatMessage], tool_choice: str | None) -> Task:
+        tools = self._tools if self._tool_retriever is None else _by_name(self._tool_retriever.retrieve(message))
+        return Task(message, tuple(history), tools, tool_choice or self._default_tool_choice)
+
+    def _working(self, task: Task) -> Reply:
+        def pieces() -> Generator[str, None, None]:
+            while task.last is None:
+                yield from self._round(task)
+                self._tell(reply, task)
+
+        reply = Reply(pieces())
+        return reply
+
+    def _tell(self, reply: Reply, task: Task) -> None:
+        """Put into the reply what the task has come to."""
+        reply.sources, reply.source_nodes = task.sources, task.source_nodes
+        if task.last is not None:
+            reply.answer, reply.end = task.last.answer, task.last.end
+            reply.between = self._kept(task)
+            reply.remembered = not _only_nothing_found(task)
+
+    def _kept(self, task: Task) -> Sequence[ChatMessage]:
+        """What is remembered between a message and its answer."""
+        return ()
+
+    def _response(self, task: Task) -> AgentChatResponse:
+        answer, end = (task.last.answer or "", task.last.end) if task.last else ("", End.ANSWERED)
+        return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
+
+    def _round(self, task: Task) -> Generator[str, None, None]:
+        """The next round of a task, which is put into it when it is finished."""
+        number = len(task.rounds) + 1
+        step = start("step", round=number, of=self._max_iterations)
+        yield from stream_in(step, self._asked_and_done(task, last=number > self._max_iterations))
+
+    def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:
+        generation, shown = yield from self._said(self._llm.stream(self._call(task, last=last)))
+        if _is_empty(generation):
+            generation, shown = yield from self._said(self._llm.stream(self._call(task, last=last)))
+        if _is_empty(generation):
+            raise LLMProtocolError(
+                f"{self._llm.metadata.model_name} gave an empty answer, twice.", hint="Ask again, or choose another model."
+            )
+        wanted = self._read(generation)
+        if last and not isinstance(wanted, str):
+            wanted = shown if shown.strip() else _last_result(task)
+        if isinstance(wanted, str):
+            yield wanted[len(shown) :] if wanted.startswith(shown) else f"\n\n{wanted}"
+            end = End.LIMIT if last else End.ANSWERED
+            task.rounds.append(Round((), answer=wanted, end=end))
+            return
+        yield "\n\n" if shown.strip() else ""
+        done = self._done(task, generation, wanted)
+        if done.answer is not None:
+            yield done.answer
+        task.rounds.append(done)
+
+    def _done(self, task: Task, generation: Generation, calls: Sequence[Call]) -> Round:
+        """The round in which these tools were called."""
+        if len(calls) == 1:
+            outputs = [self._output(task, calls[0])]
+        else:
+            outputs = in_order(lambda call: self._output(task, call), calls, workers=len(calls))
+        places = {id_: place for place, id_ in enumerate(_found((*task.sources, *outputs)), 1)}
+        observed = tuple(_observed(output, places) for output in outputs)
+        for call, result in zip(calls, observed, strict=True):
+            logger.log(self._log_level, "called %s with %s: %s", call.tool, call.arguments, result)
+        messages = self._seen(generation, calls, observed)
+        called = tuple(output for call, output in zip(calls, outputs, strict=True) if call.tool)
+        only = task.tools.get(calls[0].tool) if len(calls) == 1 else None
+        if only is not None and only.metadata.return_direct and not outputs[0].is_error:
+            return Round(messages, called, observed, answer=observed[0], end=End.RETURNED)
+        return Round(messages, called, observed)
+
+    def _output(self, task: Task, call: Call) -> ToolOutput:
+        tool = task.tools.get(call.tool)
+        if tool is not None and not call.problem:
+            return run_tool(tool, call.arguments)
+        problem = call.problem or f"there is no tool called {call.tool!r}. The tools are: {', '.join(task.tools) or 'none'}."
+        output = ToolOutput(f"Error: {problem}", call.tool, {"args": (), "kwargs": call.arguments}, is_error=True)
+        if not call.tool:  # what could not be read names none
+            return output
+        with span("tool", tool=call.tool, arguments=as_json(call.arguments), result=output.content, is_error=True):
+            return output
+
+    def _packed(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
+        """The call, followed by what fits of conversation and rounds, and at its end the `coda`.
+
+        The oldest messages of the conversation give way first, then the ends of the tools' results. ContextWindowError when
+        the message itself does not fit.
+        """
+        about = self._llm.metadata
+        count = self._llm.count_tokens
+
+        def cost(messages: Sequence[ChatMessage]) -> int:
+            return sum(count(counted(message)) + MESSAGE_TOKENS for message in messages)
+
+        with span("pack", prompt=call.prompt.name) as step:
+            window = about.context_window - about.num_output
+            asked = ChatMessage(MessageRole.USER, task.message)
+            fixed = sum(count(message.content) + MESSAGE_TOKENS for message in replace(call, history=(asked,)).messages())
+            room = window - fixed - count(json.dumps(call.tools)) * bool(call.tools) - count(coda)
+            if room < 0:
+                raise ContextWindowError(
+                    f"The message, the instructions and the tools need {window - room} tokens. {about.model_name} takes "
+                    f"{about.context_window}, of which {about.num_output} are kept free for the answer.",
+                    hint="Shorten the message, offer fewer tools, or choose a model with a larger context window.",
+                )
+            seen = [message for done in task.rounds for message in done.messages]
+            shown = _shortened(seen, room, cost, count)
+            before = (*self._prefix, *task.history)
+            history = recent(before, max(0, room - cost(shown)), count, per_message=MESSAGE_TOKENS)
+            if coda:
+                shown[-1] = replace(shown[-1], content=f"{shown[-1].content}\n\n{coda}")
+            packed = replace(call, history=(*history, asked, *shown))
+            step.note(tokens=window - room + cost(shown) + cost(history), window=window)
+            if len(history) < len(before):
+                step.note(history_left_out=len(before) - len(history))
+            if shortened := sum(short is not long for short, long in zip(shown[:-1], seen[:-1], strict=True)):
+                step.note(results_shortened=shortened)
+        return packed
+
+    def _known(self, task_id: str) -> Task:
+        if task_id not in self._tasks:
+            raise ValueError(f"there is no task {task_id!r}; it was finalized or deleted, or never created")
+        return self._tasks[task_id]
+
+
+def _by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
+    named = {tool.metadata.name: tool for tool in tools}
+    if len(named) < len(tools):
+        names = [tool.metadata.name for tool in tools]
+        raise ValueError(f"tools need different names, not {names}")
+    return named
+
+
+def _found(outputs: Sequence[ToolOutput]) -> dict[str, NodeWithScore]:
+    """The passages of all outputs by their ids, in the order in which they were found."""
+    found: dict[str, NodeWithScore] = {}
+    for output in outputs:
+        for hit in output.source_nodes or ():
+            found.setdefault(hit.node.id_, hit)
+    return found
+
+
+def _observed(output: ToolOutput, places: Mapping[str, int]) -> str:
+    """The content with its citations as they are among the passages of all tools."""
+    nodes = output.source_nodes
+    return cited_anew(Response(output.content, nodes), places, len(places)) if nodes else output.content
+
+
+def _only_nothing_found(task: Task) -> bool:
+    """Whether all that was done was to look for passages, none was found, and the answer says no more than that."""
+    answer = task.last.answer if task.last else None
+    outputs = task.sources
+    return any(output.content == answer for output in outputs) and all(output.source_nodes == () for output in outputs)
+
+
+def _last_result(task: Task) -> str:
+    return next((output.content for output in reversed(task.sources) if not output.is_error), NO_ANSWER)
+
+
+def _is_empty(generation: Generation) -> bool:
+    return not generation.text.strip() and not generation.tool_calls
+
+
+def _shortened(
+    messages: Sequence[ChatMessage],
+    room: int,
+    cost: Callable[[Sequence[ChatMessage]], int],
+    count: Callable[[str], int],
+) -> list[ChatMessage]:
+    """The messages, where they do not fit with the results of tools among them cut to an even share."""
+    results = [message for message in messages if message.role is not MessageRole.ASSISTANT]
+    if cost(messages) <= room or not results:
+        return list(messages)
+    others = cost([message for message in messages if message.role is MessageRole.ASSISTANT])
+    share = max(LEAST_RESULT, (room - others) // len(results) - MESSAGE_TOKENS)
+
+    def cut(message: ChatMessage) -> ChatMessage:
+        if message.role is MessageRole.ASSISTANT or count(message.content) <= share:
+            return message
+        return replace(message, content=f"{head(message.content, share - 2, count)} …")
+
+    return [cut(message) for message in messages]

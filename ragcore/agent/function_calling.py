@@ -1,0 +1,67 @@
+"""Agents on models that call functions themselves: the tools go along with the messages, and the model answers with calls.
+
+The conversation keeps the calls and their results too, every call with its result, as servers demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragcore.agent.base import Agent, Call, Task
+from ragcore.llms.base import Generation, LLMCall
+from ragcore.prompts import AGENT
+from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.loose_json import loose_json
+
+ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call this one again if it is still needed."
+
+
+class FunctionCallingAgent(Agent):
+    """Calls of one round run at the same time; their results are in the order of the calls."""
+
+    mode = "function_calling"
+    calls_functions = True
+
+    def _call(self, task: Task, *, last: bool) -> LLMCall:
+        tools = tuple(tool.metadata.to_openai_tool() for tool in task.tools.values())
+        choice = "none" if last else "auto" if task.rounds else task.tool_choice
+        variables = {"system_prompt": self._system_prompt, "query_str": task.message}
+        return self._packed(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
+
+    def _read(self, generation: Generation) -> str | Sequence[Call]:
+        calls = [_call(wanted) for wanted in generation.tool_calls]
+        if not self._parallel:
+            calls[1:] = [Call(call.tool, call.arguments, call.id, ONE_AT_A_TIME) for call in calls[1:]]
+        return calls or generation.text
+
+    def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+        answered = (
+            ChatMessage(MessageRole.TOOL, result, call.tool, {"tool_call_id": call.id, "name": call.tool})
+            for call, result in zip(calls, results, strict=True)
+        )
+        return generation.message, *answered
+
+    def _kept(self, task: Task) -> Sequence[ChatMessage]:
+        return [message for done in task.rounds for message in done.messages]
+
+
+class OpenAIAgent(FunctionCallingAgent):
+    """The same under the name that scripts know; any model that calls functions will do."""
+
+    mode = "openai"
+
+
+def _call(wanted: Mapping[str, Any]) -> Call:
+    """A call in OpenAI's format. No arguments at all are an empty object; what cannot be read is a problem, never empty."""
+    function = wanted["function"]
+    written = function.get("arguments")
+    call = Call(str(function["name"]), {}, str(wanted.get("id", "")))
+    if written is None or written == "":
+        return call
+    try:
+        arguments = loose_json(written) if isinstance(written, str) else written
+    except ValueError as error:
+        problem = f"the arguments of {call.tool} cannot be read as JSON ({error}). Send them again as one JSON object."
+        return Call(call.tool, written, call.id, problem)
+    return Call(call.tool, {} if arguments is None else arguments, call.id)
