@@ -206,7 +206,8 @@ def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> Bas
 def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, str]]:
     """The (number, reason) pairs that a model's reply names, in its order, whether or not there are such choices.
 
-    Read as JSON of any nesting; where that names none, as words: "Choice 2 is best" is 2, and its reason is the whole reply.
+    Read as JSON of any nesting; where that names none, as broken JSON, or as words that name one choice: "Choice 2 is best"
+    is 2. The reason is the whole reply then.
     """
     names = {choice.name.casefold(): choice.number for choice in choices if choice.name}
     try:
@@ -217,7 +218,11 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
         return found
     if _BARE.fullmatch(reply):
         return [(int(reply.strip(" \t\r\n().")), "")]
-    return [(int(number), reply.strip()) for number in _SAID.findall(reply)]
+    keyed = _KEYED.findall(reply)
+    named = keyed or list(dict.fromkeys(_SAID.findall(reply)))
+    if len(named) > 1 and not keyed:
+        return []  # words may also say why one of them is not the choice
+    return [(int(number), reply.strip()) for number in named]
 
 
 _SELECT: Mapping[str, Any] = {
@@ -241,6 +246,7 @@ _SELECT: Mapping[str, Any] = {
     },
 }
 
+_KEYED = re.compile(r"""["']choice["']\s*:\s*["'(]*(-?\d+)\b""")
 _BARE = re.compile(r"\s*\(?\d+\)?\.?\s*")
 _SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d+)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d+)\b")

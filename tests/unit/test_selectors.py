@@ -36,6 +36,7 @@ TOOLS = [
     Tool("sql", "tables of sales figures"),
     Tool("notes", "meeting notes"),
 ]
+CUT = '[{"choice": 3, "reason": "b"}, {"choice": 1, "rea'
 QUESTION = "What were the sales figures?"
 
 
@@ -81,6 +82,12 @@ def test_choices_may_be_plain_texts() -> None:
         ("The answer is **2**.", [(1, "The answer is **2**.")]),
         ("I take option #3!", [(2, "I take option #3!")]),
         ('{"choice": 1, "reason": "cut', [(0, '{"choice": 1, "reason": "cut')]),
+        ('[{"choice": 3, "reason": "b"}, {"choice": 1, "rea', [(2, CUT), (0, CUT)]),
+        (
+            '{"type": "array", "items": {"properties": {"choice": 3, "reason": "filled in"}, "required": ["choice"]}}',
+            [(2, "filled in")],
+        ),
+        ('(3) fits, as option (3) is about notes.\nHere is the JSON:\n{"choice": 3, "reason": "notes"}', [(2, "notes")]),
         ('[{"choice": 2, "reason": "first"}, {"choice": 2, "reason": "again"}]', [(1, "first")]),
         ('[{"choice": 9, "reason": "x"}, {"choice": 1, "reason": "a"}]', [(0, "a")]),
     ],
@@ -100,7 +107,8 @@ def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "None of these.", "[]", "{}", "[{}]", "null", "[0]", "[4]", '[{"choice": "none"}]', "{[}"]
+    "reply",
+    ["", "None of these.", "[]", "{}", "[{}]", "null", "[0]", "[4]", "Choice 1 or choice 3.", '[{"choice": "none"}]', "{[}"],
 )
 @pytest.mark.parametrize("of", [single, multi])
 def test_a_reply_without_a_choice_gives_the_nearest_by_embedding_and_the_reason_and_trace_say_so(
