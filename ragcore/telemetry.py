@@ -45,7 +45,6 @@ _OPERATIONS = {
     "embed": ("embeddings", "model"),
     "retrieve": ("retrieval", "retriever"),
     "tool": ("execute_tool", "tool"),
-    "agent": ("invoke_agent", "agent"),
 }
 _ATTRIBUTES = {
     "model": "gen_ai.request.model",
@@ -54,9 +53,7 @@ _ATTRIBUTES = {
     "completion_tokens": "gen_ai.usage.output_tokens",
     "tokens": "gen_ai.usage.input_tokens",
     "dimension": "gen_ai.embeddings.dimension.count",
-    "top_k": "gen_ai.request.top_k",
     "tool": "gen_ai.tool.name",
-    "agent": "gen_ai.agent.name",
 }
 _NO_TEXTS = frozenset({"mode", "engine", "name", "retriever", "prompt", "pipeline", "transform", "extractor", "selector"})
 

@@ -40,11 +40,14 @@ class HuggingFaceEmbedding(BaseEmbedding):
         max_length: int | None = None,
         query_instruction: str | None = None,
         text_instruction: str | None = None,
+        normalize: bool = True,
         device: str | None = None,
         cache_folder: str | None = None,
     ) -> None:
         if max_length is not None and max_length < 8:
             raise ValueError(f"max_length is {max_length}; a window needs at least 8 tokens.")
+        if not normalize:
+            raise ValueError("normalize is False, but every vector here has length 1: their dot product is their cosine.")
         self.model_name = model_name
         self.max_length = max_length
         usual = _usual_instructions(model_name)

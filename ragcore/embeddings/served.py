@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ragcore.embeddings.base import BaseEmbedding
@@ -110,7 +111,7 @@ class ServedEmbedding(BaseEmbedding):
         tokens = 0
         for start in range(0, len(flat), self.embed_batch_size):
             batch = flat[start : start + self.embed_batch_size]
-            embedded = self._retries.run(lambda batch=batch: self._asked_once(batch))  # type: ignore[misc]
+            embedded = self._retries.run(partial(self._asked_once, batch))
             rows += embedded.rows
             tokens += embedded.tokens or 0
         if tokens:

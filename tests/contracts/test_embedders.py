@@ -191,6 +191,12 @@ def test_instructions_are_put_before_questions_and_texts() -> None:
     assert told.name != plain.name
 
 
+def test_vectors_of_other_lengths_are_not_to_be_had() -> None:
+    assert HuggingFaceEmbedding(normalize=True).dimension == 384
+    with pytest.raises(ValueError, match="length 1"):
+        HuggingFaceEmbedding(normalize=False)
+
+
 def test_name_and_dimension_are_known_before_the_model_is_loaded() -> None:
     embedder = HuggingFaceEmbedding()
     assert (embedder.dimension, embedder._loaded) == (384, None)
