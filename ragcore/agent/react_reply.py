@@ -42,7 +42,7 @@ def read_reply(reply: str) -> Act | Answer:
     if _kind(decisive) == "answer":
         return Answer(thought, _filled(reply[decisive.end() :]))
     later = (label.start() for label in labels if label.start() > decisive.start() and _kind(label) != "action input")
-    name, arguments = _action(reply[decisive.end() : next(later, len(reply))])
+    name, arguments = _action(reply, decisive.end(), next(later, len(reply)))
     return Act(thought, name, arguments)
 
 
@@ -62,27 +62,22 @@ def answer_so_far(text: str) -> str:
     return (text[:begun] if unsure else text).strip()
 
 
-def _action(text: str) -> tuple[str, dict[str, Any]]:
-    """Of what stands behind Action:, the tool's name and its arguments."""
-    head, label, tail = _split(text)
+def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any]]:
+    """The tool's name, which stands at `start`, and its arguments, the label of which stands before `end`."""
+    label = _INPUT.search(reply, start, end)
+    head = reply[start : label.start() if label else end]
     name = re.split(r"[(\[{\n]", head.strip(), maxsplit=1)[0].strip(_MARKS + "\"'.,:")
     if not name:
         raise UnreadableReplyError("there is no tool's name behind Action:")
-    if not label:
+    if label is None:
         raise UnreadableReplyError("there is no Action Input:")
-    begin = _BEFORE_JSON.match(tail)
-    start = begin.end() if begin else 0
-    if tail[start : start + 1] != "{":
+    begin = _BEFORE_JSON.match(reply, label.end())
+    if begin is None:
         raise UnreadableReplyError("what stands behind Action Input: is not a JSON object")
     try:
-        return name, read_json(tail, start)[0]
+        return name, read_json(reply, begin.end())[0]
     except ValueError as error:
         raise UnreadableReplyError(f"what stands behind Action Input: cannot be read as JSON ({error})") from error
-
-
-def _split(text: str) -> tuple[str, str, str]:
-    found = _INPUT.search(text)
-    return (text[: found.start()], found.group(), text[found.end() :]) if found else (text, "", "")
 
 
 def _unlabelled(reply: str, labels: list[re.Match[str]]) -> Answer:
@@ -118,4 +113,4 @@ _LABEL = re.compile(
 )
 _INPUT = re.compile(r"action[ \t]+input[*_`]*[ \t]*[:\uff1a][*_`]*", re.IGNORECASE)
 _INLINE_ANSWER = re.compile(r"\b(?:Final )?Answer[*_`]*[ \t]*[:\uff1a][*_`]*")
-_BEFORE_JSON = re.compile(r"\s*(?:```\w*\s*)?")
+_BEFORE_JSON = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")

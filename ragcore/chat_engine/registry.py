@@ -45,7 +45,7 @@ def chat_engine(
     mode = ChatMode(mode)
     if mode is ChatMode.BEST:
         mode = ChatMode.OPENAI if llm.metadata.is_function_calling_model else ChatMode.CONDENSE_PLUS_CONTEXT
-    synthesizer = Synthesizer(llm, response_mode, _PROMPTS[mode], system_prompt=system_prompt)
+    synthesizer = Synthesizer(llm, response_mode, _PROMPTS.get(mode), system_prompt=system_prompt)
     match mode:
         case ChatMode.SIMPLE:
             return SimpleChatEngine(llm, memory, system_prompt=system_prompt)
@@ -63,6 +63,8 @@ def chat_engine(
     return agent([QueryEngineTool.from_defaults(query_engine)], llm, memory, system_prompt=system_prompt)
 
 
-_IN_CHAT = Prompts(in_chat(TEXT_QA), CHAT_PROMPTS.refine, CHAT_PROMPTS.summary, CHAT_PROMPTS.simple)
-_PROMPTS = {mode: CHAT_PROMPTS for mode in ChatMode} | {ChatMode.CONDENSE_QUESTION: _IN_CHAT}
-_PROMPTS |= {ChatMode.REACT: Prompts(), ChatMode.OPENAI: Prompts()}  # the agent has the person's system prompt
+_PROMPTS = {  # an agent has the person's system prompt itself
+    ChatMode.CONDENSE_QUESTION: Prompts(in_chat(TEXT_QA), CHAT_PROMPTS.refine, CHAT_PROMPTS.summary, CHAT_PROMPTS.simple),
+    ChatMode.CONTEXT: CHAT_PROMPTS,
+    ChatMode.CONDENSE_PLUS_CONTEXT: CHAT_PROMPTS,
+}

@@ -1,0 +1,140 @@
+"""Every kind of reply that models give in the ReAct form is read as it is meant, or not at all."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.agent.react_reply import Act, Answer, UnreadableReplyError, answer_so_far, read_reply
+
+ARGUMENTS = {"a": 1, "b": 2}
+ADD = Act("I add.", "add", ARGUMENTS)
+
+ACTIONS = {
+    "plain": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}',
+    "lower case": 'thought: I add.\naction: add\naction input: {"a": 1, "b": 2}',
+    "bold labels": '**Thought:** I add.\n**Action:** add\n**Action Input:** {"a": 1, "b": 2}',
+    "bold before the colon": '**Thought**: I add.\n**Action**: `add`\n**Action Input**: {"a": 1, "b": 2}',
+    "headings": '### Thought: I add.\n### Action: add\n### Action Input: {"a": 1, "b": 2}',
+    "full-width colons": 'Thought: I add.\nAction:add\nAction Input:{"a": 1, "b": 2}',
+    "single quotes": "Thought: I add.\nAction: add\nAction Input: {'a': 1, 'b': 2}",
+    "trailing comma": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2,}',
+    "comment": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, // one\n"b": 2}',
+    "keys without quotes": "Thought: I add.\nAction: add\nAction Input: {a: 1, b: 2}",
+    "CRLF": 'Thought: I add.\r\nAction: add\r\nAction Input: {"a": 1,\r\n"b": 2}\r\n',
+    "fenced": 'Thought: I add.\nAction: add\nAction Input:\n```json\n{"a": 1, "b": 2}\n```',
+    "fenced on the line": 'Thought: I add.\nAction: add\nAction Input: ```{"a": 1, "b": 2}```',
+    "with its arguments named": 'Thought: I add.\nAction: add(a, b)\nAction Input: {"a": 1, "b": 2}',
+    "with its description": 'Thought: I add.\nAction: add (add two numbers)\nAction Input: {"a": 1, "b": 2}',
+    "quoted": 'Thought: I add.\nAction: "add".\nAction Input: {"a": 1, "b": 2}',
+    "on one line": 'Thought: I add.\nAction: add Action Input: {"a": 1, "b": 2}',
+    "with blank lines": '\n\nThought: I add.\n\nAction: add\n\nAction Input:\n\n{"a": 1, "b": 2}\n',
+    "two actions": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nAction: sub\nAction Input: {"c": 3}',
+    "made-up result and answer": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 7\nAnswer: 7',
+    "prose behind": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nThen I will {answer}.',
+}
+
+
+@pytest.mark.parametrize("reply", ACTIONS.values(), ids=list(ACTIONS))
+def test_an_action_is_read(reply: str) -> None:
+    assert read_reply(reply) == ADD
+
+
+@pytest.mark.parametrize(
+    ("reply", "act"),
+    [
+        ('Action: add\nAction Input: {"a": 1}', Act("", "add", {"a": 1})),
+        ('Sure.\nAction: add\nAction Input: {"a": 1}', Act("Sure.", "add", {"a": 1})),
+        ('Thought: x\nAction: my-tool\nAction Input: {"a": 1}', Act("x", "my-tool", {"a": 1})),
+        ('Thought: 好\nAction: 搜索文档\nAction Input: {"query": "猫"}', Act("好", "搜索文档", {"query": "猫"})),
+        (
+            'Thought: x\nAction: add\nAction Input: {"l": [1, {"m": [2, 3]}], "t": true, "n": null, "p": None}',
+            Act("x", "add", {"l": [1, {"m": [2, 3]}], "t": True, "n": None, "p": None}),
+        ),
+        ('Thought: x\nAction: add\nAction Input: {"text": "one\ntwo"}', Act("x", "add", {"text": "one\ntwo"})),
+        ('Thought: the Answer: is near.\nAction: add\nAction Input: {"a": 1}', Act("the Answer: is near.", "add", {"a": 1})),
+        ("Thought: x\nAction: add\nAction Input: {}", Act("x", "add", {})),
+        (
+            'Thought: x\nAction: say\nAction Input: {"text": "one\nAnswer: two"}',
+            Act("x", "say", {"text": "one\nAnswer: two"}),
+        ),
+        (
+            'Thought: x\nAction: say\nAction Input: {"text": "Answer: {b}\\nAction: no"}',
+            Act("x", "say", {"text": "Answer: {b}\nAction: no"}),
+        ),
+    ],
+)
+def test_an_action_of_another_kind_is_read(reply: str, act: Act) -> None:
+    assert read_reply(reply) == act
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Paris is the capital.", Answer("", "Paris is the capital.")),
+        ("Answer: 42", Answer("", "42")),
+        ("answer: 42", Answer("", "42")),
+        ("**Answer:** 42", Answer("", "42")),
+        ("Thought: done\nAnswer: 42\n\nand more", Answer("done", "42\n\nand more")),
+        ("Thought: done\nFinal Answer: 42", Answer("done", "42")),
+        ("Thought: done. Answer: 42", Answer("done.", "42")),
+        ("Thought: ok\nAnswer: The Action: field names it.", Answer("ok", "The Action: field names it.")),
+        ("Thought: ok\nAnswer: First.\nAction: is a word.", Answer("ok", "First.\nAction: is a word.")),
+        ("The Action: field names the tool.", Answer("", "The Action: field names the tool.")),
+        ("Thought: ok\nAnswer: {not json", Answer("ok", "{not json")),
+    ],
+)
+def test_an_answer_is_read(reply: str, answer: Answer) -> None:
+    assert read_reply(reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("Thought: I must think.", "neither an Action: nor an Answer:"),
+        ("Observation: 7", "neither an Action: nor an Answer:"),
+        ("Thought: x\nAction: add", "no Action Input:"),
+        ("Thought: x\nAction: add\nObservation: 3\nAction Input: {}", "no Action Input:"),
+        ('Thought: x\nAction: add\nAction: sub\nAction Input: {"a": 1}', "no Action Input:"),
+        ("Thought: x\nAction: add\nAction Input: three", "not a JSON object"),
+        ('Thought: x\nAction: add\nAction Input: "three"', "not a JSON object"),
+        ("Thought: x\nAction: add\nAction Input: [1, 2]", "not a JSON object"),
+        ("Thought: x\nAction: add\nAction Input:", "not a JSON object"),
+        ("Thought: x\nAction: add\nAction Input: {a: 1 b}", "cannot be read as JSON"),
+        ('Thought: x\nAction: add\nAction Input: {"a": 1', "cannot be read as JSON"),
+        ("Thought: x\nAction:\nAction Input: {}", "no tool's name"),
+        ("Thought: x\nAnswer:  ", "nothing behind Answer:"),
+        ("   ", "nothing behind Answer:"),
+    ],
+)
+def test_what_is_neither_is_said_to_the_model(reply: str, problem: str) -> None:
+    with pytest.raises(UnreadableReplyError, match=problem):
+        read_reply(reply)
+
+
+@pytest.mark.parametrize("reply", ACTIONS.values(), ids=list(ACTIONS))
+def test_nothing_of_an_action_is_ever_shown(reply: str) -> None:
+    assert {answer_so_far(reply[:end]) for end in range(len(reply) + 1)} == {""}
+
+
+@pytest.mark.parametrize("reply", ["Thought: the Answer: is near\nAnswer: It is\n42.", "**Answer:** It is\n42.", "It is\n42."])
+def test_an_answer_grows_to_what_is_read(reply: str) -> None:
+    answer = read_reply(reply)
+    assert isinstance(answer, Answer)
+    shown = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]
+    assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
+    assert answer.text.startswith(shown[-1])
+    assert shown[-1].startswith("It is")
+
+
+@given(st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60))
+def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
+    try:
+        read = read_reply(reply)
+    except UnreadableReplyError:
+        return
+    if isinstance(read, Answer):
+        assert read.text.startswith(answer_so_far(reply))
