@@ -17,7 +17,7 @@ from ragcore.llms import ChatMessage, MessageRole, Ollama, OpenAI, OpenAILike, S
 from ragcore.llms.base import Generation, LLMCall, Usage
 from ragcore.llms.openai import CallsInPieces
 from ragcore.llms.served import ServedLLM
-from ragcore.model_server import NoToolsError
+from ragcore.model_server import BrokenOffError, NoToolsError
 from ragcore.observe import span
 from ragcore.prompts import MESSAGES
 from tests.scripted_server import Fault, ScriptedServer, error
@@ -365,3 +365,17 @@ def test_a_loop_written_by_hand_runs_tools_until_the_model_answers(opened: Open)
         "assistant",
         "tool",
     ]
+
+
+def test_a_stream_that_ends_within_a_call_is_broken_off_and_no_half_call_is_given() -> None:
+    delta = {"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a"'}}]}
+    event = {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    half = Fault(body=f"data: {json.dumps(event)}\n\n", content_type="text/event-stream")
+    with (
+        ScriptedServer(lambda messages: "", faults=[half], tool_calls=CALLS) as server,
+        closing(open_openai(server.url)) as llm,
+    ):
+        assert streamed(llm, call()).tool_calls == CALLS  # asked again
+        server.always = half
+        with pytest.raises(BrokenOffError):
+            streamed(llm, call())
