@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcore.errors import UnknownDocumentError
+from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.base import Store
 
 
-class NeighboursPostprocessor:
+class NeighboursPostprocessor(BaseNodePostprocessor):
     """Extends every passage by up to `before` and `after` passages of its document.
 
     A passage keeps its id, score and place; its text and offsets become those of the whole stretch, white space between the
@@ -23,7 +24,7 @@ class NeighboursPostprocessor:
         self._before = before
         self._after = after
 
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         taken = {hit.node.id_ for hit in nodes}
         texts: dict[str, str] = {}
         extended = []

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.schema import NodeWithScore, QueryBundle
 
 
-class SimilarityPostprocessor:
+class SimilarityPostprocessor(BaseNodePostprocessor):
     """Keeps what scores `similarity_cutoff` or more; what has no score goes. None keeps everything."""
 
     def __init__(self, similarity_cutoff: float | None = 0.0) -> None:
         self.similarity_cutoff = similarity_cutoff
 
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         if self.similarity_cutoff is None:
             return list(nodes)
         return [hit for hit in nodes if hit.score is not None and hit.score >= self.similarity_cutoff]

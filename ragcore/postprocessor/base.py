@@ -1,0 +1,31 @@
+"""What every postprocessor does: take the passages that were found, and give those that stay, in their new order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ragcore.errors import QuestionError
+from ragcore.schema import NodeWithScore, QueryBundle
+
+
+class BaseNodePostprocessor(ABC):
+    """Subclasses give `_postprocess_nodes`. Edits nothing that it is given."""
+
+    @abstractmethod
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]: ...
+
+    def postprocess_nodes(
+        self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None, query_str: str | None = None
+    ) -> list[NodeWithScore]:
+        """`query_str` is the question where there is no bundle of it. ValueError when both are given."""
+        if query_bundle is not None and query_str is not None:
+            raise ValueError("query_bundle and query_str are two ways to give the question; give one of them")
+        return self._postprocess_nodes(nodes, QueryBundle(query_str) if query_str is not None else query_bundle)
+
+
+def asked(query_bundle: QueryBundle | None) -> QueryBundle:
+    """The question. QuestionError when there is none."""
+    if query_bundle is None or not query_bundle.query_str.strip():
+        raise QuestionError("There is no question to judge the passages by.", hint="Give query_str or query_bundle.")
+    return query_bundle

@@ -1,0 +1,33 @@
+"""When a passage was written, by its metadata."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from ragcore.schema import Metadata, NodeWithScore
+
+
+def newest_first(nodes: Sequence[NodeWithScore], key: str) -> list[NodeWithScore]:
+    """By the dates under `key`; what has none that can be read comes last, and ties stand as given."""
+    return sorted(nodes, key=lambda hit: -written(hit.metadata, key))
+
+
+def written(metadata: Metadata, key: str) -> float:
+    """Seconds since the epoch; minus infinity where there is no date that can be read.
+
+    Reads such seconds as a number, ISO 8601 ("2024-05-01", "2024-05-01T12:00:00Z"), and dates as mails have them. A time
+    without a zone is UTC.
+    """
+    value = metadata.get(key)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            date = read(str(value).strip())
+        except ValueError:  # not in this form
+            continue
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return -math.inf

@@ -1,0 +1,53 @@
+"""Keep or drop passages by words that stand in them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from ragcore.postprocessor.base import BaseNodePostprocessor
+from ragcore.schema import NodeWithScore, QueryBundle
+
+_WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "MYANMAR", "KHMER")
+
+
+class KeywordNodePostprocessor(BaseNodePostprocessor):
+    """Keeps a passage with at least one of `required_keywords`, where there are such, and none of `exclude_keywords`.
+
+    A keyword is a word, or several in a row, of any language. Whole words count, whether in capitals or not; in scripts
+    without spaces, wherever it stands.
+    """
+
+    def __init__(self, required_keywords: Sequence[str] = (), exclude_keywords: Sequence[str] = ()) -> None:
+        self._required = _any_of(required_keywords)
+        self._excluded = _any_of(exclude_keywords)
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        texts = [_folded(hit.text) for hit in nodes]
+        return [
+            hit
+            for hit, text in zip(nodes, texts, strict=True)
+            if (self._required is None or self._required.search(text))
+            and not (self._excluded is not None and self._excluded.search(text))
+        ]
+
+
+def _any_of(keywords: Sequence[str]) -> re.Pattern[str] | None:
+    folded = [_folded(keyword).strip() for keyword in keywords]
+    return re.compile("|".join(_bounded(keyword) for keyword in folded if keyword)) if any(folded) else None
+
+
+def _bounded(keyword: str) -> str:
+    before = r"(?<!\w)" if _is_spaced(keyword[0]) else ""
+    after = r"(?!\w)" if _is_spaced(keyword[-1]) else ""
+    return before + r"\s+".join(re.escape(word) for word in keyword.split()) + after
+
+
+def _is_spaced(sign: str) -> bool:
+    """Whether it is a letter or digit of a script that writes spaces between words."""
+    return sign.isalnum() and not unicodedata.name(sign, "").startswith(_WITHOUT_SPACES)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

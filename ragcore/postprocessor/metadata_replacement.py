@@ -1,0 +1,27 @@
+"""Small to retrieve, big to read: the text of a passage taken from its metadata, where a splitter put what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragcore.postprocessor.base import BaseNodePostprocessor
+from ragcore.schema import NodeWithScore, QueryBundle
+
+
+class MetadataReplacementPostProcessor(BaseNodePostprocessor):
+    """The text becomes what the metadata has under `target_metadata_key`; a passage without the key stays as it is.
+
+    Its offsets go on saying where the passage stands that was found.
+    """
+
+    def __init__(self, target_metadata_key: str) -> None:
+        self._key = target_metadata_key
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        return [self._replaced(hit) for hit in nodes]
+
+    def _replaced(self, hit: NodeWithScore) -> NodeWithScore:
+        if self._key not in hit.metadata:
+            return hit
+        return replace(hit, node=replace(hit.node, text=str(hit.metadata[self._key])))

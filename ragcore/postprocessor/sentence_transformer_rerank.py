@@ -1,0 +1,50 @@
+"""The best passages by a cross-encoder, which reads question and passage together: slower than vectors, and more exact."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragcore.errors import ConfigError
+from ragcore.postprocessor.base import BaseNodePostprocessor, asked
+from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+
+class SentenceTransformerRerank(BaseNodePostprocessor):
+    """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that sentence-transformers knows.
+
+    It is loaded when first used: ConfigError when it cannot be. Several threads may share it.
+    """
+
+    def __init__(self, model: str, top_n: int = 2, device: str | None = None) -> None:
+        self._name = model
+        self._top_n = top_n
+        self._device = device
+        self._lock = threading.Lock()
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        question = asked(query_bundle).query_str
+        if not nodes:
+            return []
+        with self._lock:  # a model is not for several threads
+            scores = self._model.predict([(question, hit.get_content(MetadataMode.EMBED)) for hit in nodes])
+        ranked = [NodeWithScore(hit.node, float(score)) for hit, score in zip(nodes, scores, strict=True)]
+        return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
+
+    @cached_property
+    def _model(self) -> CrossEncoder:
+        from sentence_transformers import CrossEncoder
+
+        try:
+            model: CrossEncoder = CrossEncoder(self._name, device=self._device)
+        except (OSError, ValueError) as error:  # what the hub and the loader raise for a model that is not there
+            raise ConfigError(
+                f"The reranking model {self._name!r} cannot be loaded: {error}.",
+                hint="Give the folder of a cross-encoder, or a name to download, such as cross-encoder/ms-marco-MiniLM-L6-v2.",
+            ) from error
+        return model
