@@ -1,0 +1,133 @@
+"""The shape of a tree of summaries: which summary is over which passages or other summaries, and what a change makes stale.
+
+No model is asked here. All passages are on one level; above them are as many levels as it takes until there are no more
+roots than a node may have children. In an empty tree, and in one of few passages, the passages are the roots themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A summary and what it is over, in order: ids of branches, or of passages. The text is "" until it is written."""
+
+    children: tuple[str, ...]
+    text: str = ""
+
+
+class Branches:
+    """A tree that is being changed. `branches` are its inner nodes by id; `stale` are those whose summaries must be written."""
+
+    def __init__(self, most: int, roots: Sequence[str] = (), branches: Mapping[str, Branch] | None = None) -> None:
+        """No branch has more than `most` children."""
+        self.most = most
+        self.roots = list(roots)
+        self.branches = dict(branches or {})
+        self.stale: set[str] = set()
+        self._parents = {child: id_ for id_, branch in self.branches.items() for child in branch.children}
+
+    def parent(self, id_: str) -> str | None:
+        """None for a root."""
+        return self._parents.get(id_)
+
+    def touch(self, id_: str) -> None:
+        """What is above a passage or branch is stale."""
+        above = self.parent(id_)
+        while above is not None:
+            self.stale.add(above)
+            above = self.parent(above)
+
+    def remove(self, id_: str) -> None:
+        """Take a passage or branch out, and every branch that is left without children. KeyError when it is not there."""
+        above = self._parents.pop(id_, None)
+        self.branches.pop(id_, None)
+        self.stale.discard(id_)
+        if above is None:
+            if id_ not in self.roots:
+                raise KeyError(id_)
+            self.roots.remove(id_)
+            return
+        left = tuple(child for child in self.branches[above].children if child != id_)
+        self.branches[above] = Branch(left, self.branches[above].text)
+        if left:
+            self.stale.add(above)
+            self.touch(above)
+        else:
+            self.remove(above)
+
+    def add(self, places: Iterable[tuple[str, str | None]]) -> None:
+        """Passages, each under a branch of the lowest level, or, with None, among the roots; then divide what is too large."""
+        for id_, above in places:
+            self._put(id_, above)
+        level = [id_ for id_ in self.branches if not any(child in self.branches for child in self.branches[id_].children)]
+        while level:
+            parents = dict.fromkeys(self.parent(id_) for id_ in level)
+            for id_ in level:
+                self._divide(id_)
+            level = [id_ for id_ in parents if id_ is not None]
+        while len(self.roots) > self.most:
+            groups = _groups(self.roots, self.most)
+            self.roots = []
+            for group in groups:
+                self._new(group, None)
+
+    def levels(self) -> list[list[str]]:
+        """The stale branches from below upwards: the summaries of a level can be written once those before it are."""
+        heights: dict[str, int] = {}
+
+        def height(id_: str) -> int:
+            if id_ not in self.branches:
+                return 0
+            if id_ not in heights:
+                heights[id_] = 1 + max(height(child) for child in self.branches[id_].children)
+            return heights[id_]
+
+        ordered = sorted(id_ for id_ in self.stale if id_ in self.branches)
+        return [[id_ for id_ in ordered if height(id_) == level] for level in sorted({height(id_) for id_ in ordered})]
+
+    def _put(self, id_: str, above: str | None) -> None:
+        if above is None:
+            self.roots.append(id_)
+            return
+        self.branches[above] = Branch((*self.branches[above].children, id_), self.branches[above].text)
+        self._parents[id_] = above
+        self.touch(id_)
+
+    def _divide(self, id_: str) -> None:
+        """In parts of about the same size; the first stays, the others come behind it, under the same branch."""
+        children = self.branches[id_].children
+        if len(children) <= self.most:
+            return
+        parts = -(-len(children) // self.most)
+        first, *others = _groups(children, -(-len(children) // parts))
+        self.branches[id_] = Branch(tuple(first), self.branches[id_].text)
+        self.stale.add(id_)
+        for part in reversed(others):
+            self._new(part, id_)
+
+    def _new(self, children: Sequence[str], beside: str | None) -> None:
+        """A branch over these, behind the branch `beside`; at the end of the roots without one."""
+        told = "\n".join(children)
+        id_ = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        while id_ in self.branches:  # one that was made of the same children once
+            id_ = hashlib.sha256(id_.encode()).hexdigest()[:32]
+        self.branches[id_] = Branch(tuple(children))
+        self.stale.add(id_)
+        self._parents.update(dict.fromkeys(children, id_))
+        above = None if beside is None else self.parent(beside)
+        if beside is None or above is None:
+            self.roots.insert(self.roots.index(beside) + 1 if beside is not None else len(self.roots), id_)
+        else:
+            siblings = list(self.branches[above].children)
+            siblings.insert(siblings.index(beside) + 1, id_)
+            self.branches[above] = Branch(tuple(siblings), self.branches[above].text)
+            self._parents[id_] = above
+        self.touch(id_)
+
+
+def _groups(ids: Sequence[str], size: int) -> list[list[str]]:
+    return [list(ids[first : first + size]) for first in range(0, len(ids), size)]

@@ -1,0 +1,69 @@
+"""A summary of each document: finds whole documents by what they are about, and gives all of their passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragcore.errors import UnknownDocumentError
+from ragcore.indices.base import NodeIndex, Split
+from ragcore.indices.summaries import summary_of
+from ragcore.parallel import in_order
+
+if TYPE_CHECKING:
+    from ragcore.retrievers.base import BaseRetriever
+    from ragcore.retrievers.nearest import Nearest
+
+
+class DocumentSummaryRetrieverMode(str, Enum):
+    EMBEDDING = "embedding"  # documents whose summaries are nearest to the question
+    LLM = "llm"  # documents that a language model chooses by their summaries
+
+
+class DocumentSummaryIndex(NodeIndex):
+    """One summary for each document, made when it is added: one call where the document fits the model's window."""
+
+    kind = "document_summary"
+
+    def as_retriever(
+        self,
+        retriever_mode: DocumentSummaryRetrieverMode | str = DocumentSummaryRetrieverMode.LLM,
+        *,
+        choice_batch_size: int = 10,
+        choice_top_k: int = 1,
+        similarity_top_k: int = 1,
+    ) -> BaseRetriever:
+        """The best `choice_top_k` documents ("llm", `choice_batch_size` summaries in one call), or `similarity_top_k`."""
+        from ragcore.retrievers import document_summary
+
+        if DocumentSummaryRetrieverMode(retriever_mode) is DocumentSummaryRetrieverMode.EMBEDDING:
+            return document_summary.DocumentSummaryIndexEmbeddingRetriever(self, similarity_top_k)
+        return document_summary.DocumentSummaryIndexLLMRetriever(self, choice_batch_size, choice_top_k)
+
+    def get_document_summary(self, doc_id: str) -> str:
+        """UnknownDocumentError."""
+        found = self.storage_context.index_store.entries(self._record.place, [doc_id])
+        if doc_id not in found:
+            raise UnknownDocumentError(doc_id)
+        return str(found[doc_id])
+
+    def summaries(self) -> dict[str, str]:
+        """Of each document by its id, in the order in which they came; a document without text has none."""
+        return {id_: str(text) for id_, text in self.entries().items() if text}
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The vectors of its summaries, made when they are first compared, kept while the index is."""
+        from ragcore.retrievers.nearest import Nearest
+
+        return Nearest(self.embed_model)
+
+    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+        summaries = in_order(lambda split: summary_of(self.llm, [node.text for node in split.nodes]), splits)
+        made = {split.document.id_: summary for split, summary in zip(splits, summaries, strict=True)}
+        return lambda: self.put_entries(made)
+
+    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+        self.delete_entries([ref_doc_id])

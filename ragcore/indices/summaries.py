@@ -1,0 +1,30 @@
+"""What several texts say together, in a few sentences, by a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragcore.observe import span
+from ragcore.prompts import SUMMARY, Passage
+
+if TYPE_CHECKING:
+    from ragcore.llms.base import LLM
+
+ASKED = "Summarize this."  # what a reader that quotes is asked; the prompt's wording says it to others
+
+
+def summary_of(llm: LLM, texts: Sequence[str]) -> str:
+    """One call where the texts fit the model's window, else as many as it takes. "" without texts, and no call. LLMErrors."""
+    from ragcore.response_synthesizers.modes import Prompts, Work, tree_summarize
+
+    passages = tuple(Passage(text) for text in texts if text.strip())
+    if not passages:
+        return ""
+    with span("summarize", texts=len(passages)):
+        pieces = tree_summarize(Work(llm, passages, {"query_str": ASKED}, prompts=Prompts(summary=SUMMARY)))
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as stop:
+                return str(stop.value).strip()

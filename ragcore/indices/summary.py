@@ -1,0 +1,53 @@
+"""All passages, one after the other: for questions about the whole of a few documents."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragcore.indices.base import NodeIndex
+
+if TYPE_CHECKING:
+    from ragcore.retrievers.base import BaseRetriever
+    from ragcore.retrievers.nearest import Nearest
+
+
+class ListRetrieverMode(str, Enum):
+    DEFAULT = "default"  # all passages
+    EMBEDDING = "embedding"  # the nearest to the question
+    LLM = "llm"  # those that a language model chooses
+
+
+class SummaryIndex(NodeIndex):
+    """Keeps its passages in order and knows nothing else about them: making it calls no model."""
+
+    kind = "summary"
+
+    def as_retriever(
+        self,
+        retriever_mode: ListRetrieverMode | str = ListRetrieverMode.DEFAULT,
+        *,
+        similarity_top_k: int = 1,
+        choice_batch_size: int = 10,
+    ) -> BaseRetriever:
+        """`similarity_top_k` is for the mode "embedding", `choice_batch_size` (passages in one call) for "llm"."""
+        from ragcore.retrievers import summary_index
+
+        match ListRetrieverMode(retriever_mode):
+            case ListRetrieverMode.DEFAULT:
+                return summary_index.SummaryIndexRetriever(self)
+            case ListRetrieverMode.EMBEDDING:
+                return summary_index.SummaryIndexEmbeddingRetriever(self, similarity_top_k)
+            case ListRetrieverMode.LLM:
+                return summary_index.SummaryIndexLLMRetriever(self, choice_batch_size)
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The vectors of its texts, made when they are first compared, kept while the index is."""
+        from ragcore.retrievers.nearest import Nearest
+
+        return Nearest(self.embed_model)
+
+
+ListIndex = SummaryIndex

@@ -1,0 +1,34 @@
+"""Which texts help with a question, and how much, in the judgement of a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import span
+from ragcore.parallel import in_order
+from ragcore.prompts import CHOICE_SELECT, Passage
+from ragcore.retrievers.room import shortened
+from ragcore.text.ranked import ranked_in
+
+
+def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
+    """(place from 0, relevance 0 to 10) of the texts that help, best first, ties in their order; none where none does.
+
+    One call for every `batch_size` texts, `workers` at the same time. In the trace: a span "choose" for each.
+    """
+    if batch_size < 1:
+        raise ValueError(f"the batch size is {batch_size}; it must be at least 1")
+
+    def ask(first: int) -> list[tuple[int, float]]:
+        batch = texts[first : first + batch_size]
+        with span("choose", texts=len(batch)) as step:
+            fitting = shortened(llm, CHOICE_SELECT, {"context_str": (), "query_str": question}, batch, step)
+            passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
+            reply = llm.generate(LLMCall(CHOICE_SELECT, {"context_str": passages, "query_str": question})).text
+            found = [(first + place, relevance) for place, relevance in ranked_in(reply, len(batch))]
+            step.note(chosen=len(found))
+        return found
+
+    found = [pair for batch in in_order(ask, range(0, len(texts), batch_size), workers=workers) for pair in batch]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
