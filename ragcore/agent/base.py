@@ -382,6 +382,8 @@ class Agent(ChatEngine):
                 )
             seen = [message for done in task.rounds for message in done.messages]
             shown = _shortened(seen, room, cost, count)
+            if shortened := sum(short is not long for short, long in zip(shown, seen, strict=True)):
+                step.note(results_shortened=shortened)
             before = (*self._prefix, *task.history)
             history = recent(before, max(0, room - cost(shown)), count, per_message=MESSAGE_TOKENS)
             if coda:
@@ -390,8 +392,6 @@ class Agent(ChatEngine):
             step.note(tokens=window - room + cost(shown) + cost(history), window=window)
             if len(history) < len(before):
                 step.note(history_left_out=len(before) - len(history))
-            if shortened := sum(short is not long for short, long in zip(shown[:-1], seen[:-1], strict=True)):
-                step.note(results_shortened=shortened)
         return packed
 
     def _known(self, task_id: str) -> Task:
