@@ -16,6 +16,7 @@ from ragcore.concurrency import awaitable
 from ragcore.defaults import services
 from ragcore.llms.base import LLMCall
 from ragcore.observe import Span, span
+from ragcore.prompt_templates import Wording, in_place_of
 from ragcore.prompts import SELECT_MULTI, SELECT_SINGLE, Choice, Prompt, Variable
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.text.loose_json import loose_json
@@ -118,13 +119,13 @@ class _AskingSelector(BaseSelector):
 
     by_function = False
 
-    def __init__(self, llm: LLM | None, embed_model: Embedder | None, prompt: Prompt, most: int | None) -> None:
+    def __init__(self, llm: LLM | None, embed_model: Embedder | None, ours: Prompt, prompt: Wording, most: int | None) -> None:
         if most is not None and most < 1:
             raise ValueError(f"max_outputs must be at least 1, not {most}")
         found = services(llm, embed_model)
         self._llm = found.llm
         self._embedder = found.embed_model
-        self._prompt = prompt
+        self._prompt = in_place_of(ours, prompt, self._llm)
         self._most = most
 
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
@@ -155,8 +156,8 @@ class _AskingSelector(BaseSelector):
 class LLMSingleSelector(_AskingSelector):
     """One choice, in one call; of a reply that names several, the first."""
 
-    def __init__(self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Prompt = SELECT_SINGLE) -> None:
-        super().__init__(llm, embed_model, prompt, 1)
+    def __init__(self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Wording = SELECT_SINGLE) -> None:
+        super().__init__(llm, embed_model, SELECT_SINGLE, prompt, 1)
 
     @classmethod
     def from_defaults(cls, llm: LLM | None = None, *, embed_model: Embedder | None = None) -> Self:
@@ -172,9 +173,9 @@ class LLMMultiSelector(_AskingSelector):
         max_outputs: int | None = None,
         *,
         embed_model: Embedder | None = None,
-        prompt: Prompt = SELECT_MULTI,
+        prompt: Wording = SELECT_MULTI,
     ) -> None:
-        super().__init__(llm, embed_model, prompt, max_outputs)
+        super().__init__(llm, embed_model, SELECT_MULTI, prompt, max_outputs)
 
     @classmethod
     def from_defaults(

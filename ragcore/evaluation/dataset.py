@@ -14,7 +14,8 @@ from ragcore.errors import DamagedFileError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.parallel import in_order
-from ragcore.prompts import QUESTIONS, Passage, Prompt, Variable
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import QUESTIONS, Passage, Variable
 from ragcore.schema import TextNode
 from ragcore.text.listed import listed
 
@@ -52,7 +53,7 @@ def generate_question_context_pairs(
     nodes: Sequence[TextNode],
     llm: LLM | None = None,
     num_questions_per_chunk: int = 2,
-    qa_generate_prompt: Prompt = QUESTIONS,
+    qa_generate_prompt: Wording = QUESTIONS,
     workers: int = 4,
 ) -> EmbeddingQAFinetuneDataset:
     """One call for each passage, which writes at most `num_questions_per_chunk` questions that this passage answers.
@@ -62,10 +63,11 @@ def generate_question_context_pairs(
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")
     model = services(llm).llm
+    prompt = in_place_of(QUESTIONS, qa_generate_prompt, model)
 
     def ask(node: TextNode) -> list[str]:
         variables: dict[str, Variable] = {"context_str": (Passage(node.text),), "num_questions": str(num_questions_per_chunk)}
-        return listed(model.generate(LLMCall(qa_generate_prompt, variables)).text)[:num_questions_per_chunk]
+        return listed(model.generate(LLMCall(prompt, variables)).text)[:num_questions_per_chunk]
 
     with span("generate_questions", passages=len(nodes)):
         asked = in_order(ask, nodes, workers=workers)

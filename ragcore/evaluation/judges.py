@@ -10,6 +10,7 @@ from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
 from ragcore.evaluation.replies import better, grade, reason, yes_or_no
 from ragcore.llms.base import LLM
 from ragcore.parallel import in_order
+from ragcore.prompt_templates import Wording, in_place_of
 from ragcore.prompts import (
     ANSWER_RELEVANCY,
     CONTEXT_RELEVANCY,
@@ -28,9 +29,9 @@ from ragcore.response_synthesizers.pack import Packer
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
 
-    def __init__(self, llm: LLM | None = None, eval_template: Prompt | None = None) -> None:
+    def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
-        self._prompt = eval_template or self.prompt
+        self._prompt = in_place_of(self.prompt, eval_template or self.prompt, self._llm)
 
     def _variables(self, case: Case) -> Mapping[str, Variable]:
         given = {"query_str": case.query, "response": case.response, "reference": case.reference}
@@ -96,7 +97,7 @@ class GuidelineEvaluator(_YesOrNo):
         self,
         llm: LLM | None = None,
         guidelines: str = "The answer says what was asked, in full. It is clear and specific, and holds no contradiction.",
-        eval_template: Prompt | None = None,
+        eval_template: Wording | None = None,
     ) -> None:
         super().__init__(llm, eval_template)
         self._guidelines = guidelines
@@ -111,7 +112,7 @@ class CorrectnessEvaluator(_Judge):
     prompt = CORRECTNESS
     needs = ("query", "response", "reference")
 
-    def __init__(self, llm: LLM | None = None, eval_template: Prompt | None = None, score_threshold: float = 4.0) -> None:
+    def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None, score_threshold: float = 4.0) -> None:
         super().__init__(llm, eval_template)
         self._threshold = score_threshold
 

@@ -12,7 +12,7 @@ from ragcore.errors import QuestionError
 from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts import Passage, Variable
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import Work, run
+from ragcore.response_synthesizers.modes import Pieces, Work, run
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 
@@ -64,15 +64,24 @@ def combined(
             found.setdefault(hit.node.id_, hit)
     sources = list(found.values())
     places = {id_: place for place, id_ in enumerate(found, 1)}
+    texts = [cited_anew(answer, places, len(sources)) for answer in answers]
+    step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
     if synthesizer.llm.metadata.is_extractive:
-        heads = [""] * len(answers)  # it would quote them
-    passages = tuple(
-        Passage(head + cited_anew(answer, places, len(sources))) for head, answer in zip(heads, answers, strict=True)
-    )
-    variables: dict[str, Variable] = {"query_str": query.query_str, "system_prompt": synthesizer.system_prompt}
-    step = start("synthesize", mode=synthesizer.mode.value, passages=len(passages))
-    pieces = run(synthesizer.mode, Work(synthesizer.llm, passages, variables, (), synthesizer.prompts))
+        pieces = _below_each_other(texts)
+    else:
+        passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))
+        variables: dict[str, Variable] = {"query_str": query.query_str, "system_prompt": synthesizer.system_prompt}
+        pieces = run(synthesizer.mode, Work(synthesizer.llm, passages, variables, (), synthesizer.prompts))
     return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+
+
+def _below_each_other(texts: Sequence[str]) -> Pieces:
+    """Quotations are not put in other words: each once. Of answers that quote nothing only the first is said, if there are
+    no others."""
+    quoting = [text for text in texts if _MARK.search(text)]
+    answer = "\n\n".join(dict.fromkeys(quoting or texts[:1]))
+    yield answer
+    return answer
 
 
 def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
@@ -85,4 +94,7 @@ def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
             return f"[{places[own[number - 1].node.id_]}]"
         return match.group() if number > last else ""
 
-    return re.sub(r"\[(\d{1,4})\]", mark, answer.response)
+    return _MARK.sub(mark, answer.response)
+
+
+_MARK = re.compile(r"\[(\d{1,4})\]")

@@ -10,7 +10,8 @@ from ragcore.defaults import services
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
 from ragcore.parallel import in_order
-from ragcore.prompts import SUB_QUESTIONS, Choice, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import SUB_QUESTIONS, Choice
 from ragcore.query_engine.base import BaseQueryEngine, combined
 from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
@@ -46,7 +47,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         llm: LLM | None = None,
         response_synthesizer: Synthesizer | None = None,
         *,
-        prompt: Prompt = SUB_QUESTIONS,
+        prompt: Wording = SUB_QUESTIONS,
     ) -> None:
         if not query_engine_tools:
             raise ValueError("a sub-question engine needs at least one query engine tool")
@@ -55,7 +56,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
             raise ValueError(f"tools need names of their own: {[tool.metadata.name for tool in query_engine_tools]}")
         self._llm = services(llm).llm
         self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
-        self._prompt = prompt
+        self._prompt = in_place_of(SUB_QUESTIONS, prompt, self._llm)
 
     @classmethod
     def from_defaults(

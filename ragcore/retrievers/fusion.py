@@ -15,7 +15,8 @@ from ragcore.defaults import services
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span
 from ragcore.parallel import in_order
-from ragcore.prompts import REPHRASE, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import REPHRASE
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.text.listed import listed
@@ -39,7 +40,7 @@ class QueryFusionRetriever(BaseRetriever):
         self,
         retrievers: Sequence[BaseRetriever],
         llm: LLM | None = None,
-        query_gen_prompt: Prompt = REPHRASE,
+        query_gen_prompt: Wording = REPHRASE,
         mode: FusionMode = "reciprocal_rerank",
         similarity_top_k: int = 2,
         num_queries: int = 4,
@@ -53,7 +54,7 @@ class QueryFusionRetriever(BaseRetriever):
             raise ValueError(f"mode must be one of {', '.join(get_args(FusionMode))}, not {mode!r}")
         self._retrievers = tuple(retrievers)
         self._llm = services(llm).llm
-        self._prompt = query_gen_prompt
+        self._prompt = in_place_of(REPHRASE, query_gen_prompt, self._llm)
         self._mode = mode
         self._top_k = similarity_top_k
         self._num_queries = num_queries

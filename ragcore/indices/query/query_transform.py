@@ -9,7 +9,8 @@ from dataclasses import replace
 from ragcore.defaults import services
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
-from ragcore.prompts import DECOMPOSE, HYDE, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import DECOMPOSE, HYDE
 from ragcore.schema import QueryBundle, as_bundle
 
 
@@ -37,9 +38,9 @@ class HyDEQueryTransform(BaseQueryTransform):
     The question stays what is answered. With `include_original` its own words are embedded too.
     """
 
-    def __init__(self, llm: LLM | None = None, hyde_prompt: Prompt = HYDE, include_original: bool = True) -> None:
+    def __init__(self, llm: LLM | None = None, hyde_prompt: Wording = HYDE, include_original: bool = True) -> None:
         self._llm = services(llm).llm
-        self._prompt = hyde_prompt
+        self._prompt = in_place_of(HYDE, hyde_prompt, self._llm)
         self._include_original = include_original
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
@@ -51,9 +52,9 @@ class HyDEQueryTransform(BaseQueryTransform):
 class DecomposeQueryTransform(BaseQueryTransform):
     """One simple question to ask a certain index for a greater one. Reads `index_summary`: what that index holds."""
 
-    def __init__(self, llm: LLM | None = None, decompose_query_prompt: Prompt = DECOMPOSE) -> None:
+    def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE) -> None:
         self._llm = services(llm).llm
-        self._prompt = decompose_query_prompt
+        self._prompt = in_place_of(DECOMPOSE, decompose_query_prompt, self._llm)
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
         known = {"context_str": metadata.get("index_summary", ""), "existing_answer": metadata.get("prev_reasoning", "")}

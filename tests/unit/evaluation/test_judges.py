@@ -23,7 +23,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
-from ragcore.prompts import GUIDELINE, Prompt
+from ragcore.prompt_templates import PromptTemplate
 from ragcore.schema import NodeWithScore, Response, TextNode
 from tests.unit.response_synthesizers.doubles import UnlockedLLM, passages_of, word_llm
 
@@ -206,9 +206,10 @@ def test_the_trace_has_the_verdict_and_the_call() -> None:
 
 def test_the_wording_may_be_chosen() -> None:
     llm = ScriptedLLM(["YES"])
-    own = Prompt("own", GUIDELINE.task, GUIDELINE.messages[:1])
-    judged(GuidelineEvaluator(llm, eval_template=own))
-    assert llm.calls[0].prompt == "own"
+    judged(FaithfulnessEvaluator(llm, PromptTemplate("Is {response} in this?\n{context_str}")))
+    (message,) = llm.calls[0].messages
+    assert message.content == f"Is In 753 BC. in this?\n[1]\n{CONTEXTS[0]}\n\n[2]\n{CONTEXTS[1]}"
+    assert llm.calls[0].prompt == "faithfulness"
 
 
 def test_all_judges_run_without_a_language_model() -> None:

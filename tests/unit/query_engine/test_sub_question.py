@@ -137,5 +137,20 @@ def test_it_runs_without_a_language_model() -> None:
         "How many people live in Rome and Paris?"
     )
     assert {pair.sub_q.tool_name for pair in response.metadata["sub_questions"]} == {"Rome", "Paris"}
-    assert "Rome has three million people [1]" in str(response)
-    assert "Paris has two million people [2]" in str(response)
+    assert str(response) == "Rome has three million people [1].\n\nParis has two million people [2]."
+
+
+@pytest.mark.parametrize(
+    ("rome", "paris", "answer"),
+    [
+        ("Nothing found.", "Parisians [1].", "Parisians [1]."),
+        ("Nothing found.", "I do not know.", "Nothing found."),
+        ("Both [1].", "Both [1].", "Both [1]."),
+    ],
+)
+def test_without_a_language_model_what_quotes_nothing_or_is_said_already_is_left_out(
+    rome: str, paris: str, answer: str
+) -> None:
+    tools = [tool("Rome", FixedEngine(rome, "x")), tool("Paris", FixedEngine(paris, "x"))]
+    llm = ExtractiveLLM(HashEmbedding())
+    assert str(SubQuestionQueryEngine.from_defaults(tools, llm).query("How many people live in Rome and Paris?")) == answer

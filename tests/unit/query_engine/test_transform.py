@@ -78,4 +78,4 @@ def test_both_run_without_a_language_model() -> None:
         str(TransformQueryEngine(inner, HyDEQueryTransform(llm)).query("Where do cats sleep?")) == "Cats sleep on the mat [1]."
     )
     engine = MultiStepQueryEngine(inner, StepDecomposeQueryTransform(llm), Synthesizer(llm, "tree_summarize"))
-    assert str(engine.query("Where do cats sleep?")) == "Cats sleep on the mat [1]"
+    assert str(engine.query("Where do cats sleep?")) == "Cats sleep on the mat [1]."
