@@ -82,13 +82,16 @@ class VectorStoreIndex(BaseIndex):
     ) -> VectorStoreIndex:
         """A view on what a store holds. `embed_model` must be the one that made its vectors.
 
-        ValueError when the context was given another store.
+        Where the context has an index with its vectors there, it is that index. ValueError when the context was given another
+        store.
         """
-        if storage_context is not None and storage_context.vector_store not in (None, vector_store):
+        context = storage_context or StorageContext.from_defaults()
+        if context.vector_store not in (None, vector_store):
             raise ValueError("the storage context was given another vector store than this one")
         return cls(
+            record=context.index_in(vector_store, cls.kind),
             store=vector_store,
-            storage_context=storage_context,
+            storage_context=context,
             embed_model=embed_model,
             transformations=transformations,
             llm=llm,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore
@@ -31,10 +33,11 @@ class Storage(Protocol):
 
 
 class MemoryStorage:
-    """See `Storage`. A transaction promises nothing here: what an error leaves undone is the caller's to undo."""
+    """See `Storage`. A transaction keeps others waiting; what an error in it leaves half done is the caller's to undo."""
 
     def __init__(self) -> None:
         self.index_store = SimpleIndexStore()
+        self._lock = threading.RLock()
         self._nodes: dict[str, SimpleDocumentStore] = {}
         self._vectors: dict[str, MemoryStore] = {}
 
@@ -44,8 +47,10 @@ class MemoryStorage:
     def vectors(self, place: str) -> MemoryStore:
         return self._vectors.setdefault(place, MemoryStore())
 
-    def transaction(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            yield
 
     def undoes(self, store: Store) -> bool:
         return False

@@ -72,7 +72,7 @@ class StorageContext:
 
     def store_of(self, record: IndexRecord) -> Store:
         """The vectors of an index. StoreError when they are kept elsewhere and that store was not given."""
-        given = self._stores.get(record.place, self.vector_store)
+        given = self._given_to(record)
         if given is not None:
             return given
         if record.keeper:
@@ -86,9 +86,17 @@ class StorageContext:
         """Let this one index have its vectors in `store`."""
         self._stores[record.place] = store
 
+    def index_in(self, store: Store, kind: str) -> IndexRecord | None:
+        """The first index of this kind that has its vectors in `store`, as far as this storage knows of one."""
+        for record in self.index_store.all():
+            given = self._given_to(record)
+            if record.kind == kind and (given is store or (given is None and record.keeper == type(store).__name__)):
+                return record
+        return None
+
     def add_index(self, record: IndexRecord) -> IndexRecord:
         """Store a record, telling it where its vectors are."""
-        given = self._stores.get(record.place, self.vector_store)
+        given = self._given_to(record)
         told = replace(record, keeper="" if given is None else type(given).__name__)
         self.index_store.put(told)
         return told
@@ -125,6 +133,9 @@ class StorageContext:
         """Close the folder's files; the context can be used on, which opens them again."""
         self.storage.close()
 
+    def _given_to(self, record: IndexRecord) -> Store | None:
+        return self._stores.get(record.place, self.vector_store)
+
     @property
     def _given(self) -> bool:
         """Whether anything of this context is not kept in its storage."""
@@ -135,7 +146,7 @@ class StorageContext:
         _copy_documents(self.docstore, target.nodes(SHARED))
         for record in self.index_store.all():
             _copy_documents(self.node_store(record.place), target.nodes(record.place))
-            store = self._stores.get(record.place, self.vector_store)
+            store = self._given_to(record)
             if isinstance(store, MemoryStore) or (store is None and not record.keeper):
                 _copy_vectors(store or self.storage.vectors(record.place), target.vectors(record.place))
                 record = replace(record, keeper="")

@@ -330,6 +330,29 @@ def test_a_view_on_a_store_keeps_the_context_it_was_given() -> None:
         VectorStoreIndex.from_vector_store(store, Counting(), storage_context=other)
 
 
+def test_a_view_that_is_opened_again_is_the_index_that_it_was(tmp_path: Path) -> None:
+    database = Database(tmp_path / "library.db", SCHEMA)
+
+    def opened() -> DiskStore:
+        return DiskStore(database, vectors=tmp_path / "vectors")
+
+    context = StorageContext.from_defaults(vector_store=opened())
+    index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
+    context.persist(tmp_path / "storage")
+    for _ in range(2):
+        context = StorageContext.from_defaults(persist_dir=tmp_path / "storage")
+        view = VectorStoreIndex.from_vector_store(opened(), Counting(), storage_context=context)
+        assert [record.index_id for record in context.index_store.all()] == [view.index_id] == [index.index_id]
+        assert best(view, "Do dogs bark?") == "dogs bark"
+    other = VectorStoreIndex.from_vector_store(MemoryStore(), Counting(), storage_context=context)
+    assert other.index_id != index.index_id
+    again = VectorStoreIndex.from_vector_store(other.store, Counting(), storage_context=context)
+    assert again.index_id == other.index_id
+    second = VectorStoreIndex.from_vector_store(MemoryStore(), Counting(), storage_context=context)
+    assert second.index_id not in (index.index_id, other.index_id)
+    database.close()
+
+
 def test_an_index_has_an_id_of_its_own_which_can_be_chosen_once() -> None:
     context = StorageContext.from_defaults()
     one = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
