@@ -1,0 +1,223 @@
+"""Seven modes, each spoken to in four ways, with a model that writes, one that calls functions, and one that only quotes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from ragcore.chat_engine import (
+    ChatMode,
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+    chat_engine,
+)
+from ragcore.chat_engine.base import AgentChatResponse, ChatEngine, End
+from ragcore.defaults import Settings
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import ConfigError
+from ragcore.llms.base import LLM, Generation, LLMCall
+from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.memory import ChatMemoryBuffer
+from ragcore.postprocessor.similarity import SimilarityPostprocessor
+from ragcore.prompts import Prompt, Task
+from ragcore.query_engine.retriever import RetrieverQueryEngine
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from tests.unit.agent.doubles import act, calling, said, wanting
+from tests.unit.response_synthesizers.doubles import ListRetriever, nodes, prompts, word_llm
+
+USER, ASSISTANT, SYSTEM = MessageRole.USER, MessageRole.ASSISTANT, MessageRole.SYSTEM
+TWO = nodes("Ada wrote the first program in 1843.", "Grace wrote the first compiler in 1952.")
+WAYS = ("chat", "achat", "stream_chat", "astream_chat")
+
+
+def writing(call: LLMCall) -> str | Generation:
+    """A model that does what each prompt asks for: the form of ReAct, a call of a function, or words."""
+    acted = bool(call.variables.get("observations")) or (call.history and call.history[-1].role is MessageRole.TOOL)
+    match call.prompt.name:
+        case "react":
+            return said("Ada [1].") if acted else act("query_engine_tool", {"input": "Who wrote the first program?"})
+        case "agent":
+            return "Ada [1]." if acted else wanting(("query_engine_tool", {"input": "Who wrote the first program?"}))
+        case "condense_question":
+            return "Who wrote the first program?"
+        case _:
+            return "Ada [1]."
+
+
+def engine(mode: ChatMode | str, llm: LLM, found: list[NodeWithScore] = TWO) -> ChatEngine:
+    return chat_engine(mode, llm=llm, retriever=ListRetriever(found), memory=ChatMemoryBuffer(3000))
+
+
+def spoken(chat: ChatEngine, way: str, message: str) -> AgentChatResponse:
+    """The answer, in whichever way it is asked for."""
+
+    async def later() -> AgentChatResponse:
+        if way == "achat":
+            return await chat.achat(message)
+        stream = await chat.astream_chat(message)
+        said = "".join([piece async for piece in stream.async_response_gen()])
+        assert stream.response == said
+        return stream.whole_reply()
+
+    if way.startswith("a"):
+        return asyncio.run(later())
+    if way == "chat":
+        return chat.chat(message)
+    stream = chat.stream_chat(message)
+    assert "".join(stream.response_gen) == stream.response
+    return stream.whole_reply()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", list(ChatMode))
+def test_every_mode_answers_in_every_way_and_remembers(mode: ChatMode, way: str) -> None:
+    chat = engine(mode, calling(writing))
+    first = spoken(chat, way, "Who wrote the first program?")
+    second = spoken(chat, way, "Who was she?")
+    assert first.response == second.response == "Ada [1]."
+    told = [(m.role, m.content) for m in chat.chat_history if m.role in (USER, ASSISTANT) and m.content]
+    assert told == [
+        (USER, "Who wrote the first program?"),
+        (ASSISTANT, "Ada [1]."),
+        (USER, "Who was she?"),
+        (ASSISTANT, "Ada [1]."),
+    ]
+    assert second.source_nodes == (() if mode is ChatMode.SIMPLE else tuple(TWO))
+    assert len(second.sources) == (mode is not ChatMode.SIMPLE)
+    assert second.end is End.ANSWERED
+
+
+QUOTED = "Ada wrote the first program in 1843."
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", [mode for mode in ChatMode if mode is not ChatMode.SIMPLE])
+def test_every_mode_about_documents_works_without_a_model(mode: ChatMode, way: str) -> None:
+    chat = engine(mode, ExtractiveLLM(HashEmbedding()))
+    answer = spoken(chat, way, "Who wrote the first program?")
+    assert QUOTED in answer.response
+    assert "[1]" in answer.response
+    assert answer.source_nodes == tuple(TWO)
+
+
+@pytest.mark.parametrize("mode", [ChatMode.REACT, ChatMode.OPENAI])
+def test_agents_say_that_nothing_was_found_and_do_not_remember_it(mode: ChatMode) -> None:
+    chat = engine(mode, ExtractiveLLM(HashEmbedding()), [])
+    assert str(chat.chat("Who wrote the first program?")) == NOTHING_FOUND
+    assert chat.chat_history == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "calls"),
+    [(ChatMode.REACT, ["react", "text_qa", "react"]), (ChatMode.OPENAI, ["agent", "text_qa", "agent"])],
+)
+def test_agents_ask_the_documents_through_a_tool(mode: ChatMode, calls: list[str]) -> None:
+    llm = calling(writing)
+    retriever = ListRetriever(TWO)
+    chat = chat_engine(
+        mode,
+        llm=llm,
+        retriever=retriever,
+        memory=ChatMemoryBuffer(),
+        system_prompt="Talk like a pirate.",
+        postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.8)],
+    )
+    answer = chat.chat("Who was first?")
+    assert (prompts(llm), retriever.asked) == (calls, ["Who wrote the first program?"])
+    assert answer.source_nodes == tuple(TWO[:1])
+    assert llm.calls[0].messages[0].content.startswith("Talk like a pirate.")
+
+
+def test_best_calls_functions_where_the_model_can_and_condenses_where_it_cannot() -> None:
+    modes = {name: engine("best", llm).mode for name, llm in {"can": calling(writing), "cannot": word_llm(writing)}.items()}
+    assert modes == {"can": "openai", "cannot": "condense_plus_context"}
+    with pytest.raises(ConfigError, match="cannot call functions"):
+        engine("openai", word_llm(writing))
+
+
+# Engines built by hand.
+
+RULES: dict[str, Callable[[], ChatEngine]] = {
+    "simple": lambda: SimpleChatEngine.from_defaults(),
+    "context": lambda: ContextChatEngine.from_defaults(ListRetriever(TWO)),
+    "condense_plus_context": lambda: CondensePlusContextChatEngine.from_defaults(ListRetriever(TWO)),
+    "condense_question": lambda: CondenseQuestionChatEngine.from_defaults(RetrieverQueryEngine(ListRetriever(TWO))),
+}
+
+
+@pytest.mark.parametrize("make", RULES.values(), ids=list(RULES))
+def test_without_a_model_an_engine_uses_what_settings_names(make: Callable[[], ChatEngine]) -> None:
+    Settings.embed_model, Settings.llm = HashEmbedding(), word_llm(writing)
+    try:
+        assert str(make().chat("Who?")) == "Ada [1]."
+    finally:
+        Settings.embed_model = Settings.llm = None
+
+
+def simple(**options: object) -> tuple[SimpleChatEngine, ScriptedLLM]:
+    llm = word_llm(lambda call: "Aye.", window=1000)
+    return SimpleChatEngine.from_defaults(llm, **options), llm  # type: ignore[arg-type]
+
+
+def test_prefix_messages_stand_before_every_conversation_and_are_no_part_of_it() -> None:
+    prefix = [ChatMessage(SYSTEM, "Be brief."), ChatMessage(USER, "Example?"), ChatMessage(ASSISTANT, "So.")]
+    chat, llm = simple(prefix_messages=prefix, chat_history=[ChatMessage(USER, "Before"), ChatMessage(ASSISTANT, "Yes")])
+    chat.chat("Hi")
+    assert [(m.role, m.content) for m in llm.calls[0].messages] == [
+        *((m.role, m.content) for m in prefix),
+        (USER, "Before"),
+        (ASSISTANT, "Yes"),
+        (USER, "Hi"),
+    ]
+    assert [message.content for message in chat.chat_history] == ["Before", "Yes", "Hi", "Aye."]
+
+
+def test_prefix_messages_leave_less_for_the_conversation() -> None:
+    memory = ChatMemoryBuffer(6, count=lambda text: len(text.split()))
+    prefix = [ChatMessage(USER, "one two"), ChatMessage(ASSISTANT, "three")]
+    chat, llm = simple(prefix_messages=prefix, memory=memory)
+    for message in ("first", "second", "third"):
+        chat.chat(message)
+    assert [m.content for m in llm.calls[-1].messages[1:]] == ["one two", "three", "second", "Aye.", "third"]
+
+
+@pytest.mark.parametrize(
+    "make", [SimpleChatEngine.from_defaults, lambda **o: ContextChatEngine.from_defaults(ListRetriever(TWO), **o)]
+)
+def test_a_system_prompt_and_prefix_messages_together_are_refused(make: Callable[..., ChatEngine]) -> None:
+    with pytest.raises(ValueError, match="not both"):
+        make(llm=word_llm(writing), system_prompt="x", prefix_messages=[ChatMessage(USER, "y")])
+
+
+def test_the_memory_is_three_quarters_of_the_window_or_all_but_256_tokens_where_documents_are_read() -> None:
+    llm = word_llm(writing, window=1000)
+    assert simple()[0]._memory.token_limit == 750
+    assert ContextChatEngine.from_defaults(ListRetriever(TWO), llm)._memory.token_limit == 744
+
+
+def test_condensing_may_be_skipped_or_worded_otherwise() -> None:
+    before = [ChatMessage(USER, "Who wrote the first program?"), ChatMessage(ASSISTANT, "Ada.")]
+    retriever = ListRetriever(TWO)
+    llm = word_llm(writing)
+    CondensePlusContextChatEngine.from_defaults(retriever, llm, skip_condense=True).chat("When?", before)
+    assert (retriever.asked, prompts(llm)) == (["When?"], ["context_chat"])
+    own = Prompt("own", Task.CONDENSE, (ChatMessage(USER, "{chat_history} / {question}"),))
+    llm = word_llm(lambda call: "When did Ada?" if call.prompt is own else "1843.")
+    CondensePlusContextChatEngine.from_defaults(retriever, llm, condense_prompt=own).chat("When?", before)
+    queries = RetrieverQueryEngine(retriever, Synthesizer(llm))
+    CondenseQuestionChatEngine.from_defaults(queries, own, llm=llm).chat("When?", before)
+    assert retriever.asked[1:] == ["When did Ada?", "When did Ada?"]
+    assert llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
+
+
+def test_passages_pass_the_postprocessors() -> None:
+    chat = ContextChatEngine.from_defaults(
+        ListRetriever(TWO), word_llm(writing), node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.8)]
+    )
+    assert chat.chat("Who?").source_nodes == tuple(TWO[:1])
