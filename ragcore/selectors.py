@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
@@ -210,7 +211,8 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
     Read as JSON of any nesting; where that names none, as broken JSON, or as words that name one choice: "Choice 2 is best"
     is 2. The reason is the whole reply then.
     """
-    names = {choice.name.casefold(): choice.number for choice in choices if choice.name}
+    said = Counter(choice.name.casefold() for choice in choices if choice.name)
+    names = {choice.name.casefold(): choice.number for choice in choices if said[choice.name.casefold()] == 1}
     try:
         found = list(_in(loose_json(reply), names))
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ragcore.defaults import services
@@ -17,7 +17,8 @@ from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 
 
 class Index(Protocol):
-    def as_retriever(self) -> Retriever: ...
+    @property
+    def as_retriever(self) -> Callable[..., Retriever]: ...
 
 
 class CitationQueryEngine(BaseQueryEngine):
@@ -53,12 +54,13 @@ class CitationQueryEngine(BaseQueryEngine):
         text_splitter: SentenceSplitter | None = None,
         retriever: Retriever | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        similarity_top_k: int | None = None,
     ) -> CitationQueryEngine:
-        """`retriever` goes before `index`. ValueError without either."""
+        """`retriever` goes before `index`, of which `similarity_top_k` passages are taken. ValueError without either."""
         if retriever is None:
             if index is None:
                 raise ValueError("an index or a retriever is needed")
-            retriever = index.as_retriever()
+            retriever = index.as_retriever(**({} if similarity_top_k is None else {"similarity_top_k": similarity_top_k}))
         return cls(
             retriever,
             llm,

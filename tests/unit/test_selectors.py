@@ -207,3 +207,7 @@ def test_whatever_is_said_something_that_exists_is_selected(reply: str) -> None:
 def test_a_name_with_a_number_is_a_name() -> None:
     choices = [Choice(1, "", "report 2"), Choice(2, "", "report 1")]
     assert read_selections('{"choice": "report 2"}', choices) == [(1, "")]
+
+
+def test_a_name_that_several_choices_have_names_none_of_them() -> None:
+    assert read_selections('{"choice": "tool"}', [Choice(1, "", "tool"), Choice(2, "", "tool")]) == []

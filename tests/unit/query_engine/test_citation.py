@@ -83,10 +83,12 @@ def test_postprocessors_see_the_passages_before_they_are_cut() -> None:
 
 def test_an_index_gives_its_retriever() -> None:
     class Index:
-        def as_retriever(self) -> ListRetriever:
-            return ListRetriever([retrieved()])
+        def as_retriever(self, similarity_top_k: int = 1) -> ListRetriever:
+            return ListRetriever([retrieved(), retrieved(), retrieved()][:similarity_top_k])
 
-    assert CitationQueryEngine.from_args(Index(), ScriptedLLM()).retrieve("?")[0].node.id_.startswith("node:")
+    one = CitationQueryEngine.from_args(Index(), ScriptedLLM()).retrieve("?")
+    assert one[0].node.id_.startswith("node:")
+    assert len(CitationQueryEngine.from_args(Index(), ScriptedLLM(), similarity_top_k=3).retrieve("?")) == 3 * len(one)
     with pytest.raises(ValueError, match="index or a retriever"):
         CitationQueryEngine.from_args(llm=ScriptedLLM())
 
