@@ -12,7 +12,7 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class LongContextReorder(BaseNodePostprocessor):
-    """The best first, the second best last, the third second, and so on inwards; no score counts as 0, ties as given."""
+    """The two best at the two ends, the next two inside them, and so on; no score counts as 0, and ties stand as given."""
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         worst_first = sorted(nodes, key=lambda hit: -hit.get_score())[::-1]
