@@ -15,7 +15,8 @@ from ragcore.text.ranked import ranked_in
 def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
     """(place from 0, relevance 0 to 10) of the texts that help, best first, ties in their order; none where none does.
 
-    One call for every `batch_size` texts, `workers` at the same time. In the trace: a span "choose" for each.
+    One call for every `batch_size` texts, `workers` at the same time. In the trace: a span "choose" for each, with `chosen`,
+    and `unreadable` where the reply names none of them in any form.
     """
     if batch_size < 1:
         raise ValueError(f"the batch size is {batch_size}; it must be at least 1")
@@ -27,7 +28,7 @@ def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, worke
             passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
             reply = llm.generate(LLMCall(CHOICE_SELECT, {"context_str": passages, "query_str": question})).text
             found = [(first + place, relevance) for place, relevance in ranked_in(reply, len(batch))]
-            step.note(chosen=len(found))
+            step.note(chosen=len(found), **({"unreadable": True} if reply.strip() and not found else {}))
         return found
 
     found = [pair for batch in in_order(ask, range(0, len(texts), batch_size), workers=workers) for pair in batch]

@@ -14,14 +14,15 @@ def ranked_in(reply: str, count: int) -> list[tuple[int, float]]:
     """
     found: dict[int, float] = {}
     for match in _LINE.finditer(reply):
-        place = int(match["place"]) - 1
+        place = int(match["named"] or match["bare"]) - 1
         if 0 <= place < count:
-            found.setdefault(place, min(float(match["relevance"] or 1), MOST))
+            found.setdefault(place, min(float(match["relevance"] or match["value"] or 1), MOST))
     return list(found.items())
 
 
 _LINE = re.compile(
-    r"^\W*(?:(?:doc|document|passage|choice)\b\W*)?(?P<place>\d+)\b(?:[^\w\n]*(?:with\W+)?(?:relevance|score)?[^\w\n]*(?:of\W+)?"
-    r"(?P<relevance>\d+(?:\.\d+)?))?",
+    r"^\W*(?:doc|document|passage)\b\W*(?P<named>\d+)\b"
+    r"(?:[^\w\n]*(?:relevance)?(?: score)?[^\w\n]*(?P<relevance>\d+(?:\.\d+)?))?"
+    r"|^\W*(?P<bare>\d+)\b[^\w\n]*(?:relevance|score|[:=])[^\w\n]*(?P<value>\d+(?:\.\d+)?)",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -45,9 +45,7 @@ def lines(retriever: BaseRetriever, question: str) -> list[str]:
 def test_summaries_are_made_from_below_one_call_each_of_whole_texts() -> None:
     llm = obliging()
     index = tree(document("d", *LINES, "moles dig"), llm=llm)
-    assert [len(passages(call.call)) for call in llm.calls] == [3, 3, 3, 1, 3, 1] or sorted(
-        len(passages(call.call)) for call in llm.calls
-    ) == [1, 1, 3, 3, 3, 3]
+    assert sorted(len(passages(call.call)) for call in llm.calls) == [1, 1, 3, 3, 3, 3]
     assert roots(index) == [
         "<<cats purr|dogs bark|owls hunt>|<ships sail|boats row|trains run>|<roses smell|oaks grow|moss hides>>",
         "<<moles dig>>",
@@ -113,7 +111,8 @@ def test_a_summary_over_too_many_is_divided() -> None:
     index.insert(document("new", "boats rust"))
     top = roots(index)
     assert len(top) == 2
-    assert sorted(sum((text.strip("<>").replace(">|<", "|").split("|") for text in top), [])) == sorted([*LINES, "boats rust"])
+    summed_up = [line for text in top for line in text.strip("<>").replace(">|<", "|").split("|")]
+    assert sorted(summed_up) == sorted([*LINES, "boats rust"])
     for line in [*LINES, "boats rust"]:
         assert lines(index.as_retriever("select_leaf_embedding", child_branch_factor=2), line)[0] == line
 
