@@ -45,15 +45,23 @@ _OPERATIONS = {
     "embed": ("embeddings", "model"),
     "retrieve": ("retrieval", "retriever"),
     "tool": ("execute_tool", "tool"),
+    "agent": ("invoke_agent", "mode"),
 }
+# Only of these spans: a stage that sums up what its calls used would be counted twice.
 _ATTRIBUTES = {
-    "model": "gen_ai.request.model",
-    "provider": "gen_ai.provider.name",
-    "prompt_tokens": "gen_ai.usage.input_tokens",
-    "completion_tokens": "gen_ai.usage.output_tokens",
-    "tokens": "gen_ai.usage.input_tokens",
-    "dimension": "gen_ai.embeddings.dimension.count",
-    "tool": "gen_ai.tool.name",
+    "llm": {
+        "model": "gen_ai.request.model",
+        "provider": "gen_ai.provider.name",
+        "prompt_tokens": "gen_ai.usage.input_tokens",
+        "completion_tokens": "gen_ai.usage.output_tokens",
+    },
+    "embed": {
+        "model": "gen_ai.request.model",
+        "tokens": "gen_ai.usage.input_tokens",
+        "dimension": "gen_ai.embeddings.dimension.count",
+    },
+    "tool": {"tool": "gen_ai.tool.name"},
+    "agent": {"mode": "gen_ai.agent.name"},
 }
 _NO_TEXTS = frozenset({"mode", "engine", "name", "retriever", "prompt", "pipeline", "transform", "extractor", "selector"})
 
@@ -116,9 +124,10 @@ class OpenTelemetry(Listener):
             yield "gen_ai.response.finish_reasons", [finish]
         if failure := facts.get("error_type") or ("tool_error" if facts.get("is_error") else None):
             yield "error.type", failure
+        known = _ATTRIBUTES.get(step.name, {})
         for name, value in facts.items():
-            if name in _ATTRIBUTES and isinstance(value, (str, int, float)):
-                yield _ATTRIBUTES[name], value
+            if name in known:
+                yield known[name], value
             elif isinstance(value, (bool, int, float)) or (name in _NO_TEXTS and isinstance(value, str)):
                 yield f"ragcore.{name}", value
             elif self._message_texts and name != "error_type":

@@ -111,9 +111,23 @@ def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExpo
         assert tool[conventions.GEN_AI_TOOL_CALL_RESULT] == "a secret result"
 
 
+def test_what_was_used_is_told_where_it_was_used_and_nowhere_else(exporter: InMemorySpanExporter, texts: bool) -> None:
+    with span("agent", mode="react") as step:
+        usage = ScriptedLLM(["one two"]).generate(ASK).usage
+        with span("pack", tokens=99):
+            pass
+        step.note(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+    found = sent(exporter)
+    assert found["invoke_agent react"].attributes[conventions.GEN_AI_AGENT_NAME] == "react"
+    used = [span.attributes.get(conventions.GEN_AI_USAGE_INPUT_TOKENS, 0) for span in found.values()]
+    assert sum(used) == usage.prompt_tokens
+    assert found["invoke_agent react"].attributes["ragcore.prompt_tokens"] == usage.prompt_tokens
+    assert found["pack"].attributes["ragcore.tokens"] == 99
+
+
 def test_every_name_of_the_conventions_is_one_of_theirs() -> None:
     theirs = {value for name, value in vars(conventions).items() if name.startswith("GEN_AI_")}
-    assert {name for name in telemetry._ATTRIBUTES.values() if name.startswith("gen_ai")} <= theirs
+    assert {name for names in telemetry._ATTRIBUTES.values() for name in names.values()} <= theirs
     operations = {operation.value for operation in conventions.GenAiOperationNameValues}
     assert {operation for operation, _ in telemetry._OPERATIONS.values()} <= operations
 
