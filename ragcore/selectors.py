@@ -249,10 +249,10 @@ _SELECT: Mapping[str, Any] = {
     },
 }
 
-_KEYED = re.compile(r"""["']choice["']\s*:\s*["'(]*(-?\d+)\b""")
-_BARE = re.compile(r"\s*\(?\d+\)?\.?\s*")
-_SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d+)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d+)\b")
+_KEYED = re.compile(r"""["']choice["']\s*:\s*["'(]*(-?\d{1,9})\b""")
+_BARE = re.compile(r"\s*\(?\d{1,9}\)?\.?\s*")
+_SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d{1,9})\b")
 
 
 def _in(value: Any, names: Mapping[str, int]) -> Iterator[tuple[int, str]]:

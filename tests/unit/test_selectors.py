@@ -36,6 +36,7 @@ TOOLS = [
     Tool("sql", "tables of sales figures"),
     Tool("notes", "meeting notes"),
 ]
+LONG = "1" * 5000  # more digits than Python takes for a number
 CUT = '[{"choice": 3, "reason": "b"}, {"choice": 1, "rea'
 QUESTION = "What were the sales figures?"
 
@@ -108,7 +109,22 @@ def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "None of these.", "[]", "{}", "[{}]", "null", "[0]", "[4]", "Choice 1 or choice 3.", '[{"choice": "none"}]', "{[}"],
+    [
+        "",
+        "None of these.",
+        "[]",
+        "{}",
+        "[{}]",
+        "null",
+        "[0]",
+        "[4]",
+        "Choice 1 or choice 3.",
+        LONG,
+        f"Choice {LONG}",
+        f'[{{"choice": "{LONG}"}}]',
+        '[{"choice": "none"}]',
+        "{[}",
+    ],
 )
 @pytest.mark.parametrize("of", [single, multi])
 def test_a_reply_without_a_choice_gives_the_nearest_by_embedding_and_the_reason_and_trace_say_so(
