@@ -140,7 +140,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=8))
 def test_it_holds_what_a_plain_dict_would(open_store: Opener, program: list[tuple[str, object]]) -> None:
     store, expected = open_store(), dict[str, Item]()

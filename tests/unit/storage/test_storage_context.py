@@ -63,7 +63,7 @@ vectors = st.lists(st.floats(-9, 9, width=32), min_size=3, max_size=3).map(lambd
 passages = st.lists(st.tuples(texts, vectors, st.sampled_from("abc")), max_size=8)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(passages, st.lists(items, max_size=4), st.dictionaries(texts, texts, max_size=2))
 def test_what_is_persisted_is_what_is_opened(
     tmp_path: Path, given_passages: list[tuple[str, np.ndarray, str]], shared: list[object], entries: dict[str, str]
