@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -119,8 +119,8 @@ class OpenTelemetry(Listener):
         facts = step.facts
         if step.name in _OPERATIONS:
             yield "gen_ai.operation.name", _OPERATIONS[step.name][0]
-        if step.name == "llm" and "reply" in facts:
-            finish = "length" if facts.get("cut_short") else "tool_calls" if facts.get("tool_calls") else "stop"
+        if step.name == "llm" and "cut_short" in facts:  # it came to its end
+            finish = "length" if facts["cut_short"] else "tool_calls" if facts.get("tool_calls") else "stop"
             yield "gen_ai.response.finish_reasons", [finish]
         if failure := facts.get("error_type") or ("tool_error" if facts.get("is_error") else None):
             yield "error.type", failure
@@ -131,16 +131,16 @@ class OpenTelemetry(Listener):
             elif isinstance(value, (bool, int, float)) or (name in _NO_TEXTS and isinstance(value, str)):
                 yield f"ragcore.{name}", value
             elif self._message_texts and name != "error_type":
-                yield from _text(name, value, facts)
+                yield from _text(step, name, value)
 
 
-def _text(name: str, value: Any, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Messages have the form of the conventions' JSON schemas: a role, and parts with a type."""
     if name == "messages":
         yield "gen_ai.input.messages", _json([_message(said["role"], _joined(said["parts"])) for said in value])
     elif name == "reply":
-        yield "gen_ai.output.messages", _json([_message("assistant", value, facts.get("tool_calls", ()))])
-    elif name == "question":
+        yield "gen_ai.output.messages", _json([_message("assistant", value, step.facts.get("tool_calls", ()))])
+    elif name == "question" and step.name == "retrieve":
         yield "gen_ai.retrieval.query.text", value
     elif name == "arguments":
         yield "gen_ai.tool.call.arguments", value if isinstance(value, str) else _json(value)

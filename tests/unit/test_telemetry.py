@@ -149,7 +149,28 @@ def test_a_trace_belongs_to_what_was_being_recorded_where_it_began(
         next(stream)
     assert list(stream) == [" two"]  # it ends when the request is over
     found = sent(exporter)
+    assert found["chat scripted"].attributes[conventions.GEN_AI_RESPONSE_FINISH_REASONS] == ("stop",)
     assert found["chat scripted"].parent.span_id == found["request"].get_span_context().span_id
+
+
+def test_a_stream_that_nobody_reads_to_its_end_has_no_reason_to_have_finished(
+    exporter: InMemorySpanExporter, texts: bool
+) -> None:
+    stream = ScriptedLLM(["one two"], counts_words=True).stream(ASK)
+    next(stream)
+    stream.close()
+    attributes = sent(exporter)["chat scripted"].attributes
+    assert conventions.GEN_AI_RESPONSE_FINISH_REASONS not in attributes
+    assert attributes[conventions.GEN_AI_USAGE_OUTPUT_TOKENS] == 1
+
+
+def test_questions_are_told_where_they_were_asked(exporter: InMemorySpanExporter, texts: bool) -> None:
+    with span("query", question="why"), span("retrieve", retriever="bm25", question="why not"):
+        pass
+    found = sent(exporter)
+    assert found["query"].attributes.get("ragcore.question") == ("why" if texts else None)
+    asked = found["retrieval bm25"].attributes.get(conventions.GEN_AI_RETRIEVAL_QUERY_TEXT)
+    assert asked == ("why not" if texts else None)
 
 
 def test_a_step_that_was_not_waited_for_ends_with_its_trace(exporter: InMemorySpanExporter, texts: bool) -> None:
