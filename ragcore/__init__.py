@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragcore.defaults import Settings
+    from ragcore.indices.document_summary import DocumentSummaryIndex
+    from ragcore.indices.keyword_table import KeywordTableIndex, RAKEKeywordTableIndex, SimpleKeywordTableIndex
     from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
+    from ragcore.indices.summary import SummaryIndex
+    from ragcore.indices.tree import TreeIndex
     from ragcore.indices.vector import VectorStoreIndex
     from ragcore.library import Library
     from ragcore.readers.directory import SimpleDirectoryReader
@@ -21,16 +25,22 @@ if TYPE_CHECKING:
 _HOMES = {
     "ChatMessage": "ragcore.schema",
     "Document": "ragcore.schema",
+    "DocumentSummaryIndex": "ragcore.indices.document_summary",
     "IndexNode": "ragcore.schema",
+    "KeywordTableIndex": "ragcore.indices.keyword_table",
     "Library": "ragcore.library",
     "MessageRole": "ragcore.schema",
     "NodeWithScore": "ragcore.schema",
     "QueryBundle": "ragcore.schema",
+    "RAKEKeywordTableIndex": "ragcore.indices.keyword_table",
     "Response": "ragcore.schema",
     "Settings": "ragcore.defaults",
     "SimpleDirectoryReader": "ragcore.readers.directory",
+    "SimpleKeywordTableIndex": "ragcore.indices.keyword_table",
     "StorageContext": "ragcore.storage.storage_context",
+    "SummaryIndex": "ragcore.indices.summary",
     "TextNode": "ragcore.schema",
+    "TreeIndex": "ragcore.indices.tree",
     "VectorStoreIndex": "ragcore.indices.vector",
     "get_response_synthesizer": "ragcore.response_synthesizers.synthesizer",
     "load_index_from_storage": "ragcore.indices.loading",
@@ -40,16 +50,22 @@ _HOMES = {
 __all__ = [
     "ChatMessage",
     "Document",
+    "DocumentSummaryIndex",
     "IndexNode",
+    "KeywordTableIndex",
     "Library",
     "MessageRole",
     "NodeWithScore",
     "QueryBundle",
+    "RAKEKeywordTableIndex",
     "Response",
     "Settings",
     "SimpleDirectoryReader",
+    "SimpleKeywordTableIndex",
     "StorageContext",
+    "SummaryIndex",
     "TextNode",
+    "TreeIndex",
     "VectorStoreIndex",
     "get_response_synthesizer",
     "load_index_from_storage",

@@ -48,6 +48,3 @@ class SummaryIndex(NodeIndex):
         from ragcore.retrievers.nearest import Nearest
 
         return Nearest(self.embed_model)
-
-
-ListIndex = SummaryIndex
