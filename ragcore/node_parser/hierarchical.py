@@ -83,5 +83,4 @@ class HierarchicalNodeParser:
             self.node_parser_map[name].cuts(parent),
             include_metadata=self.include_metadata,
             include_prev_next_rel=False,
-            level=name,
         )

@@ -15,7 +15,6 @@ from ragcore.schema import Document, TextNode
 
 TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "b", "i", "u", "section")
 _UNSEEN = frozenset({"script", "style", "template", "noscript"})
-_EMPTY = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
 
 
 class HTMLNodeParser(NodeParser):
@@ -74,9 +73,8 @@ class _Reader(HTMLParser):
         if tag in self._tags:
             owner = _Element(tag)
             self.elements.append(owner)
-        if tag not in _EMPTY:
-            self._open.append((tag, owner))
-            self._times_open[tag] += 1
+        self._open.append((tag, owner))
+        self._times_open[tag] += 1
 
     def handle_endtag(self, tag: str) -> None:
         self.end_of_text(self._here())

@@ -39,13 +39,12 @@ def nodes_from_cuts(
     *,
     include_metadata: bool = True,
     include_prev_next_rel: bool = True,
-    level: str = "",
 ) -> list[TextNode]:
     """One node per cut of `source`, in order, each linked to its neighbours.
 
-    A node's id follows from the source's id, its place, its text and `level`, so the same input gives the same ids; `level`
-    keeps apart nodes of the same stretch, as where a parent has one child. Where `source` is itself a node, its nodes are of
-    the same document, and offsets count from the beginning of that; a node of no document is taken for one.
+    A node's id follows from the source's id, its place and its text, so the same input gives the same ids. Where `source` is
+    itself a node, its nodes are of the same document, and offsets count from the beginning of that; a node of no document is
+    taken for one.
     """
     base = _offset(source)
     document_id = (isinstance(source, TextNode) and source.ref_doc_id) or source.id_
@@ -57,7 +56,7 @@ def nodes_from_cuts(
         nodes.append(
             TextNode(
                 text=text,
-                id_=_node_id(source.id_, level, place, text),
+                id_=_node_id(source.id_, place, text),
                 metadata={**inherited, **cut.metadata},
                 ref_doc_id=document_id,
                 start_char_idx=None if base is None or cut.start is None else base + cut.start,
@@ -112,5 +111,5 @@ def check_sizes(chunk_size: int, chunk_overlap: int) -> None:
         raise ValueError(f"chunk_overlap ({chunk_overlap} tokens) is larger than chunk_size ({chunk_size} tokens).")
 
 
-def _node_id(source_id: str, level: str, place: str, text: str) -> str:
-    return hashlib.sha256(f"{source_id}\n{level}\n{place}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _node_id(source_id: str, place: str, text: str) -> str:
+    return hashlib.sha256(f"{source_id}\n{place}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]

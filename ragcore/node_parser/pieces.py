@@ -121,7 +121,7 @@ class _Ruler:
         if count > self.size:
             return False
         # By itself a stretch can be a few tokens more than its share of the whole.
-        return count * 2 <= self.size or self._is_exact(start, end) or self._alone(start, end) <= self.size
+        return count * 2 + FEW <= self.size or self._is_exact(start, end) or self._alone(start, end) <= self.size
 
     def share(self, start: int, end: int) -> int:
         """What a piece adds to a chunk. Where counts do not add up it is the piece's own, seldom too few."""

@@ -104,8 +104,7 @@ class SimpleDirectoryReader:
         """
         with ExitStack() as stack:
             results: Iterator[list[Document] | RagError] | None = None
-            if num_workers is not None and num_workers > 1:
-                workers = _capped(num_workers)
+            if (workers := _capped(num_workers or 1)) > 1:
                 pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
                 results = stack.enter_context(pool).map(partial(_attempt, how=self._how), self.input_files)
             return [document for documents in self._collected(results, show_progress) for document in documents]

@@ -66,8 +66,8 @@ class LocalFiles:
 class Wanted:
     """Which files of a folder count.
 
-    `exclude` has patterns as of a shell, matched with a file's or folder's place below the folder, or with `recursive` with
-    the end of it; what is in an excluded folder is excluded. Hidden is what begins with a full stop, and what is in such a
+    `exclude` has patterns as of a shell, matched with the end of a file's or folder's place below the folder; what is in an
+    excluded folder is excluded. Hidden is what begins with a full stop, and what is in such a
     folder. `required_exts` are endings such as ".md". The limit counts files that passed the rest.
     """
 
@@ -81,7 +81,7 @@ class Wanted:
 
 def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
     """In the order of their paths, part by part; [] where none is wanted."""
-    patterns = [_pattern(each, anywhere=wanted.recursive) for each in wanted.exclude]
+    patterns = [_pattern(each) for each in wanted.exclude]
     endings = None if wanted.required_exts is None else {f".{each.lower().lstrip('.')}" for each in wanted.required_exts}
 
     def counts(path: str) -> bool:
@@ -135,9 +135,9 @@ def _slashes(path: str) -> str:
     return path.replace("\\", "/") if os.sep == "\\" else path
 
 
-def _pattern(glob: str, *, anywhere: bool) -> re.Pattern[str]:
-    """`*` and `?` stay within a name, `**/` is any number of folders."""
+def _pattern(glob: str) -> re.Pattern[str]:
+    """Of the end of a place: `*` and `?` stay within a name, `**/` is any number of folders."""
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(glob).strip("/"))
     body = "".join(signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part)) for part in parts)
-    return re.compile(f"(?:.*/)?{body}" if anywhere else body)
+    return re.compile(f"(?:.*/)?{body}")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from ragcore.node_parser.sentence import SentenceSplitter
-from ragcore.text.tokens import WordTokenizer
+import pytest
 
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.text.tokens import WordTokenizer, has_vocabulary, tiktoken_tokenizer
+from tests.unit.text.vocabulary import find_vocabulary
+
+find_vocabulary()
 WORDS = WordTokenizer()
 
 
@@ -61,8 +65,61 @@ def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
     assert splitter.split_text("ab 😀 cd") == ["ab", "😀", "cd"]
 
 
+@pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
+def test_a_word_that_has_more_tokens_without_the_space_before_it_is_still_cut_small_enough() -> None:
+    tokenizer = tiktoken_tokenizer()
+    assert [tokenizer.count(text) for text in (" IPs", "IPs")] == [1, 2]
+    assert SentenceSplitter(1, 0, tokenizer=tokenizer).split_text(" IPs") in (["I", "Ps"], ["IP", "s"])
+
+
 def test_a_function_that_gives_a_list_serves_as_tokenizer() -> None:
     assert SentenceSplitter(2, 0, tokenizer=str.split).split_text("a b c d") == ["a b", "c d"]
+
+
+def test_several_texts_give_the_chunks_of_each() -> None:
+    splitter = SentenceSplitter.from_defaults(chunk_size=2, chunk_overlap=0, tokenizer=str.split)
+    assert splitter.split_texts(["a b c", "", "d"]) == ["a b", "c", "", "d"]
+    assert splitter.split_texts([]) == []
+
+
+def test_metadata_that_will_stand_above_each_chunk_takes_its_room() -> None:
+    splitter = SentenceSplitter(6, 0, tokenizer=str.split)
+    assert splitter.split_text_metadata_aware("a b c d e f g", "title: Gulls") == ["a b c d", "e f g"]
+    assert splitter.split_text_metadata_aware("a b c d e f g", "") == ["a b c d e f", "g"]
+    with pytest.raises(ValueError, match=r"metadata is 6 tokens .* chunks of 6 tokens"):
+        splitter.split_text_metadata_aware("a", "one two three four five six")
+
+
+def test_sentences_may_be_found_by_a_function_of_ones_own() -> None:
+    def by_bars(text: str) -> list[str]:
+        return [part.strip() for part in text.split("|")]
+
+    text = "a b. c | d e | f. g h"
+    splitter = SentenceSplitter(4, 0, tokenizer=str.split, chunking_tokenizer_fn=by_bars)
+    assert splitter.split_text(text) == ["a b. c |", "d e |", "f. g h"]
+
+
+def altered(text: str) -> list[str]:
+    return [text.upper(), "", "not there"]
+
+
+def test_a_function_that_alters_the_sentences_loses_no_text() -> None:
+    splitter = SentenceSplitter(2, 0, tokenizer=str.split, chunking_tokenizer_fn=altered)
+    assert " ".join(splitter.split_text("a b. c d e. f")) == "a b. c d e. f"
+
+
+@pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
+def test_examples_with_the_tokens_of_openai_come_out_as_in_the_reference() -> None:
+    # As llama-index-core 0.14.25 splits them.
+    tokenizer = tiktoken_tokenizer()
+    greeting = "Hello! How are you? I am fine. And you? This is a slightly longer sentence."
+    assert SentenceSplitter(15, 10, tokenizer=tokenizer).split_text(greeting) == [
+        "Hello! How are you? I am fine.",
+        "How are you? I am fine. And you?",
+        "And you? This is a slightly longer sentence.",
+    ]
+    assert SentenceSplitter(24, 10, tokenizer=tokenizer).split_text(greeting) == [greeting]
+    assert len(SentenceSplitter(512, tokenizer=tokenizer).split_text("中国是一个国家。" * 100)) == 2
 
 
 def test_making_a_splitter_loads_no_tokenizer() -> None:

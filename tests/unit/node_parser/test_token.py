@@ -13,6 +13,8 @@ WORDS = WordTokenizer()
 def test_words_are_taken_while_they_fit_and_the_last_are_repeated() -> None:
     assert TokenTextSplitter(4, 1, tokenizer=WORDS).split_text("a b c d e f g h") == ["a b c d", "d e f g", "g h"]
     assert TokenTextSplitter(1, 0, tokenizer=WORDS).split_text("foo bar") == ["foo", "bar"]
+    pairs = ["foo bar", "bar hello", "hello world"]
+    assert TokenTextSplitter.from_defaults(2, 1, tokenizer=WORDS).split_text("foo bar hello world") == pairs
 
 
 def test_lines_are_the_second_choice() -> None:

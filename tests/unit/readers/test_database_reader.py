@@ -90,8 +90,13 @@ def test_columns_may_be_in_the_metadata_too_as_plain_values(engine: sqlalchemy.E
 
 def test_rows_are_read_as_they_are_asked_for(engine: sqlalchemy.Engine) -> None:
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"  # never ends
+    fetched: list[object] = []
+    sqlalchemy.event.listen(
+        engine, "before_cursor_execute", lambda *call: fetched.append(call[4].execution_options.get("yield_per"))
+    )
     rows = DatabaseReader(engine=engine).lazy_load_data(many)
     assert [next(rows).text for _ in range(3)] == ["i: 1", "i: 2", "i: 3"]
+    assert fetched == [1_000]  # rows at a time, for drivers that would fetch all
     rows.close()  # type: ignore[attr-defined]
     assert engine.pool.checkedout() == 0  # type: ignore[attr-defined]
 
