@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragcore.indices.tree import TreeIndex
     from ragcore.indices.vector import VectorStoreIndex
     from ragcore.library import Library
+    from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
     from ragcore.readers.directory import SimpleDirectoryReader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
     from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, NodeWithScore, QueryBundle, Response, TextNode
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ChatMessage": "ragcore.schema",
+    "ChatPromptTemplate": "ragcore.prompt_templates",
     "Document": "ragcore.schema",
     "DocumentSummaryIndex": "ragcore.indices.document_summary",
     "IndexNode": "ragcore.schema",
@@ -31,9 +33,11 @@ _HOMES = {
     "Library": "ragcore.library",
     "MessageRole": "ragcore.schema",
     "NodeWithScore": "ragcore.schema",
+    "PromptTemplate": "ragcore.prompt_templates",
     "QueryBundle": "ragcore.schema",
     "RAKEKeywordTableIndex": "ragcore.indices.keyword_table",
     "Response": "ragcore.schema",
+    "SelectorPromptTemplate": "ragcore.prompt_templates",
     "Settings": "ragcore.defaults",
     "SimpleDirectoryReader": "ragcore.readers.directory",
     "SimpleKeywordTableIndex": "ragcore.indices.keyword_table",
@@ -49,6 +53,7 @@ _HOMES = {
 
 __all__ = [
     "ChatMessage",
+    "ChatPromptTemplate",
     "Document",
     "DocumentSummaryIndex",
     "IndexNode",
@@ -56,9 +61,11 @@ __all__ = [
     "Library",
     "MessageRole",
     "NodeWithScore",
+    "PromptTemplate",
     "QueryBundle",
     "RAKEKeywordTableIndex",
     "Response",
+    "SelectorPromptTemplate",
     "Settings",
     "SimpleDirectoryReader",
     "SimpleKeywordTableIndex",

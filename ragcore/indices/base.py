@@ -16,7 +16,7 @@ from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import UnknownDocumentError
 from ragcore.observe import span
-from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.schema import ChatMessage, Document, MetadataMode, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
@@ -206,15 +206,19 @@ class BaseIndex(ABC):
 
     def as_chat_engine(
         self,
-        chat_mode: str = "condense_plus_context",
+        chat_mode: str = "best",
         *,
         llm: LLM | None = None,
         retriever: Retriever | None = None,
         memory: ChatMemoryBuffer | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> ChatEngine:
-        """A conversation of its own, unless `memory` is given. `retriever` and `llm` as in `as_query_engine`."""
+        """A conversation of its own, which goes on from `chat_history`, unless `memory` is given.
+
+        `retriever` and `llm` as in `as_query_engine`. ValueError for an unknown mode.
+        """
         from ragcore.chat_engine.registry import chat_engine
         from ragcore.memory import ChatMemoryBuffer
 
@@ -223,7 +227,7 @@ class BaseIndex(ABC):
             chat_mode,
             llm=chosen,
             retriever=retriever or self.as_retriever(),
-            memory=memory or ChatMemoryBuffer(token_limit=chosen.metadata.context_window * 3 // 4),
+            memory=memory or ChatMemoryBuffer.from_defaults(chat_history, chosen),
             system_prompt=system_prompt,
             postprocessors=node_postprocessors,
         )

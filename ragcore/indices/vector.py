@@ -17,7 +17,7 @@ from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex, Split
 from ragcore.observe import span
-from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.schema import ChatMessage, Document, MetadataMode, TextNode
 from ragcore.storage.docstore import RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
@@ -178,13 +178,14 @@ class VectorStoreIndex(BaseIndex):
 
     def as_chat_engine(
         self,
-        chat_mode: str = "condense_plus_context",
+        chat_mode: str = "best",
         *,
         similarity_top_k: int = 2,
         filters: MetadataFilters | None = None,
         llm: LLM | None = None,
         retriever: Retriever | None = None,
         memory: ChatMemoryBuffer | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> ChatEngine:
@@ -194,6 +195,7 @@ class VectorStoreIndex(BaseIndex):
             llm=llm,
             retriever=retriever or self.as_retriever(similarity_top_k, filters=filters),
             memory=memory,
+            chat_history=chat_history,
             system_prompt=system_prompt,
             node_postprocessors=node_postprocessors,
         )

@@ -9,10 +9,11 @@ from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError, StoreError, UnknownDocumentError
 from ragcore.indices.vector import VectorStoreIndex
+from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.observe import span
 from ragcore.query_engine.retriever import RetrieverQueryEngine
-from ragcore.schema import Document, IndexNode, TextNode
+from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, TextNode
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
@@ -316,6 +317,21 @@ def test_filters_modes_and_a_retriever_of_one_s_own_reach_the_engine() -> None:
     assert [hit.node.id_ for hit in index.as_retriever(3, node_ids=["sea#1", "pets#1"]).retrieve("dogs")] == ["pets#1", "sea#1"]
     reply = index.as_chat_engine("context", filters=only_sea).chat("Do dogs bark?")
     assert {hit.node.ref_doc_id for hit in reply.source_nodes} == {"sea"}
+
+
+def test_a_chat_goes_on_from_a_history_or_a_memory_and_answers_in_the_best_mode() -> None:
+    index = index_of(*DOCUMENTS)
+    history = [ChatMessage(content="Do dogs bark?"), ChatMessage(MessageRole.ASSISTANT, "They do.")]
+    engine = index.as_chat_engine(chat_history=history)
+    assert engine.mode == "condense_plus_context"  # the best for a model that calls no functions
+    assert "purr" in engine.chat("Do cats purr?").response
+    assert [message.content for message in engine.chat_history[:3]] == ["Do dogs bark?", "They do.", "Do cats purr?"]
+    assert len(history) == 2
+    memory = ChatMemoryBuffer(messages=history)
+    index.as_chat_engine("context", memory=memory).chat("Do cats purr?")
+    assert len(memory.get_all()) == 4
+    with pytest.raises(ValueError, match="'worst'"):
+        index.as_chat_engine("worst")
 
 
 def test_a_view_on_a_store_keeps_the_context_it_was_given() -> None:
