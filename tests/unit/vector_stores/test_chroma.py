@@ -92,6 +92,7 @@ def test_records_that_others_put_into_the_collection_are_not_seen(tmp_path: Path
     store = ChromaVectorStore(collection)
     store.put(*item("a"))
     collection.add(ids=["foreign"], embeddings=[ROWS[0].tolist()], documents=["part0"], metadatas=[{"i": 0}])
+    collection.add(ids=["bare"], embeddings=[ROWS[1].tolist()])
     assert seen(store) == {"a": ["a part0 ", "a part1 ", "a part2 "]}
 
 
