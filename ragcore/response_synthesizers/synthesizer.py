@@ -63,9 +63,7 @@ def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -
 
 def _shown(node: TextNode) -> str:
     told = {
-        key: value
-        for key, value in node.metadata.items()
-        if key not in _OF_THE_FILE and not key.startswith(("file_", "page_")) and key not in node.excluded_llm_metadata_keys
+        key: value for key, value in node.metadata.items() if key not in _OF_THE_FILE and not key.startswith(("file_", "page_"))
     }
     return replace(node, metadata=told).get_content(MetadataMode.LLM) if told else node.text
 

@@ -55,10 +55,10 @@ _QUESTION = re.compile(r"[?？؟]$")
 _ASKED = re.compile(r"[^.!?？؟]{6,}[?？؟]")  # at the beginning of a quotation that holds its short answer too
 _ABOUT = {
     "en": "What can you tell me about {}?",
-    "de": "Was steht im Text über {}?",
-    "fr": "Que dit le texte sur {} ?",
-    "es": "¿Qué dice el texto sobre {}?",
-    "zh": "关于{}，文中说了什么？",
+    "de": "Wer oder was ist {}?",
+    "fr": "Qu'est-ce que {} ?",
+    "es": "¿Qué es {}?",
+    "zh": "{}是什么？",
 }
 _COMMON = {
     "en": frozenset(("the", "of", "and", "to", "is", "was", "that", "with", "for")),

@@ -150,16 +150,17 @@ def test_d40_the_room_is_measured_on_the_messages_that_are_sent() -> None:
 
 
 def test_d40_calls_of_tools_in_the_history_cost_what_they_say() -> None:
-    calls = [{"id": "1", "type": "function", "function": {"name": "search", "arguments": "word " * 400}}]
+    calls = [{"id": "1", "type": "function", "function": {"name": "search", "arguments": "word " * 300}}]
     history = [
         ChatMessage(MessageRole.USER, "first"),
         ChatMessage(MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": calls}),
         ChatMessage(MessageRole.TOOL, "result"),
         ChatMessage(MessageRole.USER, "second"),
     ]
-    call = (
-        Packer(word_llm([], 400)).take(REFINE, {"query_str": "?", "existing_answer": "A"}, (Passage("w", 1),), history).calls[0]
-    )
-    assert [message.content for message in call.history] == ["second"]
-    roomy = Packer(word_llm([], 4000)).take(REFINE, {"query_str": "?", "existing_answer": "A"}, (Passage("w", 1),), history)
-    assert roomy.calls[0].history == tuple(history)
+    many = tuple(Passage("w " * 9, number) for number in range(200))  # 10 tokens each
+    told = {"query_str": "?", "existing_answer": "A"}
+    tight = Packer(word_llm([], 400)).take(REFINE, told, many, history).calls[0]
+    assert [message.content for message in tight.history] == ["second"]
+    roomy = Packer(word_llm([], 1000)).take(REFINE, told, many, history).calls[0]
+    assert roomy.history == tuple(history)
+    assert 950 < sent(word_llm([]), roomy) + len(str(calls).split()) <= 960

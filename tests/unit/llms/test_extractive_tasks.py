@@ -144,7 +144,7 @@ def test_a_sentence_becomes_the_question_that_it_answers(sentence: str, question
 
 
 def test_each_question_is_answered_by_the_passage_and_leans_on_nothing() -> None:
-    passage = Passage(f"{HANDBOOK.text} It was painted in 1999. He is a king.", 1)
+    passage = Passage(f"{HANDBOOK.text} It was painted in 1999. He is a king. Zzyzx ist ein Ort.", 1)
     asked = ask(prompts.QUESTIONS, context_str=(passage,), num_questions="6").splitlines()
     assert len(asked) == len(set(asked)) >= 3
     assert all(ask(prompts.TEXT_QA, query_str=question, context_str=(passage,)) != NOT_FOUND for question in asked)
@@ -223,6 +223,8 @@ def test_the_tool_nearest_to_the_question_is_called_with_it() -> None:
 
 
 def test_a_tool_whose_text_is_no_question_is_not_called_by_chance() -> None:
+    search = card("search", "Finds things", input="string")
+    assert action(react("What is 12 by 34?", (search, CARDS[0])))[0] == "multiply"
     assert react("Who is chair?", CARDS[2:]).endswith(f"Answer: {NO_TOOL}")
     assert react("Who is chair?", CARDS[:1]).endswith(f"Answer: {NO_TOOL}")
 
