@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ragcore.node_parser.nodes import Cut, nodes_from_cuts
+from ragcore.node_parser.nodes import Cut, IdFunction, nodes_from_cuts
 from ragcore.schema import Document, TextNode
 
 logger = logging.getLogger(__name__)
@@ -26,14 +26,17 @@ class NodeParser(ABC):
     """A splitter says where to cut; ids, offsets, metadata and links are the same for all.
 
     With `include_metadata` each node has its document's metadata beside its own, which wins. With `include_prev_next_rel`
-    it has the ids of its neighbours in the same document.
+    it has the ids of its neighbours in the same document. `id_func` makes the ids, in place of the rule for all.
     """
 
     from_defaults = SameAsConstructor()
 
-    def __init__(self, *, include_metadata: bool = True, include_prev_next_rel: bool = True) -> None:
+    def __init__(
+        self, *, include_metadata: bool = True, include_prev_next_rel: bool = True, id_func: IdFunction | None = None
+    ) -> None:
         self.include_metadata = include_metadata
         self.include_prev_next_rel = include_prev_next_rel
+        self.id_func = id_func
 
     @abstractmethod
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
@@ -50,6 +53,7 @@ class NodeParser(ABC):
                 self.cuts(document),
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
+                id_func=self.id_func,
             )
             nodes += found
             if show_progress:

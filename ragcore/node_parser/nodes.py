@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from ragcore.schema import Document, Metadata, MetadataMode, Scalar, TextNode, metadata_text
 from ragcore.text.tokens import Tokenizer
+
+IdFunction: TypeAlias = Callable[[int, Document | TextNode], str]
+"""From a node's number in its source, from 0, and the source to the node's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,13 @@ def nodes_from_cuts(
     *,
     include_metadata: bool = True,
     include_prev_next_rel: bool = True,
+    id_func: IdFunction | None = None,
 ) -> list[TextNode]:
     """One node per cut of `source`, in order, each linked to its neighbours.
 
-    A node's id follows from the source's id, its place and its text, so the same input gives the same ids. Where `source` is
-    itself a node, its nodes are of the same document, and offsets count from the beginning of that; a node of no document is
-    taken for one.
+    A node's id follows from the source's id, its place and its text, so the same input gives the same ids; or it is what
+    `id_func` says. Where `source` is itself a node, its nodes are of the same document, and offsets count from the beginning
+    of that; a node of no document is taken for one.
     """
     base = _offset(source)
     document_id = (isinstance(source, TextNode) and source.ref_doc_id) or source.id_
@@ -56,7 +61,7 @@ def nodes_from_cuts(
         nodes.append(
             TextNode(
                 text=text,
-                id_=_node_id(source.id_, place, text),
+                id_=id_func(number, source) if id_func else _node_id(source.id_, place, text),
                 metadata={**inherited, **cut.metadata},
                 ref_doc_id=document_id,
                 start_char_idx=None if base is None or cut.start is None else base + cut.start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 
+from ragcore.node_parser.nodes import IdFunction
 from ragcore.node_parser.pieces import at_matches, at_pieces, at_sentences, before_each
 from ragcore.node_parser.splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
@@ -32,6 +33,7 @@ class SentenceSplitter(TokenSplitter):
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
+        id_func: IdFunction | None = None,
         keep_headings: bool = False,
     ) -> None:
         sentences = at_pieces(chunking_tokenizer_fn) if chunking_tokenizer_fn else at_sentences
@@ -45,5 +47,6 @@ class SentenceSplitter(TokenSplitter):
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
+            id_func=id_func,
             keep_headings=keep_headings,
         )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence, Sized
 
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut, check_sizes, room_beside, room_beside_metadata
+from ragcore.node_parser.nodes import Cut, IdFunction, check_sizes, room_beside, room_beside_metadata
 from ragcore.node_parser.pieces import Cutter, Span, chunk_spans, is_lead
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
@@ -32,9 +32,10 @@ class TokenSplitter(NodeParser):
         tokenizer: Tokenizer | Callable[[str], Sized] | None,
         include_metadata: bool,
         include_prev_next_rel: bool,
+        id_func: IdFunction | None = None,
         keep_headings: bool = False,
     ) -> None:
-        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel, id_func=id_func)
         check_sizes(chunk_size, chunk_overlap)
         self.chunk_size = chunk_size
         self.chunk_overlap = chunk_overlap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 
+from ragcore.node_parser.nodes import IdFunction
 from ragcore.node_parser.pieces import before_each
 from ragcore.node_parser.splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
@@ -22,6 +23,7 @@ class TokenTextSplitter(TokenSplitter):
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
+        id_func: IdFunction | None = None,
     ) -> None:
         super().__init__(
             chunk_size=chunk_size,
@@ -30,4 +32,5 @@ class TokenTextSplitter(TokenSplitter):
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
+            id_func=id_func,
         )

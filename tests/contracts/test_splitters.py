@@ -178,6 +178,13 @@ def test_no_text_gives_no_nodes(make: Make) -> None:
     assert splitter([Document(""), Document("  ")]) == []
 
 
+def test_ids_may_be_made_by_a_function_of_ones_own() -> None:
+    for kind in (SentenceSplitter, TokenTextSplitter):
+        splitter = kind(2, 0, tokenizer=WordTokenizer(), id_func=lambda number, source: f"{source.id_}/{number}")
+        nodes = splitter([Document("a b c", id_="x"), Document("d", id_="y")])
+        assert [(node.id_, node.next_id) for node in nodes] == [("x/0", "x/1"), ("x/1", None), ("y/0", None)]
+
+
 def test_metadata_and_links_can_be_left_out() -> None:
     document = Document("a b c d", metadata={"k": "v"})
     for kind in (SentenceSplitter, TokenTextSplitter):

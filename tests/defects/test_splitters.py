@@ -7,9 +7,12 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from ragcore import VectorStoreIndex
+from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.node_parser import (
     HierarchicalNodeParser,
     NodeTree,
@@ -53,6 +56,19 @@ for parser in (SentenceWindowNodeParser(), MarkdownNodeParser(), HTMLNodeParser(
     assert parser([Document("# One\\n<p>Two.</p> Three.")])
 """
     assert loaded_after(code) == set()
+
+
+def test_d2_opening_an_index_and_searching_it_imports_no_tokenizer(tmp_path: Path) -> None:
+    index = VectorStoreIndex.from_documents([Document("Herons eat fish.")], embed_model=HashEmbedding())
+    index.storage_context.persist(persist_dir=str(tmp_path))
+    code = f"""
+from ragcore import StorageContext, load_index_from_storage
+from ragcore.embeddings.hashing import HashEmbedding
+context = StorageContext.from_defaults(persist_dir={str(tmp_path)!r})
+index = load_index_from_storage(context, embed_model=HashEmbedding())
+assert [hit.text for hit in index.as_retriever().retrieve("What do herons eat?")] == ["Herons eat fish."]
+"""
+    assert loaded_after(code) <= {"numpy"}
 
 
 class Counting(WordTokenizer):
@@ -166,6 +182,14 @@ def test_d12_a_tree_of_passages_can_be_told_from_a_list_and_gives_the_leaves_alo
     assert len(leaves) < len(tree)
     words = [word for leaf in leaves for word in leaf.text.split()]
     assert words == ["one", "two", "three", "four."] * 64  # each word once
+
+
+def test_d12_an_index_that_is_given_a_tree_holds_its_leaves_alone() -> None:
+    tree = forest(2)
+    index = VectorStoreIndex(tree, embed_model=HashEmbedding())
+    assert {hit.node_id for hit in index.as_retriever(similarity_top_k=999).retrieve("one")} == {
+        leaf.id_ for leaf in tree.leaves()
+    }
 
 
 def test_d27_the_leaves_of_a_tree_have_their_neighbours_and_both_see_the_same() -> None:
