@@ -38,7 +38,11 @@ logger = logging.getLogger(__name__)
 
 
 class VectorStoreIndex(BaseIndex):
-    """Finds passages by the nearness of their vectors. Nodes that come with a vector keep it."""
+    """Finds passages by the nearness of their vectors. Nodes that come with a vector keep it.
+
+    What an IndexNode stands for is found in its place as long as the process lives. An index that was persisted gives the
+    IndexNode itself, which a RecursiveRetriever follows by its `index_id`.
+    """
 
     kind = "vector_store"
 

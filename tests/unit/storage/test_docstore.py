@@ -133,6 +133,13 @@ def test_hashes_are_those_of_what_was_added_or_said(store: DocumentStore) -> Non
     assert store.get_document_hash("nobody") is None
 
 
+def test_documents_with_the_same_content_stay_two(store: DocumentStore) -> None:
+    store.add_documents([Document("same", "d"), Document("same", "e")])
+    assert store.get_all_document_hashes() == {"d": Document("same").hash, "e": Document("same").hash}
+    store.delete_ref_doc("d")
+    assert list(store.docs) == list(store.get_all_document_hashes()) == ["e"]
+
+
 steps = st.one_of(
     st.tuples(st.just("add"), st.lists(items, max_size=3)),
     st.tuples(st.just("delete"), ids),

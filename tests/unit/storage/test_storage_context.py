@@ -236,6 +236,17 @@ def test_a_failed_transaction_in_a_folder_leaves_nothing_of_it(tmp_path: Path) -
     assert len(context.index_store.all()) == 1
 
 
+def test_in_a_folder_nothing_is_read_in_case_it_had_to_be_undone(tmp_path: Path) -> None:
+    index_of("cats purr").storage_context.persist(tmp_path)
+    index = loaded(tmp_path)
+    assert isinstance(index.storage_context.storage, DiskStorage)
+    said: list[str] = []
+    index.storage_context.storage.database.connection().set_trace_callback(said.append)
+    index.insert(Document("dogs bark", "0"))
+    assert [line for line in said if line.startswith("INSERT INTO texts")] != []
+    assert [line for line in said if "FROM texts" in line and not line.startswith("DELETE")] == []
+
+
 def test_the_space_of_what_is_deleted_is_given_back(tmp_path: Path) -> None:
     index_of(*(f"text {number}" for number in range(40))).storage_context.persist(tmp_path)
     index = loaded(tmp_path)
