@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
+from ragcore.llms.base import Generation, Usage
+from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
-from ragcore.schema import NodeWithScore, Response, TextNode
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Response, TextNode
 from ragcore.tools import FunctionTool, QueryEngineTool, RetrieverTool, ToolMetadata, ToolOutput, as_json, run_tool, tool
 
 
@@ -330,3 +332,26 @@ def test_the_trace_has_name_arguments_and_result() -> None:
     (step,) = root.named("tool")
     assert step.facts == {"tool": "int_mult", "arguments": '{"a": 2, "b": 3}', "result": "6", "is_error": False}
     assert step.seconds >= 0
+
+
+def test_a_loop_written_by_hand_finds_in_the_messages_all_it_needs() -> None:
+    call = {"id": "call_7", "type": "function", "function": {"name": "int_mult", "arguments": '{"a": 12, "b": 34}'}}
+    model = ScriptedLLM([Generation("", Usage(0, 0), (call,)), "It is 408."], is_function_calling_model=True)
+    by_name = {made.metadata.name: made for made in (FunctionTool.from_defaults(fn=int_mult),)}
+    openai_tools = [made.metadata.to_openai_tool() for made in by_name.values()]
+    history = [ChatMessage(MessageRole.USER, "12 times 34?")]
+    while True:
+        message = model.chat(history, tools=openai_tools).message
+        history.append(message)
+        tool_calls = message.additional_kwargs.get("tool_calls")
+        if not tool_calls:
+            break
+        name = tool_calls[0]["function"]["name"]
+        result = by_name[name](**json.loads(tool_calls[0]["function"]["arguments"]))
+        about = {"tool_call_id": tool_calls[0]["id"], "name": name}
+        history.append(ChatMessage(role=MessageRole.TOOL, content=str(result), name=name, additional_kwargs=about))
+    assert history[-1].content == "It is 408."
+    assert model.calls[1].call.history[1:] == (
+        ChatMessage(MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": [call]}),
+        ChatMessage(MessageRole.TOOL, "408", "int_mult", {"tool_call_id": "call_7", "name": "int_mult"}),
+    )
