@@ -253,13 +253,14 @@ def test_what_a_delete_leaves_in_the_shared_documents_is_said_by_an_argument() -
     assert list(index.docstore.docs) == ["m"]
 
 
-@pytest.mark.parametrize("kind", ["memory", "folder"])
+@pytest.mark.parametrize("kind", ["memory", "folder", "given beside a folder"])
 def test_a_store_that_refuses_one_document_keeps_none_of_them(tmp_path: Path, kind: str) -> None:
     context = StorageContext.from_defaults()
     index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], storage_context=context)
-    if kind == "folder":
+    if kind != "memory":
         context.persist(tmp_path)
-        context = StorageContext.from_defaults(persist_dir=tmp_path)
+        given = None if kind == "folder" else index.store
+        context = StorageContext.from_defaults(persist_dir=tmp_path, vector_store=given)
         index = VectorStoreIndex(record=context.index_store.all()[0], storage_context=context, embed_model=Counting())
     before = {node.id_: node.text for node in index.store.passages()}
     wide = TextNode("too wide", "w", embedding=np.ones(65, np.float32))
