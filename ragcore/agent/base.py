@@ -7,14 +7,14 @@ always the sum of the rounds.
 
 from __future__ import annotations
 
-import json
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
+from ragcore.agent.fit import fitted
 from ragcore.chat_engine.base import (
     AgentChatResponse,
     ChatEngine,
@@ -26,22 +26,19 @@ from ragcore.chat_engine.base import (
     system_and_prefix,
 )
 from ragcore.defaults import services
-from ragcore.errors import ConfigError, ContextWindowError, LLMProtocolError
+from ragcore.errors import ConfigError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import span, start, stream_in
 from ragcore.parallel import in_order
 from ragcore.prompts import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import cited_anew
-from ragcore.response_synthesizers.pack import MESSAGE_TOKENS
-from ragcore.response_synthesizers.recent import counted, head, recent
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Response, new_id
+from ragcore.schema import ChatMessage, NodeWithScore, Response, new_id
 from ragcore.tools import Tool, ToolOutput, as_json, run_tool
 
 logger = logging.getLogger(__name__)
 
 MAX_ITERATIONS = 10
-LEAST_RESULT = 16  # tokens of a tool's result that are shown at least
 NO_ANSWER = "I could not find an answer with the tools I have."
 
 
@@ -357,42 +354,9 @@ class Agent(ChatEngine):
         with span("tool", tool=call.tool, arguments=as_json(call.arguments), result=output.content, is_error=True):
             return output
 
-    def _packed(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
-        """The call, followed by what fits of conversation and rounds, and at its end the `coda`.
-
-        The oldest messages of the conversation give way first, then the ends of the tools' results. ContextWindowError when
-        the message itself does not fit.
-        """
-        about = self._llm.metadata
-        count = self._llm.count_tokens
-
-        def cost(messages: Sequence[ChatMessage]) -> int:
-            return sum(count(counted(message)) + MESSAGE_TOKENS for message in messages)
-
-        with span("pack", prompt=call.prompt.name) as step:
-            window = about.context_window - about.num_output
-            asked = ChatMessage(MessageRole.USER, task.message)
-            fixed = sum(count(message.content) + MESSAGE_TOKENS for message in replace(call, history=(asked,)).messages())
-            room = window - fixed - count(json.dumps(call.tools)) * bool(call.tools) - count(coda)
-            if room < 0:
-                raise ContextWindowError(
-                    f"The message, the instructions and the tools need {window - room} tokens. {about.model_name} takes "
-                    f"{about.context_window}, of which {about.num_output} are kept free for the answer.",
-                    hint="Shorten the message, offer fewer tools, or choose a model with a larger context window.",
-                )
-            seen = [message for done in task.rounds for message in done.messages]
-            shown = _shortened(seen, room, cost, count)
-            if shortened := sum(short is not long for short, long in zip(shown, seen, strict=True)):
-                step.note(results_shortened=shortened)
-            before = (*self._prefix, *task.history)
-            history = recent(before, max(0, room - cost(shown)), count, per_message=MESSAGE_TOKENS)
-            if coda:
-                shown[-1] = replace(shown[-1], content=f"{shown[-1].content}\n\n{coda}")
-            packed = replace(call, history=(*history, asked, *shown))
-            step.note(tokens=window - room + cost(shown) + cost(history), window=window)
-            if len(history) < len(before):
-                step.note(history_left_out=len(before) - len(history))
-        return packed
+    def _fitted(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
+        rounds = [message for done in task.rounds for message in done.messages]
+        return fitted(self._llm, call, (*self._prefix, *task.history), task.message, rounds, coda)
 
     def _known(self, task_id: str) -> Task:
         if task_id not in self._tasks:
@@ -436,24 +400,3 @@ def _last_result(task: Task) -> str:
 
 def _is_empty(generation: Generation) -> bool:
     return not generation.text.strip() and not generation.tool_calls
-
-
-def _shortened(
-    messages: Sequence[ChatMessage],
-    room: int,
-    cost: Callable[[Sequence[ChatMessage]], int],
-    count: Callable[[str], int],
-) -> list[ChatMessage]:
-    """The messages, where they do not fit with the results of tools among them cut to an even share."""
-    results = [message for message in messages if message.role is not MessageRole.ASSISTANT]
-    if cost(messages) <= room or not results:
-        return list(messages)
-    others = cost([message for message in messages if message.role is MessageRole.ASSISTANT])
-    share = max(LEAST_RESULT, (room - others) // len(results) - MESSAGE_TOKENS)
-
-    def cut(message: ChatMessage) -> ChatMessage:
-        if message.role is MessageRole.ASSISTANT or count(message.content) <= share:
-            return message
-        return replace(message, content=f"{head(message.content, share - 2, count)} …")
-
-    return [cut(message) for message in messages]

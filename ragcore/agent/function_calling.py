@@ -27,7 +27,7 @@ class FunctionCallingAgent(Agent):
         tools = tuple(tool.metadata.to_openai_tool() for tool in task.tools.values())
         choice = "none" if last else "auto" if task.rounds else task.tool_choice
         variables = {"system_prompt": self._system_prompt, "query_str": task.message}
-        return self._packed(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
+        return self._fitted(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
 
     def _read(self, generation: Generation) -> str | Sequence[Call]:
         calls = [_call(wanted) for wanted in generation.tool_calls]

@@ -32,7 +32,7 @@ class ReActAgent(Agent):
             "query_str": task.message,
             "observations": tuple(Passage(result) for done in task.rounds for result in done.observed),
         }
-        return self._packed(LLMCall(REACT, variables), task, coda=REACT_FINISH if last else "")
+        return self._fitted(LLMCall(REACT, variables), task, coda=REACT_FINISH if last else "")
 
     def _read(self, generation: Generation) -> str | Sequence[Call]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable
 
 import pytest
@@ -221,3 +222,11 @@ def test_passages_pass_the_postprocessors() -> None:
         ListRetriever(TWO), word_llm(writing), node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.8)]
     )
     assert chat.chat("Who?").source_nodes == tuple(TWO[:1])
+
+
+@pytest.mark.parametrize("package", ["ragcore.agent", "ragcore.chat_engine"])
+def test_every_name_that_a_package_offers_is_there(package: str) -> None:
+    module = importlib.import_module(package)
+    assert [name for name in module.__all__ if getattr(module, name).__module__ != module._HOMES[name]] == []
+    with pytest.raises(AttributeError, match="Nothing"):
+        _ = module.Nothing
