@@ -23,6 +23,7 @@ from ragcore.chat_engine.base import (
     StreamingAgentChatResponse,
     as_turn,
     memory_for,
+    refuse_empty,
     system_and_prefix,
 )
 from ragcore.defaults import services
@@ -206,6 +207,7 @@ class Agent(ChatEngine):
         self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
     ) -> Task:
         """Begin to work on a message step by step; nothing is sent yet. What is never finalized is to be deleted."""
+        refuse_empty(message)
         given = None if chat_history is None else tuple(chat_history)
         task = self._task(message, self._history(given), tool_choice)
         task.given = given

@@ -145,8 +145,7 @@ class ChatEngine(ABC):
         chat_history: Sequence[ChatMessage] | None,
         prepare: Callable[[str, list[ChatMessage]], Reply],
     ) -> StreamingAgentChatResponse:
-        if not message.strip():
-            raise QuestionError("There is no question.", hint="Type what you want to know.")
+        refuse_empty(message)
         given = None if chat_history is None else tuple(chat_history)
         step = start(self.span_name, mode=self.mode, question=message)
         try:
@@ -189,6 +188,11 @@ class ChatEngine(ABC):
             self._memory.put(*turn)
         else:
             self._memory.set((*given, *turn))
+
+
+def refuse_empty(message: str) -> None:
+    if not message.strip():
+        raise QuestionError("There is no question.", hint="Type what you want to know.")
 
 
 def as_turn(message: str, answer: str, between: Sequence[ChatMessage] = (), *, whole: bool = True) -> tuple[ChatMessage, ...]:

@@ -315,6 +315,8 @@ def test_what_cannot_work_is_refused_when_it_is_made(kind: Kind) -> None:
         kind.made(system_prompt="x", prefix_messages=[ChatMessage(USER, "y")])
     with pytest.raises(QuestionError):
         kind.made()[0].chat(" ")
+    with pytest.raises(QuestionError):
+        kind.made()[0].create_task(" ")
 
 
 def test_system_prompt_context_and_prefix_reach_the_model(kind: Kind) -> None:
