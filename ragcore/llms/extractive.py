@@ -30,6 +30,7 @@ from ragcore.prompts import (
     PAIRWISE,
     RELEVANCY,
     STRUCTURED,
+    TITLE_OF_DOCUMENT,
     Choice,
     Passage,
     RenderedMessage,
@@ -148,7 +149,7 @@ class ExtractiveLLM(LLM):
                 most = _number(told, "max_keywords", MOST_KEYWORDS)
                 return f"KEYWORDS: {', '.join(keywords(as_text(told['text']), most))}"
             case Task.TITLE:
-                return self._title(passages)
+                return self._title(passages, of_parts=call.prompt.name == TITLE_OF_DOCUMENT.name)
             case Task.QUESTIONS:
                 return self._questions(passages, _number(told, "num_questions", 5))
             case Task.REPHRASE if call.prompt.name == DECOMPOSE.name:
@@ -213,9 +214,11 @@ class ExtractiveLLM(LLM):
             places = dict.fromkeys((group for group in groups if group >= 0), 1)
         return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, places))])
 
-    def _title(self, passages: Sequence[Passage]) -> str:
-        """A passage's own heading or its keywords; of several titles or passages, that of the one most like the others."""
-        titles = [found for passage in passages for part in passage.text.split("\n\n") if (found := title(part))]
+    def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
+        """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""
+        texts = [passage.text for passage in passages]
+        titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else list(map(title, texts))
+        titles = [found for found in titles if found]
         if not titles:
             return ""
         return titles[int(centrality(self._evidence.embed(titles)).argmax())]

@@ -13,6 +13,18 @@ _TOKEN = re.compile(r"[^\W_][^\s.,;:!?()\[\]{}<>\"“”„«»|/\\*#=+…。，
 _SAME_LINE = re.compile(r"[ \t]")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HEADING_MARKS = re.compile(r"^[#\s]+|[\s*]+$")
+_WEAK = frozenset(
+    """
+    able almost always another anything around away back bad become best better big came come day days different done early easy
+    end enough even ever every everyone everything far feel felt find first found gave get gets getting give go goes going gone
+    good got great hard high idea kind knew know known last later least left less life like little live long look lot made make
+    makes making maybe mean might need never new next nothing now number often old one ones part people per place point put
+    quite real really right said saw say says second see seem seemed seems several since small someone something sometimes soon
+    start started still sure take taken taking talk thing things think thought three time times today took tried try trying turned two
+    use used using usually want wanted way ways well went whole without word words work worked working world would write year
+    years yet
+    """.split()  # noqa: SIM905  # one word a line would be a page
+)
 TITLE_WORDS = 3  # keywords of a title, where a text has no heading
 
 
@@ -31,10 +43,13 @@ def keywords(text: str, most: int) -> list[str]:
     return [spelt[meant] for meant in best[: max(most, 0)]]
 
 
+def is_telling(phrase: str) -> bool:
+    """Not a number alone, and not one of the words that any text may use."""
+    return not phrase.isdigit() and phrase.lower() not in _WEAK
+
+
 def _weight(phrase: str, meant: Sequence[str]) -> float:
-    if phrase.isdigit():
-        return 0.5
-    return 1 + 0.75 * (len(meant) - 1)
+    return 1 + 0.75 * (len(meant) - 1) if is_telling(phrase) else 0.2
 
 
 def _phrases(text: str) -> Iterator[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragcore.text.follow_up import leans_on_context
 from ragcore.text.keywords import content_words
-from ragcore.text.phrases import keywords
+from ragcore.text.phrases import is_telling, keywords
 from ragcore.text.quotes import quotes_in
 
 MOST_TOPICS = 12
@@ -92,16 +93,17 @@ def _all(text: str) -> Iterator[str]:
     quotes = quotes_in(text, number=0)
     leads = list(dict.fromkeys(quote.lead for quote in quotes if quote.lead))
     for lead in leads:
-        if _QUESTION.search(lead) and not _LEANS.match(lead):
+        if _QUESTION.search(lead) and not leans_on_context(lead):
             yield lead
     for quote in quotes:
-        if not _LEANS.match(quote.text):
-            asked = _ASKED.match(quote.text)
-            yield from [asked.group()] if asked else _asked_of(quote.text)
+        if asked := _ASKED.match(quote.text):
+            yield from () if leans_on_context(asked.group()) else (asked.group(),)
+        elif not _LEANS.match(quote.text):
+            yield from _asked_of(quote.text)
     about = _ABOUT[language_of(text)]
     topics = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
     for topic in [*topics, *keywords(text, MOST_TOPICS)]:
-        if not topic.isdigit():
+        if is_telling(topic):
             yield about.format(topic)
 
 

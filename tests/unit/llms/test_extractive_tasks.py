@@ -102,6 +102,7 @@ def test_keywords_are_the_names_and_commonest_words_as_they_are_spelt() -> None:
     text = "In old mills, the Grand Canal drives the wheels. The wheels of mills turn, and mills make flour."
     assert keywords(text, "3") == ["mills", "wheels", "Grand Canal"]
     assert keywords("the of and", "3") == []
+    assert keywords("People made things: people worked at looms.", "2") == ["looms", "People"]
     assert keywords("埃菲尔铁塔是铁塔", "1") == ["铁塔"]
 
 
@@ -149,6 +150,13 @@ def test_each_question_is_answered_by_the_passage_and_leans_on_nothing() -> None
     assert len(asked) == len(set(asked)) >= 3
     assert all(ask(prompts.TEXT_QA, query_str=question, context_str=(passage,)) != NOT_FOUND for question in asked)
     assert not any(re.search(r"\b(?:it|he) (?:painted)?\?$", question, re.IGNORECASE) for question in asked)
+
+
+def test_a_question_in_a_text_that_leans_on_what_was_said_is_not_asked() -> None:
+    text = "The loom is old.\nWho made it?\nNobody knows who made it.\nWho made the loom?\nAnn Lee made it."
+    asked = ask(prompts.QUESTIONS, context_str=text, num_questions="9").splitlines()
+    assert "Who made it?" not in asked
+    assert "Who made the loom?" in asked
 
 
 def test_a_question_that_the_passage_does_not_answer_is_not_asked() -> None:
