@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -145,3 +147,19 @@ def test_a_failure_while_writing_is_undone_in_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ArithmeticError, match="unlucky"):
         index.insert(Document("thirteen-long", "a"))
     assert known(index) == before
+
+
+class SlowIndex(LengthIndex):
+    def _keep(self, lengths: dict[str, int]) -> None:
+        time.sleep(0.02)  # for others to come in between, if they can
+        super()._keep(lengths)
+
+
+def test_threads_that_replace_one_document_leave_one_version_of_it(context: StorageContext) -> None:
+    index = SlowIndex([], storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8))
+    versions = [Document("one three five", "d"), Document("two", "d")]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(index.insert, versions * 2))
+    words, lengths = known(index)
+    assert words in [version.text.split() for version in versions]
+    assert len(lengths) == len(words)
