@@ -116,10 +116,20 @@ def test_changes_to_an_opened_index_are_there_when_it_is_opened_again(tmp_path: 
 def test_persisting_again_replaces_what_was_there(tmp_path: Path) -> None:
     index_of("old", "older").storage_context.persist(tmp_path)
     index = index_of("cats purr", "dogs bark")
-    index.storage_context.persist(tmp_path)
+    context, place = index.storage_context, index.storage_context.index_store.all()[0].place
+    for documents in (context.docstore, context.node_store(place)):
+        documents.add_documents([TextNode("text", "n", ref_doc_id="0")])
+        documents.set_document_hash("0", "hash")
+    context.index_store.put_entries(place, {"old": 1, "kept": 2})
+    context.persist(tmp_path)
     index.delete_ref_doc("0")
-    index.storage_context.persist(tmp_path)
+    context.node_store(place).delete_ref_doc("0")
+    context.index_store.delete_entries(place, ["old"])
+    context.persist(tmp_path)
     again = loaded(tmp_path)
+    assert again.storage_context.index_store.entries(place) == {"kept": 2}
+    for documents in (again.storage_context.docstore, again.storage_context.node_store(place)):
+        assert (documents.docs, documents.get_all_document_hashes()) == ({}, {})
     assert again.index_id == index.index_id
     assert [node.text for node in again.store.passages()] == ["dogs bark"]
     assert len(list((tmp_path / "vectors").iterdir())) == 1
