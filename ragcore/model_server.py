@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
+import os
 import random
 import re
 import ssl
@@ -155,7 +156,14 @@ def api_address(base_url: str) -> httpx.URL:
     return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
 
 
-def ollama_server(base_url: str, timeout: float) -> ModelServer:
+def openai_base_url() -> str:
+    """OpenAI's address; that of OPENAI_BASE_URL where the environment has it, as OpenAI's own client does."""
+    return os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
+
+
+def ollama_server(base_url: str | None, timeout: float) -> ModelServer:
+    """Without `base_url`, the environment's OLLAMA_HOST, as Ollama's own client does; else Ollama on this machine."""
+    base_url = os.environ.get("OLLAMA_HOST", "") if base_url is None else base_url
     url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
     url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/")
     down_hint = "Is it running? Start it with: ollama serve"

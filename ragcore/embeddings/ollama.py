@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable, Sequence
 
 from ragcore.embeddings.served import WINDOW, Embedded, ServedEmbedding, numbers
-from ragcore.model_server import OLLAMA_URL, Retries, ollama_server
+from ragcore.model_server import Retries, ollama_server
 
 
 class OllamaEmbedding(ServedEmbedding):
-    """`request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the model stays in
+    """Without `base_url`, the environment's OLLAMA_HOST, else Ollama's usual address on this machine.
+
+    `request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the model stays in
     memory, such as "5m"."""
 
     def __init__(
         self,
         model_name: str = "nomic-embed-text",
-        base_url: str = OLLAMA_URL,
+        base_url: str | None = None,
         *,
         embed_batch_size: int = 32,
         window: int = WINDOW,

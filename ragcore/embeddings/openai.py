@@ -9,13 +9,14 @@ from typing import Any
 
 from ragcore.embeddings.served import WINDOW, Embedded, ServedEmbedding, numbers
 from ragcore.errors import LLMAuthError
-from ragcore.model_server import OPENAI_URL, ModelServer, Retries, api_address, objects
+from ragcore.model_server import ModelServer, Retries, api_address, objects, openai_base_url
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 
 
 class OpenAIEmbedding(ServedEmbedding):
-    """Without `api_key`, the environment's OPENAI_API_KEY; a server of one's own may need none.
+    """Without `api_base`, the environment's OPENAI_BASE_URL, else OpenAI's address; without `api_key`, its OPENAI_API_KEY. A server
+    of one's own, given by `api_base`, may need no key.
 
     `dimensions` asks for shorter vectors than the model's. `window` is in characters, `timeout` in seconds without a sign
     of life.
@@ -26,7 +27,7 @@ class OpenAIEmbedding(ServedEmbedding):
         model: str = "text-embedding-3-small",
         *,
         api_key: str | None = None,
-        api_base: str = OPENAI_URL,
+        api_base: str | None = None,
         dimensions: int | None = None,
         embed_batch_size: int = 100,
         window: int = WINDOW,
@@ -34,9 +35,9 @@ class OpenAIEmbedding(ServedEmbedding):
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        url = api_address(api_base)
+        url = api_address(openai_base_url() if api_base is None else api_base)
         own = url.host == "api.openai.com"
-        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and own else api_key or ""
+        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and (own or api_base is None) else api_key or ""
         if own and not key.strip():
             raise LLMAuthError("OpenAI wants a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
         server = ModelServer(

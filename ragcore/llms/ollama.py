@@ -12,13 +12,15 @@ from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of
-from ragcore.model_server import OLLAMA_URL, Refusal, Retries, objects, ollama_server
+from ragcore.model_server import Refusal, Retries, objects, ollama_server
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
 
 
 class Ollama(ServedLLM):
-    """`request_timeout` is seconds without a sign of life: loading a large model for the first time takes minutes.
+    """Without `base_url`, the environment's OLLAMA_HOST, else Ollama's usual address on this machine.
+
+    `request_timeout` is seconds without a sign of life: loading a large model for the first time takes minutes.
 
     `keep_alive` is how long the model stays in memory after an answer, such as "5m" or "1h". Say `is_function_calling_model`
     where the model takes tools (`ollama show` lists it): agents then call them that way, and otherwise in words. Ollama cannot
@@ -30,7 +32,7 @@ class Ollama(ServedLLM):
     def __init__(
         self,
         model: str = "llama3",
-        base_url: str = OLLAMA_URL,
+        base_url: str | None = None,
         *,
         request_timeout: float = 120.0,
         context_window: int = 8192,

@@ -18,7 +18,7 @@ from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of
-from ragcore.model_server import OPENAI_URL, ModelServer, Refusal, Retries, api_address, events, objects
+from ragcore.model_server import ModelServer, Refusal, Retries, api_address, events, objects, openai_base_url
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
 
@@ -166,14 +166,15 @@ OpenAILike = OpenAICompatibleLLM
 
 
 class OpenAI(OpenAICompatibleLLM):
-    """OpenAI itself. Without `api_key`, the environment's OPENAI_API_KEY."""
+    """OpenAI itself. Without `api_key`, the environment's OPENAI_API_KEY; without `api_base`, its OPENAI_BASE_URL, else the usual
+    address."""
 
     def __init__(
         self,
         model: str = "gpt-4o-mini",
         *,
         api_key: str | None = None,
-        api_base: str = OPENAI_URL,
+        api_base: str | None = None,
         temperature: float = 0.1,
         max_tokens: int = 768,
         context_window: int = 8192,
@@ -186,7 +187,7 @@ class OpenAI(OpenAICompatibleLLM):
             raise LLMAuthError("OpenAI wants a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
         super().__init__(
             model,
-            api_base,
+            openai_base_url() if api_base is None else api_base,
             api_key=key,
             temperature=temperature,
             num_output=max_tokens,

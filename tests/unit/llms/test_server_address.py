@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
-from ragcore.errors import ConfigError, RagError
+from ragcore.embeddings.ollama import OllamaEmbedding
+from ragcore.embeddings.openai import OpenAIEmbedding
+from ragcore.errors import ConfigError, LLMAuthError, RagError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from ragcore.model_server import api_address, events, is_loopback
+from tests.scripted_server import ScriptedServer
 
 
 @pytest.mark.parametrize(
@@ -105,3 +110,40 @@ def test_events_are_read_as_the_standard_says() -> None:
 
 def test_a_plain_answer_among_events_is_given_as_it_is() -> None:
     assert list(events(['{"error": "no: stream"}'])) == ['{"error": "no: stream"}']
+
+
+@pytest.mark.parametrize("model", [Ollama, OllamaEmbedding])
+def test_ollama_is_where_the_environment_says_unless_an_address_is_given(
+    model: type[Ollama | OllamaEmbedding], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "0.0.0.0:11500")
+    with closing(model("llama3")) as elsewhere, closing(model("llama3", "http://localhost:11600")) as given:
+        assert "'http://127.0.0.1:11500'" in repr(elsewhere)
+        assert "'http://localhost:11600'" in repr(given)
+    monkeypatch.setenv("OLLAMA_HOST", "")
+    with closing(model("llama3")) as usual:
+        assert "'http://localhost:11434'" in repr(usual)
+
+
+@pytest.mark.parametrize("model", [OpenAI, OpenAIEmbedding])
+def test_openai_is_where_the_environment_says_unless_an_address_is_given(
+    model: type[OpenAI | OpenAIEmbedding], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1234/v1/")
+    with closing(model("some")) as elsewhere, closing(model("some", api_base="http://localhost:1300")) as given:
+        assert "'http://localhost:1234/v1'" in repr(elsewhere)
+        assert "'http://localhost:1300/v1'" in repr(given)
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    with closing(model("some")) as usual:
+        assert "'https://api.openai.com/v1'" in repr(usual)
+
+
+def test_an_embedder_sends_the_key_of_the_environment_where_the_environment_says_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    with ScriptedServer(key="sk-of-the-environment", models=("text-embedding-3-small",)) as server:
+        with closing(OpenAIEmbedding(api_base=server.url)) as keyless, pytest.raises(LLMAuthError, match="wants a key"):
+            keyless.get_query_embedding("A lectern?")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        with closing(OpenAIEmbedding(dimensions=8)) as embedder:
+            assert len(embedder.get_query_embedding("A lectern?")) == 8
