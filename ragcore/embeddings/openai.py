@@ -15,8 +15,9 @@ DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "t
 
 
 class OpenAIEmbedding(ServedEmbedding):
-    """Without `api_base`, the environment's OPENAI_BASE_URL, else OpenAI's address; without `api_key`, its OPENAI_API_KEY. A server
-    of one's own, given by `api_base`, may need no key.
+    """Without `api_base`, the environment's OPENAI_BASE_URL, else OpenAI's address; without `api_key`, its OPENAI_API_KEY.
+
+    A server of one's own, given by `api_base`, may need no key.
 
     `dimensions` asks for shorter vectors than the model's. `window` is in characters, `timeout` in seconds without a sign
     of life.
