@@ -27,9 +27,10 @@ from ragcore.chat_engine.base import (
     system_and_prefix,
 )
 from ragcore.defaults import services
-from ragcore.errors import ConfigError, LLMProtocolError
+from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.memory import ChatMemoryBuffer
+from ragcore.model_server import EmptyAnswerError
 from ragcore.observe import span, start, stream_in
 from ragcore.parallel import in_order
 from ragcore.prompts import DEFAULT_SYSTEM_PROMPT
@@ -307,13 +308,10 @@ class Agent(ChatEngine):
         yield from stream_in(step, self._asked_and_done(task, last=number > self._max_iterations))
 
     def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:
-        generation, shown = yield from self._said(self._llm.stream(self._call(task, last=last)))
-        if _is_empty(generation):
-            generation, shown = yield from self._said(self._llm.stream(self._call(task, last=last)))
-        if _is_empty(generation):
-            raise LLMProtocolError(
-                f"{self._llm.metadata.model_name} gave an empty answer, twice.", hint="Ask again, or choose another model."
-            )
+        try:
+            generation, shown = yield from self._heard(task, last=last)
+        except EmptyAnswerError:
+            generation, shown = yield from self._heard(task, last=last)
         wanted = self._read(generation)
         if last and not isinstance(wanted, str):
             wanted = shown if shown.strip() else _last_result(task)
@@ -327,6 +325,15 @@ class Agent(ChatEngine):
         if done.answer is not None:
             yield done.answer
         task.rounds.append(done)
+
+    def _heard(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
+        """What the model says next, and what of it was shown. EmptyAnswerError, also from a model that allows it."""
+        generation, shown = yield from self._said(self._llm.stream(self._call(task, last=last)))
+        if not generation.text.strip() and not generation.tool_calls:
+            raise EmptyAnswerError(
+                f"{self._llm.metadata.model_name} answered with nothing, twice.", hint="Ask again, or choose another model."
+            )
+        return generation, shown
 
     def _done(self, task: Task, generation: Generation, calls: Sequence[Call]) -> Round:
         """The round in which these tools were called."""
@@ -398,7 +405,3 @@ def _only_nothing_found(task: Task) -> bool:
 
 def _last_result(task: Task) -> str:
     return next((output.content for output in reversed(task.sources) if not output.is_error), NO_ANSWER)
-
-
-def _is_empty(generation: Generation) -> bool:
-    return not generation.text.strip() and not generation.tool_calls
