@@ -96,6 +96,7 @@ def test_an_answer_is_read(reply: str, answer: Answer) -> None:
     [
         ("Thought: I must think.", "neither an Action: nor an Answer:"),
         ("Observation: 7", "neither an Action: nor an Answer:"),
+        ('Action Input: {"text": "Answer: 7"}', "neither an Action: nor an Answer:"),
         ("Thought: x\nAction: add", "no Action Input:"),
         ("Thought: x\nAction: add\nObservation: 3\nAction Input: {}", "no Action Input:"),
         ('Thought: x\nAction: add\nAction: sub\nAction Input: {"a": 1}', "no Action Input:"),
