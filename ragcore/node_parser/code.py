@@ -24,7 +24,7 @@ class CodeSplitter(NodeParser):
     `chunk_lines_overlap` lines of whole pieces. The first line keeps its indentation.
 
     `language` is a name as in the packages of tree-sitter's grammars: "python", "javascript", "go". Its package is loaded when
-    the first text is split: MissingPackageError without tree-sitter, ConfigError without the grammar. A `parser` of your own
+    a text is split: MissingPackageError without tree-sitter, ConfigError without the grammar. A `parser` of your own
     takes the place of both. Code with mistakes in it is split as well.
     """
 
@@ -59,10 +59,9 @@ class CodeSplitter(NodeParser):
     def _spans(self, text: str) -> list[tuple[int, int]]:
         if not text.strip():
             return []
-        if self._parser is None:
-            self._parser = _parser_of(self.language)
+        parser = self._parser or _parser_of(self.language)
         data = text.encode("utf-8", "replace")
-        starts = _characters(data, self._syntax_cuts(self._parser.parse(data).root_node))
+        starts = _characters(data, self._syntax_cuts(parser.parse(data).root_node))
         ruler = _Ruler(text, self.chunk_lines, self.max_chars)
         return list(_packed(list(_pieces(text, starts, ruler)), ruler, self.chunk_lines_overlap))
 

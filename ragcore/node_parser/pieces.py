@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import TypeAlias
 
@@ -30,37 +31,40 @@ def at_sentences(text: str) -> Iterator[int]:
 
 def before_each(separator: str) -> Cutter:
     """Cut before every `separator`, so that it stays with what follows."""
-
     if not separator:
         raise ValueError("A separator cannot be empty; leave it out instead.")
-
-    def cut(text: str) -> Iterator[int]:
-        position = text.find(separator)
-        while position >= 0:
-            yield position
-            position = text.find(separator, position + len(separator))
-
-    return cut
+    return partial(_before_each, separator)
 
 
 def at_pieces(split: Callable[[str], Sequence[str]]) -> Cutter:
     """Cut where each piece that `split` makes of the text begins; a piece that is not in the text as it is does not count."""
-
-    def cut(text: str) -> Iterator[int]:
-        reached = 0
-        for piece in split(text):
-            start = text.find(piece, reached) if piece else -1
-            if start >= 0:
-                yield start
-                reached = start + len(piece)
-
-    return cut
+    return partial(_at_pieces, split)
 
 
 def at_matches(pattern: str) -> Cutter:
     """Cut where each match of `pattern` begins; what lies between two matches stays with the first."""
-    compiled = re.compile(pattern)
-    return lambda text: (match.start() for match in compiled.finditer(text))
+    return partial(_at_matches, re.compile(pattern))
+
+
+# Not functions within those: a splitter can then be sent to another process.
+def _before_each(separator: str, text: str) -> Iterator[int]:
+    position = text.find(separator)
+    while position >= 0:
+        yield position
+        position = text.find(separator, position + len(separator))
+
+
+def _at_pieces(split: Callable[[str], Sequence[str]], text: str) -> Iterator[int]:
+    reached = 0
+    for piece in split(text):
+        start = text.find(piece, reached) if piece else -1
+        if start >= 0:
+            yield start
+            reached = start + len(piece)
+
+
+def _at_matches(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    return (match.start() for match in pattern.finditer(text))
 
 
 def is_lead(piece: str) -> bool:

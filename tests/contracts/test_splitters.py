@@ -318,6 +318,14 @@ def test_calling_a_parser_is_the_same_as_asking_for_nodes(kind: str) -> None:
 
 
 @every_parser
+def test_a_parser_can_be_sent_to_another_process(kind: str) -> None:
+    parser = MAKERS[kind]()
+    before = parser([sample(kind)])
+    again = pickle.loads(pickle.dumps(parser))
+    assert [node.id_ for node in again([sample(kind)])] == [node.id_ for node in before]
+
+
+@every_parser
 def test_no_document_and_one_without_text_give_no_nodes(kind: str) -> None:
     assert list(MAKERS[kind]()([])) == list(MAKERS[kind]()([Document(""), Document(" \n\t ")])) == []
 
