@@ -37,7 +37,8 @@ def loose_json(text: str) -> Any:
             return _value(list(_tokens(alone, 0)))
         except ValueError:
             continue
-    values = [value for value in _values(text) if not _is_citation(value)] or list(_values(text))
+    found = list(_values(text))
+    values = [value for value in found if not _is_citation(value)] or found
     if not values:
         raise ValueError(f"no JSON in {_short(text)}")
     if any(value != values[0] for value in values):

