@@ -52,9 +52,15 @@ class PromptTemplate(Prompt):
 
     @property
     def variables(self) -> frozenset[str]:
-        """The values it still needs, by the names under which they are given."""
+        """The values it may still be given, by the names under which they are given."""
         named = {match[2] for message in self.messages for match in _NAME.finditer(message.content) if match[2]}
-        return frozenset(map(self._given_as, named)) - self.fixed.keys() - self.function_mappings.keys()
+        return frozenset(map(self._given_as, named)) - self.fixed.keys()
+
+    def checked(self, variables: Variables) -> Variables:
+        """As of any prompt; what a function makes may be given to it or not."""
+        missing = self.variables & self.function_mappings.keys() - variables.keys()
+        Prompt.checked(self, {**variables, **dict.fromkeys(missing, "")})
+        return variables
 
     @property
     def template_vars(self) -> list[str]:

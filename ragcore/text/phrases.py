@@ -20,9 +20,9 @@ _WEAK = frozenset(
     good got great hard high idea kind knew know known last later least left less life like little live long look lot made make
     makes making maybe mean might need never new next nothing now number often old one ones part people per place point put
     quite real really right said saw say says second see seem seemed seems several since small someone something sometimes soon
-    start started still sure take taken taking talk thing things think thought three time times today took tried try trying turned two
-    use used using usually want wanted way ways well went whole without word words work worked working world would write year
-    years yet
+    start started still sure take taken taking talk thing things think thought three time times today took tried try trying
+    turned two use used using usually want wanted way ways well went whole without word words work worked working world would
+    write year years yet
     """.split()  # noqa: SIM905  # one word a line would be a page
 )
 TITLE_WORDS = 3  # keywords of a title, where a text has no heading

@@ -58,6 +58,15 @@ def test_a_function_makes_a_variables_text_of_all_values() -> None:
     assert template.format(context_str=(Passage("one"), Passage("two")), query_str="Q") == "- one (Q)\n- two (Q)\nQ"
 
 
+def test_what_a_function_makes_need_not_be_given() -> None:
+    template = PromptTemplate("{day}: {task}", function_mappings={"day": lambda **values: f"day of {values['task']}"})
+    llm = ScriptedLLM(["a", "b"])
+    assert [llm.predict(template, task="rest"), llm.predict(template, task="work", day="Monday")] == ["a", "b"]
+    assert [call.messages[0].content for call in llm.calls] == ["day of rest: rest", "day of work: work"]
+    with pytest.raises(ValueError, match="task"):
+        llm.predict(template)
+
+
 def test_messages_keep_their_roles_and_a_completion_model_gets_them_as_lines() -> None:
     chat = ChatPromptTemplate.from_messages([("system", "Be {tone}."), ChatMessage(MessageRole.USER, "{query_str}")])
     assert chat.format_messages(tone="brief", query_str="Who?") == [

@@ -68,6 +68,18 @@ def test_a_template_does_the_task_of_its_place(mode: str, slot: str, name: str) 
     assert [message.content for message in llm.calls[0].messages] == ["Be brief.", "own What?"]
 
 
+def test_a_function_of_a_template_may_change_how_passages_are_shown() -> None:
+    def shout(**values: str) -> str:
+        return values["context_str"].upper()
+
+    llm = word_llm(counting(), window=300)
+    own = PromptTemplate("{context_str} {query_str}", function_mappings={"context_str": shout})
+    synthesizer = get_response_synthesizer(llm, "compact", text_qa_template=own)
+    synthesizer.synthesize("What?", nodes("some words", "word " * 400))
+    assert llm.calls[0].messages[0].content == "[1] BOOK.PDF, PAGE 1\nSOME WORDS What?"
+    assert len(llm.calls) > 1
+
+
 def test_the_reader_without_a_model_answers_in_own_words_of_any_prompt() -> None:
     from ragcore.embeddings.hashing import HashEmbedding
 
@@ -90,6 +102,7 @@ def test_further_sources_are_given_and_not_read() -> None:
     found, more = nodes("a", "b")
     response = get_response_synthesizer(llm).synthesize("What?", [found], additional_source_nodes=[more])
     assert response.source_nodes == (found, more)
+    assert response.metadata == {found.node_id: found.metadata, more.node_id: more.metadata}
     assert "page 2" not in llm.calls[0].messages[-1].content
 
 
