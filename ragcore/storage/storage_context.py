@@ -97,7 +97,7 @@ class StorageContext:
     def add_index(self, record: IndexRecord) -> IndexRecord:
         """Store a record, telling it where its vectors are."""
         given = self._given_to(record)
-        told = replace(record, keeper="" if given is None else type(given).__name__)
+        told = replace(record, keeper=record.keeper if given is None else type(given).__name__)
         self.index_store.put(told)
         return told
 
@@ -122,9 +122,10 @@ class StorageContext:
             if not self._given:
                 return
             source = StorageContext(MemoryStorage())
-            self._copy_to(source.storage)
+            with self.transaction():
+                self._copy_to(source.storage)
         target = DiskStorage(folder)
-        with span("persist", folder=str(folder)), target.transaction():
+        with span("persist", folder=str(folder)), source.transaction(), target.transaction():
             target.clear()
             source._copy_to(target)
         target.close()

@@ -192,6 +192,9 @@ def test_a_given_store_is_used_and_one_that_keeps_itself_must_be_given_again(tmp
     with pytest.raises(StoreError, match="in a DiskStore") as error:
         loaded(tmp_path / "storage")
     assert "vector_store=" in error.value.hint
+    opened(tmp_path / "storage").add_index(opened(tmp_path / "storage").index_store.all()[0])
+    with pytest.raises(StoreError, match="in a DiskStore"):  # still
+        loaded(tmp_path / "storage")
     context = StorageContext.from_defaults(vector_store=kept, persist_dir=tmp_path / "storage")
     again = load_index_from_storage(context, embed_model=EMBEDDER)
     assert [hit.text for hit in again.as_retriever().retrieve("cats")] == ["cats purr"]
