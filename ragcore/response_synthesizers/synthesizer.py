@@ -210,7 +210,7 @@ def get_response_synthesizer(
     output_cls: type[BaseModel] | None = None,
 ) -> Synthesizer:
     """Without a model, the one that `ragcore.defaults.services` gives. A template may be a PromptTemplate or a whole Prompt."""
-    llm = services(llm).llm
+    llm = services().llm if llm is None else llm
     given = {"text_qa": text_qa_template, "refine": refine_template, "summary": summary_template, "simple": simple_template}
     prompts = _worded(Prompts(), {kind: wording for kind, wording in given.items() if wording is not None}, llm)
     return Synthesizer(
