@@ -148,7 +148,9 @@ def test_a_failed_persist_leaves_what_was_there(tmp_path: Path) -> None:
 def test_an_opened_context_is_copied_to_another_folder_and_left_alone_in_its_own(tmp_path: Path) -> None:
     index_of("cats purr").storage_context.persist(tmp_path / "one")
     index = loaded(tmp_path / "one")
+    written = list((tmp_path / "one" / "vectors").iterdir())
     index.storage_context.persist(tmp_path / "one")
+    assert list((tmp_path / "one" / "vectors").iterdir()) == written
     assert [node.text for node in index.store.passages()] == ["cats purr"]
     index.storage_context.persist(tmp_path / "two")
     index.delete_ref_doc("0")
