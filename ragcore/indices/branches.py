@@ -105,7 +105,6 @@ class Branches:
         parts = -(-len(children) // self.most)
         first, *others = _groups(children, -(-len(children) // parts))
         self.branches[id_] = Branch(tuple(first), self.branches[id_].text)
-        self.stale.add(id_)
         for part in reversed(others):
             self._new(part, id_)
 

@@ -205,7 +205,7 @@ def _all_but_ids(item: Item) -> list[object]:
     told += [item.template.text, item.template.entry, item.template.separator]
     if isinstance(item, Document):
         return [*told, item.page_word, [[page.label, page.start, page.end] for page in item.pages]]
-    return [*told, *(getattr(item, name) for name in _PLACES), None if vector is None else _packed(vector)]
+    return [*told, *(getattr(item, name) for name in _PLACES), _packed(vector)]
 
 
 def _ids(item: Item) -> list[object]:
@@ -232,7 +232,7 @@ def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]
             if list(_edited(old, edit).metadata) != list(new.metadata):  # their order is part of what is read
                 return None
         if isinstance(new, TextNode) and isinstance(old, TextNode) and new.embedding is not old.embedding:
-            edit["embedding"] = None if new.embedding is None else _packed(new.embedding)
+            edit["embedding"] = _packed(new.embedding)
         edits.append(edit)
     return edits
 
@@ -249,20 +249,19 @@ def _edited(item: Item, edit: dict[str, Any]) -> Item:
 
 
 def _written(item: Item) -> list[str | None]:
-    vector = item.embedding if isinstance(item, TextNode) else None
-    return [encoded(item), None if vector is None else _packed(vector)]
+    return [encoded(item), _packed(item.embedding if isinstance(item, TextNode) else None)]
 
 
 def _read(written: list[str]) -> Item:
     item = decoded(written[0])
-    return item.with_embedding(_unpacked(written[1])) if written[1] is not None and isinstance(item, TextNode) else item
+    return item if isinstance(item, Document) else replace(item, embedding=_unpacked(written[1]))
 
 
-def _packed(vector: Vector) -> str:
-    return base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
+def _packed(vector: Vector | None) -> str | None:
+    return None if vector is None else base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
 
 
-def _unpacked(text: str) -> Vector:
+def _unpacked(text: str | None) -> Vector | None:
     import numpy as np
 
-    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
+    return None if text is None else np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)

@@ -90,3 +90,11 @@ def test_the_same_changes_give_the_same_ids() -> None:
 def test_taking_out_what_is_not_there_is_a_mistake() -> None:
     with pytest.raises(KeyError, match="p9"):
         built(3, 3).remove("p9")
+
+
+def test_a_new_branch_does_not_take_the_place_of_one_that_was_made_of_the_same_children_once() -> None:
+    once = next(iter(built(3, 2).branches))  # made of p0 and p1
+    tree = Branches(2, ["p0", "p1", "p2"], {once: Branch(("elsewhere",))})
+    tree.add([])
+    assert tree.branches[once] == Branch(("elsewhere",))
+    assert over(tree, tree.roots) == ["p0", "p1", "p2"]

@@ -90,6 +90,12 @@ def test_words_are_compared_without_capitals_and_endings_in_any_script() -> None
     assert index.as_retriever().retrieve("nothing of it") == []
 
 
+def test_a_new_passage_comes_behind_those_with_the_same_keywords() -> None:
+    index = index_of(SimpleKeywordTableIndex, "cats purr", "dogs bark")
+    index.insert(document("e", "cats and dogs"))
+    assert index.nodes_with(["cat", "dog", "owl"]) == {"cat": ["d#0", "e#0"], "dog": ["d#1", "e#0"]}
+
+
 def test_deleting_leaves_no_row_behind() -> None:
     index = index_of(SimpleKeywordTableIndex, "cats purr", "cats hiss")
     index.insert(document("e", "cats sleep"))

@@ -3,6 +3,7 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.indices.summary import SummaryIndex
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.schema import IndexNode, TextNode
 from tests.unit.indices.doubles import by_line, document, found, obliging
 
 LINES = [f"{animal} {does}" for animal, does in zip(("cats", "dogs", "owls"), ("purr", "bark", "hunt"), strict=True)]
@@ -38,6 +39,17 @@ def test_the_model_chooses_from_ten_passages_a_call_and_what_it_finds_best_comes
     del llm.calls[:]
     index.as_retriever("llm", choice_batch_size=24).retrieve("line")
     assert len(llm.calls) == 1
+
+
+def test_an_index_may_be_part_of_another() -> None:
+    pets = index_of(*LINES)
+    whole = SummaryIndex(
+        [TextNode("ships sail", "ship")],
+        objects=[IndexNode("about pets", "pets", obj=pets.as_retriever("embedding"))],
+        embed_model=HashEmbedding(64),
+        llm=ScriptedLLM(),
+    )
+    assert [hit.text for hit in whole.as_retriever().retrieve("dogs bark")] == ["ships sail", "dogs bark"]
 
 
 def test_a_mode_that_there_is_not_is_said() -> None:

@@ -1,17 +1,21 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DimensionError, EmbeddingError, LLMServerError, StoreError
 from ragcore.extractors import KeywordExtractor, SummaryExtractor, TitleExtractor
+from ragcore.indices.vector import VectorStoreIndex
 from ragcore.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.observe import span
-from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.schema import Document, IndexNode, MetadataMode, Page, Template, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.memory import MemoryStore
@@ -120,7 +124,9 @@ def test_passages_that_others_keep_in_the_same_document_store_are_not_taken_for_
     pipeline, docstore, _ = upserting(strategy=DocstoreStrategy.UPSERTS_AND_DELETE)
     pipeline.run(documents(1))
     docstore.add_documents(splitter()(documents(1)))
-    assert pipeline.run(documents(1)) == []
+    with span("root") as root:
+        assert pipeline.run(documents(1)) == []
+    assert root.named("ingest")[0].facts["deleted"] == 0
     assert len(docstore.nodes()) == 2
 
 
@@ -157,6 +163,13 @@ def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
     leaves = [node for node in made if isinstance(node, TextNode) and not node.child_ids]
     assert embedder.given == [node.text for node in leaves] == held(store)["d"]
     assert len(made) > len(leaves)
+
+
+def test_what_it_stores_is_found_by_an_index_on_the_store() -> None:
+    pipeline, _, store = upserting()
+    pipeline.run(documents(3))
+    found = VectorStoreIndex.from_vector_store(store, HashEmbedding(32)).as_retriever(1).retrieve("epsilon2 zeta")
+    assert [hit.node.ref_doc_id for hit in found] == ["d2"]
 
 
 def test_a_document_without_text_is_seen_and_stored_with_no_passages() -> None:
@@ -217,6 +230,92 @@ def test_a_step_that_sees_everything_at_once_is_cached_for_exactly_this() -> Non
     assert step.given == []
     pipeline.run(documents(3))
     assert step.given == ["d0", "d1", "d2"]
+
+
+@dataclass
+class Odd:
+    """A step that does to each node what `change` says."""
+
+    change: str
+    works_on: str = "node"
+
+    def __call__(self, nodes: Sequence[Document | TextNode]) -> list[Document | TextNode]:
+        return [CHANGES[self.change](node) for node in nodes]
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "notes its own id": lambda node: replace(node, metadata={"me": node.id_}),
+    "notes its document's id": lambda node: replace(node, metadata={"of": node.ref_doc_id}),
+    "puts something first": lambda node: replace(node, metadata={"first": 1, **node.metadata}),
+    "takes something away": lambda node: replace(node, metadata={"left": 1}),
+    "changes the text": lambda node: replace(node, text=node.text.upper(), excluded_llm_metadata_keys=("n",)),
+    "changes the template": lambda node: replace(node, template=Template("{content}")),
+    "notes its place": lambda node: replace(node, metadata={"place": node.start_char_idx}),
+    "links": lambda node: replace(node, next_id=f"after {node.id_}"),
+    "takes the vector away": lambda node: replace(node, embedding=None),
+    "makes a new node": lambda node: TextNode(node.text + "!", f"new {node.id_}", ref_doc_id=node.ref_doc_id),
+    "leaves it": lambda node: node,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_comes_from_the_cache_is_what_the_step_would_have_made(change: str) -> None:
+    vector = np.array([1, 2], np.float32)
+    same = {"text": "the same text", "metadata": {"n": 1, "m": 2}, "embedding": vector}
+    runs = [
+        [TextNode(**same, id_="a", ref_doc_id="x", start_char_idx=0), TextNode("other", "b", ref_doc_id="x")],
+        [TextNode(**same, id_="c", ref_doc_id="y", start_char_idx=0), TextNode("other", "b", ref_doc_id="x")],
+        [TextNode(**same, id_="a", ref_doc_id="x", start_char_idx=7), TextNode("other", "b", {"n": 2}, ref_doc_id="x")],
+    ]
+    cached, plain = IngestionPipeline([Odd(change)]), IngestionPipeline([Odd(change)], disable_cache=True)
+    for nodes in runs:
+        first, again, expected = cached.run(nodes=nodes), cached.run(nodes=nodes), plain.run(nodes=nodes)
+        assert told(first) == told(again) == told(expected)
+        assert [list(node.metadata) for node in again] == [list(node.metadata) for node in expected]
+        assert [node.get_content(MetadataMode.LLM) for node in again] == [
+            node.get_content(MetadataMode.LLM) for node in expected
+        ]
+
+
+def test_the_pages_of_a_document_are_part_of_what_a_step_sees() -> None:
+    @dataclass
+    class Paging:
+        works_on: str = "document"
+
+        def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
+            return [TextNode(page.label, "n") for node in nodes if isinstance(node, Document) for page in node.pages]
+
+    pipeline = IngestionPipeline([Paging()])
+    for label in ("1", "2", "1"):
+        made = pipeline.run([Document("text", "d", pages=(Page(label, 0, 4),))])
+        assert [node.text for node in made] == [label]
+
+
+def test_what_an_index_node_stands_for_is_not_lost_in_the_cache() -> None:
+    @dataclass
+    class Pointing:
+        works_on: str = "document"
+
+        def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
+            return [IndexNode(node.text, "n", obj=self) for node in nodes]
+
+    pipeline = IngestionPipeline([Pointing()])
+    for _ in range(2):
+        made = pipeline.run(documents(1))[0]
+        assert isinstance(made, IndexNode)
+        assert made.obj == Pointing()
+
+
+def test_a_step_on_single_passages_that_makes_more_or_fewer_is_a_mistake() -> None:
+    @dataclass
+    class Doubling:
+        works_on: str = "node"
+
+        def __call__(self, nodes: Sequence[Document | TextNode]) -> list[Document | TextNode]:
+            return [*nodes, *nodes]
+
+    with pytest.raises(ValueError, match="Doubling works on each passage alone, but made 4 passages of 2"):
+        IngestionPipeline([Doubling()]).run(documents(2))
 
 
 def test_a_function_is_called_each_time() -> None:

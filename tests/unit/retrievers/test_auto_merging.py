@@ -133,6 +133,18 @@ def test_a_parent_that_is_nowhere_is_said_and_a_missing_passage_between_stays_aw
     assert pairs(merged(without, [(first, 0.9), (third, 0.8)], 0.4)) == [(root.id_, pytest.approx(0.85))]
 
 
+def test_a_passage_between_that_is_the_only_child_of_its_parent_is_filled_in_once_and_merged() -> None:
+    """Filled in and merged away again and again, it would go on for ever."""
+    first = TextNode("a", "a", next_id="b")
+    between = TextNode("b", "b", prev_id="a", next_id="c", parent_id="over b")
+    last = TextNode("c", "c", prev_id="b")
+    nodes = [first, between, last, TextNode("B", "over b", child_ids=("b",))]
+    with span("root") as top:
+        assert pairs(merged(nodes, [(first, 0.9), (last, 0.5)])) == [("a", 0.9), ("over b", 0.7), ("c", 0.5)]
+    facts = top.named("retrieve")[0].facts
+    assert (facts["filled_in"], facts["merged"]) == (["b"], {"over b": ["b"]})
+
+
 @pytest.mark.parametrize("reloaded", [False, True])
 def test_an_index_of_a_hierarchy_has_all_it_needs_also_after_a_reload(tmp_path: Path, reloaded: bool) -> None:
     from ragcore.indices.loading import load_index_from_storage

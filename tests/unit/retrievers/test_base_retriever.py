@@ -45,6 +45,10 @@ def test_what_is_found_on_several_ways_comes_once_as_it_came_first() -> None:
     assert pairs(found) == [("a", 0.9), ("twin", 0.7)]  # equal text under another id is another passage
 
 
+def test_a_passage_that_a_retriever_finds_twice_comes_once() -> None:
+    assert pairs(Finding((A, 0.9), (B, 0.8), (A, 0.7)).retrieve("?")) == [("a", 0.9), ("b", 0.8)]
+
+
 def test_a_node_that_stands_for_nothing_here_is_given_as_it_is() -> None:
     assert pairs(Finding((IndexNode("x", "i", index_id="elsewhere"), 0.5)).retrieve("?")) == [("i", 0.5)]
 

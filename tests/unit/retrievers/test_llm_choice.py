@@ -39,7 +39,7 @@ def test_texts_that_are_too_long_together_lose_their_ends_the_longest_most() -> 
     sizes = [len(text.split()) for text in cut]
     assert cut[0] == texts[0]
     assert all(text.startswith(piece) for text, piece in zip(texts, cut, strict=True))
-    assert sum(sizes) + rest + 12 * 3 + 20 <= 200
+    assert 195 <= sum(sizes) + rest + 12 * 3 + 20 <= 200
     assert abs(sizes[1] - sizes[2]) <= 2
     assert sizes[1] > 20
     assert step.facts["shortened"] == 2
