@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
@@ -29,42 +29,47 @@ def at_sentences(text: str) -> Iterator[int]:
     return (start for start, _ in sentence_spans(text))
 
 
-def before_each(separator: str) -> Cutter:
-    """Cut before every `separator`, so that it stays with what follows."""
-    if not separator:
-        raise ValueError("A separator cannot be empty; leave it out instead.")
-    return partial(_before_each, separator)
+# Classes and not functions within functions: a splitter can then be sent to another process.
+@dataclass(frozen=True, slots=True)
+class BeforeEach:
+    """Cuts before every `separator`, so that it stays with what follows."""
+
+    separator: str
+
+    def __post_init__(self) -> None:
+        if not self.separator:
+            raise ValueError("A separator cannot be empty; leave it out instead.")
+
+    def __call__(self, text: str) -> Iterator[int]:
+        position = text.find(self.separator)
+        while position >= 0:
+            yield position
+            position = text.find(self.separator, position + len(self.separator))
 
 
-def at_pieces(split: Callable[[str], Sequence[str]]) -> Cutter:
-    """Cut where each piece that `split` makes of the text begins; a piece that is not in the text as it is does not count."""
-    return partial(_at_pieces, split)
+@dataclass(frozen=True, slots=True)
+class AtPieces:
+    """Cuts where each piece that `split` makes of the text begins; a piece that is not in the text as it is does not count."""
+
+    split: Callable[[str], Sequence[str]]
+
+    def __call__(self, text: str) -> Iterator[int]:
+        reached = 0
+        for piece in self.split(text):
+            start = text.find(piece, reached) if piece else -1
+            if start >= 0:
+                yield start
+                reached = start + len(piece)
 
 
-def at_matches(pattern: str) -> Cutter:
-    """Cut where each match of `pattern` begins; what lies between two matches stays with the first."""
-    return partial(_at_matches, re.compile(pattern))
+@dataclass(frozen=True, slots=True)
+class AtMatches:
+    """Cuts where each match of `pattern` begins; what lies between two matches stays with the first."""
 
+    pattern: re.Pattern[str]
 
-# Not functions within those: a splitter can then be sent to another process.
-def _before_each(separator: str, text: str) -> Iterator[int]:
-    position = text.find(separator)
-    while position >= 0:
-        yield position
-        position = text.find(separator, position + len(separator))
-
-
-def _at_pieces(split: Callable[[str], Sequence[str]], text: str) -> Iterator[int]:
-    reached = 0
-    for piece in split(text):
-        start = text.find(piece, reached) if piece else -1
-        if start >= 0:
-            yield start
-            reached = start + len(piece)
-
-
-def _at_matches(pattern: re.Pattern[str], text: str) -> Iterator[int]:
-    return (match.start() for match in pattern.finditer(text))
+    def __call__(self, text: str) -> Iterator[int]:
+        return (match.start() for match in self.pattern.finditer(text))
 
 
 def is_lead(piece: str) -> bool:

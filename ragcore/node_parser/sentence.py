@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence, Sized
 
 from ragcore.node_parser.nodes import IdFunction
-from ragcore.node_parser.pieces import at_matches, at_pieces, at_sentences, before_each
+from ragcore.node_parser.pieces import AtMatches, AtPieces, BeforeEach, Cutter, at_sentences
 from ragcore.node_parser.splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
@@ -36,14 +37,14 @@ class SentenceSplitter(TokenSplitter):
         id_func: IdFunction | None = None,
         keep_headings: bool = False,
     ) -> None:
-        sentences = at_pieces(chunking_tokenizer_fn) if chunking_tokenizer_fn else at_sentences
-        cutters = [before_each(paragraph_separator), sentences]
+        sentences: Cutter = AtPieces(chunking_tokenizer_fn) if chunking_tokenizer_fn else at_sentences
+        cutters: list[Cutter] = [BeforeEach(paragraph_separator), sentences]
         if secondary_chunking_regex:
-            cutters.append(at_matches(secondary_chunking_regex))
+            cutters.append(AtMatches(re.compile(secondary_chunking_regex)))
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            cutters=[*cutters, before_each(separator)],
+            cutters=[*cutters, BeforeEach(separator)],
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 
 from ragcore.node_parser.nodes import IdFunction
-from ragcore.node_parser.pieces import before_each
+from ragcore.node_parser.pieces import BeforeEach
 from ragcore.node_parser.splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
@@ -28,7 +28,7 @@ class TokenTextSplitter(TokenSplitter):
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            cutters=[before_each(each) for each in (separator, *backup_separators)],
+            cutters=[BeforeEach(each) for each in (separator, *backup_separators)],
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

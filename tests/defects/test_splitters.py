@@ -22,7 +22,7 @@ from ragcore.node_parser import (
     get_deeper_nodes,
     get_leaf_nodes,
 )
-from ragcore.node_parser.pieces import Cutter, before_each, chunk_spans
+from ragcore.node_parser.pieces import BeforeEach, Cutter, chunk_spans
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import WordTokenizer
 
@@ -139,7 +139,7 @@ def test_d10_each_place_to_cut_is_looked_at_once() -> None:
 
         return places
 
-    chunk_spans(PROSE, size=20, overlap=5, tokenizer=WordTokenizer(), cutters=[watched(before_each(" "))])
+    chunk_spans(PROSE, size=20, overlap=5, tokenizer=WordTokenizer(), cutters=[watched(BeforeEach(" "))])
     assert looked == [len(PROSE)]
 
 
