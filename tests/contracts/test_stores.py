@@ -327,6 +327,23 @@ def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
         assert np.linalg.norm(found.rows, axis=1) == pytest.approx([float(i != 4) for i in places], abs=1e-6)
 
 
+def test_lengths_stay_with_their_vectors_when_others_go(store: Store) -> None:
+    def put(name: str, *sizes: float) -> None:
+        source = document(name, "x" * 10 * len(sizes))
+        store.put(source, cut(source, [np.array([size, 0], np.float32) for size in sizes]))
+
+    put("a", 2, 3, 4, 5)
+    put("b", 6, 1)
+    store.delete("a")
+    assert store.candidates().lengths.tolist() == [6, 1]
+    put("c", 1, 7)
+    assert store.candidates().lengths.tolist() == [6, 1, 1, 7]
+    store.delete("b")
+    store.delete("c")
+    put("d", 1, 1, 1)
+    assert store.candidates().lengths.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_vectors_that_are_no_numbers_are_refused(store: Store, bad: float) -> None:
     with pytest.raises(ValueError, match="NaN or infinity"):

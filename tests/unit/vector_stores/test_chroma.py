@@ -15,8 +15,10 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
+from ragcore.indices.vector import VectorStoreIndex
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, TextNode
+from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.chroma import ChromaVectorStore, _where
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 
@@ -61,6 +63,40 @@ def test_scores_are_cosines_whatever_the_space_of_the_collection(tmp_path: Path,
         assert [hit.score for hit in found] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
 
 
+@pytest.mark.parametrize("space", ["l2", "ip", "cosine"])
+def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path, space: str) -> None:
+    collection = client(tmp_path).create_collection("a-collection", configuration={"hnsw": {"space": space}})
+    store = ChromaVectorStore(collection)
+    rows = np.tile(np.array([[1, 3**0.5]], np.float32) / 2, (300, 1))  # all at 60 degrees
+    store.put(Document("x", id_="d"), [TextNode("x", str(i), {"i": i}, embedding=row) for i, row in enumerate(rows)])
+    found = store.search(np.array([1, 0], np.float32), 3)
+    assert [(hit.node.id_, hit.score) for hit in found] == [(str(i), 0.5) for i in range(3)]
+    late = MetadataFilters([MetadataFilter("i", [298, 299], "in")], "or")  # type: ignore[arg-type]
+    hidden = MetadataFilters([MetadataFilters([late], "not")], "not")  # type: ignore[arg-type]  # which Chroma cannot tell
+    assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, filters=hidden)] == ["298", "299"]
+
+
+def test_a_change_in_the_middle_of_a_search_is_noticed(tmp_path: Path) -> None:
+    writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    writer.put(*item("a", "old"))
+    assert len(reader) == 3
+    reader._passages = _Meanwhile(reader._passages, lambda: writer.put(*item("a", "new", first=6)))
+    assert sorted(hit.node.text for hit in reader.search(ROWS[0], 9)) == [f"a part{i} new" for i in range(3)]
+
+
+class _Meanwhile:
+    """A collection before whose first query somebody else does something."""
+
+    def __init__(self, collection: Any, act: Callable[[], object]) -> None:
+        self._collection, self._act = collection, [act]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "query" and self._act:
+            self._act.pop()()
+        return getattr(self._collection, name)
+
+
 def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     collection = client(tmp_path).get_or_create_collection("quickstart")
@@ -73,6 +109,18 @@ def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tm
     assert again.delete("boats") == 1
     assert store.keyword_search("wood", 5) == []
     assert collection.count() == 1
+
+
+def test_an_index_over_a_collection_is_there_again_without_its_nodes(tmp_path: Path) -> None:
+    embedder = HashEmbedding(64)
+    store = ChromaVectorStore(chroma_collection=client(tmp_path).get_or_create_collection("quickstart"))
+    nodes = [TextNode("The lake is deep."), TextNode("Boats are made of wood.", metadata={"tags": ["a", None]})]
+    context = StorageContext.from_defaults(vector_store=store)
+    VectorStoreIndex(nodes, storage_context=context, embed_model=embedder)
+    again = ChromaVectorStore(chroma_collection=client(tmp_path).get_collection("quickstart"))
+    index = VectorStoreIndex.from_vector_store(again, embed_model=embedder)
+    (found,) = index.as_retriever(similarity_top_k=1).retrieve("What are boats made of?")
+    assert (found.node.id_, found.text, found.metadata) == (nodes[1].id_, nodes[1].text, nodes[1].metadata)
 
 
 def test_another_store_on_the_collection_sees_every_change_at_once(tmp_path: Path) -> None:
