@@ -340,6 +340,7 @@ def test_lengths_stay_with_their_vectors_when_others_go(store: Store) -> None:
     assert store.candidates().lengths.tolist() == [6, 1, 1, 7]
     store.delete("b")
     store.delete("c")
+    put("d", 8, 9)
     put("d", 1, 1, 1)
     assert store.candidates().lengths.tolist() == [1, 1, 1]
 
