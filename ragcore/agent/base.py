@@ -337,10 +337,11 @@ class Agent(ChatEngine):
 
     def _done(self, task: Task, generation: Generation, calls: Sequence[Call]) -> Round:
         """The round in which these tools were called."""
-        if len(calls) == 1:
-            outputs = [self._output(task, calls[0])]
-        else:
-            outputs = in_order(lambda call: self._output(task, call), calls, workers=len(calls))
+
+        def output(call: Call) -> ToolOutput:
+            return self._output(task, call)
+
+        outputs = [output(calls[0])] if len(calls) == 1 else in_order(output, calls)
         places = {id_: place for place, id_ in enumerate(_found((*task.sources, *outputs)), 1)}
         observed = tuple(_observed(output, places) for output in outputs)
         for call, result in zip(calls, observed, strict=True):

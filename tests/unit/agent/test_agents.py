@@ -435,3 +435,14 @@ def test_memory_given_is_used() -> None:
     memory = ChatMemoryBuffer(100)
     ReActAgent.from_tools([add], ScriptedLLM(["Hello."]), memory=memory).chat("Hi")
     assert [message.content for message in memory.get_all()] == ["Hi", "Hello."]
+
+
+def test_verbose_logs_each_step_and_nothing_is_printed(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level("INFO", logger="ragcore.agent"):
+        ReActAgent.from_tools([add], ScriptedLLM([act("add", {"a": 1, "b": 2}), said("3.")]), verbose=True).chat("1 + 2?")
+        shown = caplog.messages.copy()
+        ReActAgent.from_tools([add], ScriptedLLM([act("add", {"a": 1, "b": 2}), said("3.")])).chat("1 + 2?")
+    assert shown == caplog.messages == ["called add with {'a': 1, 'b': 2}: 3"]
+    assert capsys.readouterr() == ("", "")

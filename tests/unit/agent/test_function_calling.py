@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from typing import Any
@@ -109,7 +110,7 @@ def test_the_first_round_has_the_choice_asked_for_and_the_others_are_free() -> N
     llm = caller(wants, wants, "3.", wants, "3.")
     agent = OpenAIAgent.from_tools(TOOLS, llm, default_tool_choice="add")
     agent.chat("Add")
-    agent.chat("Add", tool_choice="required")
+    asyncio.run(agent.achat("Add", tool_choice="required"))  # type: ignore[call-arg]  # as `chat`, which it runs
     assert choices(llm) == ["add", "auto", "auto", "required", "auto"]
 
 

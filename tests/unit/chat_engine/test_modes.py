@@ -23,7 +23,7 @@ from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.memory import ChatMemoryBuffer
+from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.prompts import Prompt, Task
 from ragcore.query_engine.retriever import RetrieverQueryEngine
@@ -230,3 +230,21 @@ def test_every_name_that_a_package_offers_is_there(package: str) -> None:
     assert [name for name in module.__all__ if getattr(module, name).__module__ != module._HOMES[name]] == []
     with pytest.raises(AttributeError, match="Nothing"):
         _ = module.Nothing
+
+
+def test_a_conversation_too_long_to_send_goes_on_with_a_summary() -> None:
+    llm = word_llm(lambda call: "They spoke of Ada." if call.prompt.name == "remember" else "Aye aye.")
+    memory = ChatSummaryMemoryBuffer(6, count=lambda text: len(text.split()), llm=llm)
+    chat = SimpleChatEngine.from_defaults(llm, memory=memory)
+    for message in ("Who is Ada?", "And Grace?"):
+        chat.chat(message)
+    answer = chat.chat("And now?")
+    assert [(m.role, m.content) for m in llm.calls[-1].messages[1:]] == [
+        (SYSTEM, "They spoke of Ada."),
+        (USER, "And Grace?"),
+        (ASSISTANT, "Aye aye."),
+        (USER, "And now?"),
+    ]
+    assert answer.trace is not None
+    assert answer.trace.named("remember")[0].facts == {"messages": 2, "summary": "They spoke of Ada."}
+    assert prompts(llm).count("remember") == 1
