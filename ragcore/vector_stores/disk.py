@@ -530,10 +530,12 @@ class DiskStore:
         conditions, values = "", [index.id_, *(json.dumps(list(ids)) for ids in (document_ids, node_ids) if ids is not None)]
         conditions += " AND d.id IN (SELECT value FROM json_each(?))" if document_ids is not None else ""
         conditions += " AND p.id IN (SELECT value FROM json_each(?))" if node_ids is not None else ""
+        # CROSS JOIN keeps this order: from few passages to their documents, or from documents to all that they have.
+        tables = "documents d CROSS JOIN passages p" if node_ids is None else "passages p CROSS JOIN documents d"
         metadata = "NULL" if filters is None else "coalesce(p.metadata, d.metadata)"
         rows = db.execute(
             f"SELECT p.row, d.first_slot + p.row - d.first_row AS slot, p.id, p.length, {metadata} AS metadata"
-            f" FROM documents d JOIN passages p ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
+            f" FROM {tables} ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
             values,
         ).fetchall()
         if filters is None:

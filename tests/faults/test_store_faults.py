@@ -355,3 +355,20 @@ def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) 
         for found in (store.search(direction(1), 9, filters=only), store.keyword_search("part0 part1 part2", 9, filters=only)):
             assert {hit.node.id_ for hit in found} == {"d3/0", "d3/1", "d3/2"}
         assert store.candidates().ids == [f"d{number}/{i}" for number in range(5) for i in range(3)]
+
+
+def test_a_few_passages_are_looked_up_and_not_searched_for_among_all(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(40):
+            store.put(*item(number, passages=50))
+        steps = [0]
+
+        def count() -> int:
+            steps[0] += 10
+            return 0
+
+        store._database.connection().set_progress_handler(count, 10)
+        found = store.candidates(node_ids=["d7/3", "d31/49"])
+        store._database.connection().set_progress_handler(None, 0)
+    assert found.ids == ["d7/3", "d31/49"]
+    assert steps[0] < 2000  # of SQLite's virtual machine; to look at every passage takes more than 10 for each
