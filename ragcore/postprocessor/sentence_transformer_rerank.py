@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class SentenceTransformerRerank(BaseNodePostprocessor):
     """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that sentence-transformers knows.
 
-    It is loaded when first used: ConfigError when it cannot be. Several threads may share it.
+    It is loaded when first used: ConfigError when it cannot be. Of a passage longer than the model's window, mostly 512 tokens,
+    the rest is not judged. Several threads may share it.
     """
 
     def __init__(self, model: str, top_n: int = 2, device: str | None = None) -> None:
