@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ragcore.errors import EmbeddingError, StoreError, UnknownDocumentError
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
+from ragcore.node_parser.tree import NodeTree
 from ragcore.observe import span
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, TextNode
@@ -215,6 +217,35 @@ def test_passages_without_content_are_left_out_and_an_empty_document_stays_empty
     assert index.delete_ref_doc("empty") == 0
 
 
+def test_a_node_without_text_that_has_a_vector_is_kept() -> None:
+    embedder = Counting()
+    index = VectorStoreIndex(
+        [TextNode("", "picture", embedding=np.ones(64, np.float32)), TextNode("", "x")], embed_model=embedder
+    )
+    assert index.store.passage_ids("picture") == ["picture"]
+    assert len(index.store) == 1
+
+
+def test_of_two_documents_with_one_id_the_last_counts_and_the_first_is_not_embedded() -> None:
+    embedder = Counting()
+    index = index_of(Document("old", id_="d"), Document("other", id_="o"), Document("new", id_="d"), embedder=embedder)
+    assert {node.text for node in index.store.passages()} == {"new", "other"}
+    assert sorted(embedder.given[0]) == ["new", "other"]
+
+
+def test_a_tree_added_to_a_document_leaves_what_stands_above_its_other_passages() -> None:
+    parser = HierarchicalNodeParser(chunk_sizes=[8, 4], chunk_overlap=0, tokenizer=str.split)
+    index = VectorStoreIndex([], embed_model=Counting(), transformations=[parser])
+    index.insert(Document("one two three. four five six.", id_="d"))
+    more = parser.get_nodes_from_documents([Document("seven eight nine. ten eleven twelve.", id_="e")])
+    index.insert_nodes(NodeTree([replace(node, ref_doc_id="d") for node in more.level(k)] for k in range(2)))
+    assert len(index.store.passage_ids("d")) == 4
+    assert len(index.docstore) == 2
+    for leaf in index.store.passages():
+        assert leaf.parent_id is not None
+        assert leaf.text in index.docstore.get_node(leaf.parent_id).text
+
+
 def test_of_a_tree_only_the_leaves_are_indexed_and_the_rest_is_shared() -> None:
     parser = HierarchicalNodeParser(chunk_sizes=[40, 20, 8], chunk_overlap=0, tokenizer=str.split)
     text = " ".join(f"Sentence number {number} is here." for number in range(20))
@@ -315,6 +346,14 @@ def test_filters_modes_and_a_retriever_of_one_s_own_reach_the_engine() -> None:
     assert sources(index.as_query_engine(filters=only_sea, similarity_top_k=5)) == ["sea#0", "sea#1"]
     assert sources(index.as_query_engine(vector_store_query_mode="text_search")) == ["pets#1"]
     assert sources(index.as_query_engine(retriever=index.as_retriever(1, doc_ids=["sea"]))) == ["sea#0"]
+    assert len(index.as_retriever(3, vector_store_query_mode="text_search", sparse_top_k=1).retrieve("cats dogs")) == 1
+    by_words = index.as_retriever(1, vector_store_query_mode="hybrid", alpha=0.0).retrieve("dogs")
+    assert by_words[0].score == pytest.approx(1.0)  # the highest BM25 and nothing of the cosine
+    kwargs = {"mmr_threshold": 2.0}
+    with pytest.raises(ValueError, match="threshold"):
+        index.as_query_engine(vector_store_query_mode="mmr", vector_store_kwargs=kwargs).query("dogs")
+    with pytest.raises(ValueError, match="threshold"):
+        index.as_retriever(vector_store_query_mode="mmr", vector_store_kwargs=kwargs).retrieve("dogs")
     assert [hit.node.id_ for hit in index.as_retriever(3, node_ids=["sea#1", "pets#1"]).retrieve("dogs")] == ["pets#1", "sea#1"]
     reply = index.as_chat_engine("context", filters=only_sea).chat("Do dogs bark?")
     assert {hit.node.ref_doc_id for hit in reply.source_nodes} == {"sea"}
