@@ -29,6 +29,8 @@ class IngestionCache:
             self._rows = sqlite3.connect(
                 self.path or ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
+            self._rows.execute("PRAGMA journal_mode = WAL").fetchall()  # a commit need not wait for the disk,
+            self._rows.execute("PRAGMA synchronous = NORMAL")  # and what a power cut takes is computed again
             self._rows.execute("CREATE TABLE IF NOT EXISTS computed (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
 
     @classmethod

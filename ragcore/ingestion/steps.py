@@ -96,21 +96,40 @@ def run_transformations(
 def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, workers: int) -> list[Item]:
     scope = works_on(step)
     key = None if cache is None else fingerprint(step)
-    groups = list(_groups(items, scope))
     known = _Known(step, key, cache) if cache is not None and key is not None else None
-    results = known.results(groups) if known else [None] * len(groups)
-    missing = [group for group, result in zip(groups, results, strict=True) if result is None]
+    groups = list(_groups(items, scope))
+    results: list[list[Item] | None] = [None] * len(groups)
 
-    def compute(share: Sequence[list[Item]]) -> list[list[Item]]:
+    def missing() -> list[int]:
+        return [place for place, result in enumerate(results) if result is None]
+
+    def compute(places: Sequence[int]) -> None:
+        share = [groups[place] for place in places]
         made = _called(step, share, scope)
         if known:
             known.keep(share, made)
-        return made
+        for place, result in zip(places, made, strict=True):
+            results[place] = result
 
-    shares = _shares(missing, workers) if scope == "node" else [[group] for group in missing]
-    computed = in_order(compute, shares, workers=workers) if workers > 1 else [compute(share) for share in shares]
-    fresh = (made for share in computed for made in share)
-    return [item for result in results for item in (next(fresh) if result is None else result)]
+    def compute_all(places: Sequence[int]) -> None:
+        shares = _shares(places, workers) if scope == "node" else [[place] for place in places]
+        if workers > 1:
+            in_order(compute, shares, workers=workers)
+        else:
+            for share in shares:
+                compute(share)
+
+    def look_up(known: _Known) -> None:
+        places = missing()
+        for place, result in zip(places, known.results([groups[place] for place in places]), strict=True):
+            results[place] = result
+
+    if known:
+        look_up(known)
+        compute_all(known.unlike(missing(), groups))  # what is there twice is computed once,
+        look_up(known)  # and found the second time
+    compute_all(missing())
+    return [item for result in results for item in result or ()]
 
 
 def works_on(step: Transformation) -> Scope:
@@ -148,10 +167,10 @@ def document_id(item: Item) -> str | None:
     return item.id_ if isinstance(item, Document) else item.ref_doc_id
 
 
-def _shares(groups: list[list[Item]], count: int) -> list[list[list[Item]]]:
+def _shares(places: Sequence[int], count: int) -> list[Sequence[int]]:
     """At most `count` shares of about the same length, in order."""
-    size = -(-len(groups) // count)
-    return [groups[first : first + size] for first in range(0, len(groups), size)] if groups else []
+    size = -(-len(places) // count)
+    return [places[first : first + size] for first in range(0, len(places), size)] if places else []
 
 
 def _title(step: Transformation) -> str:
@@ -177,6 +196,11 @@ class _Known:
             else:
                 results.append([_read(text) for text in json.loads(found[whole])] if whole in found else None)
         return results
+
+    def unlike(self, places: Sequence[int], groups: Sequence[list[Item]]) -> list[int]:
+        """The first place of each of these groups that looks different without its ids."""
+        first = {self._key(groups[place]): place for place in reversed(places)}
+        return sorted(first.values())
 
     def keep(self, groups: Sequence[list[Item]], made: Sequence[list[Item]]) -> None:
         entries: dict[str, str] = {}

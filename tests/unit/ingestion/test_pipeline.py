@@ -318,6 +318,15 @@ def test_a_step_on_single_passages_that_makes_more_or_fewer_is_a_mistake() -> No
         IngestionPipeline([Doubling()]).run(documents(2))
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_is_there_twice_is_computed_once_and_each_gets_ids_of_its_own(workers: int) -> None:
+    embedder = Counting()
+    twins = [Document(f"The same text {n % 2}.", f"d{n}") for n in range(6)]
+    made = IngestionPipeline([splitter(), embedder]).run(twins, num_workers=workers)
+    assert sorted(embedder.given) == ["The same text 0.", "The same text 1."]
+    assert told(made) == told(IngestionPipeline([splitter(), HashEmbedding(32)], disable_cache=True).run(twins))
+
+
 def test_a_function_is_called_each_time() -> None:
     calls: list[int] = []
 
