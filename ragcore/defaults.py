@@ -71,7 +71,8 @@ def services(
     if transformations is None:
         transformations = Settings.transformations
     if transformations is None:
-        sizes = {"chunk_size": Settings.chunk_size, "chunk_overlap": Settings.chunk_overlap}
-        given = {name: size for name, size in sizes.items() if size is not None}
-        transformations = (Settings.node_parser or SentenceSplitter(**given, tokenizer=Settings.tokenizer),)
+        usual = SentenceSplitter()
+        size = usual.chunk_size if Settings.chunk_size is None else Settings.chunk_size
+        overlap = usual.chunk_overlap if Settings.chunk_overlap is None else Settings.chunk_overlap
+        transformations = (Settings.node_parser or SentenceSplitter(size, overlap, tokenizer=Settings.tokenizer),)
     return Services(llm or Settings.llm or ExtractiveLLM(embedder), embedder, tuple(transformations))
