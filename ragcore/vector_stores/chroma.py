@@ -21,16 +21,18 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
-from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import Candidates, StoredDocument
-from ragcore.vector_stores.filters import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters, is_list
+from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, document_of, everything, record_of
+from ragcore.vector_stores.chroma_where import Where, native, where_of, writable
+from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
 
@@ -39,23 +41,12 @@ if TYPE_CHECKING:
 
     from ragcore.schema import Vector, Vectors
 
-Where: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
-BATCH = 1000  # records in one request
 MOST_NAMED = 500  # ids in one condition; more are looked at here
 AT_FIRST = 32  # records asked for beyond top_k
 STAMP = "stamp"  # the record of the documents' collection that is none
 GONE = "gone"  # the version of a document that is being deleted
-
-_APART = {"text", "embedding", "obj"}  # fields that the JSON of a record does not hold
-_COMPARED = {
-    FilterOperator.EQ: "$eq",
-    FilterOperator.GT: "$gt",
-    FilterOperator.LT: "$lt",
-    FilterOperator.GTE: "$gte",
-    FilterOperator.LTE: "$lte",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +68,6 @@ class _View:
     @property
     def passages(self) -> int:
         return sum(header.document.passages for header in self.headers.values())
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A passage's record as Chroma gave it; `row` and `distance` where they were asked for."""
-
-    metadata: Mapping[str, Any]
-    text: str = ""
-    row: Vector | None = None
-    distance: float = 0.0
-
-    @property
-    def order(self) -> tuple[str, int]:
-        return self.metadata["_version"], self.metadata["_place"]
-
-    @cached_property
-    def node(self) -> TextNode:
-        return _node(self.metadata["_record"], self.text)
 
 
 class ChromaVectorStore:
@@ -148,7 +121,7 @@ class ChromaVectorStore:
                 StoredDocument(document.id_, shown_name(document), document.hash, len(nodes), len(document.text), time.time()),
                 version,
             )
-            told = {"_version": version, "_stored": json.dumps(astuple(header.document)), "_record": _record(document)}
+            told = {"_version": version, "_stored": json.dumps(astuple(header.document)), "_record": record_of(document)}
             others = {id_: other for id_, other in view.headers.items() if id_ != document.id_}
             dimension = view.dimension or rows.shape[1] or None
             self._commit(dimension, {**others, document.id_: header}, document.id_, told, document.text)
@@ -171,14 +144,14 @@ class ChromaVectorStore:
             found = self._documents.get(ids=["d:" + document_id], include=["documents", "metadatas"])
             if not found["ids"] or found["metadatas"][0]["_version"] == GONE:
                 raise UnknownDocumentError(document_id)
-            return _document(found["metadatas"][0]["_record"], found["documents"][0])
+            return document_of(found["metadatas"][0]["_record"], found["documents"][0])
 
     def documents(self) -> list[StoredDocument]:
         return [header.document for header in self._now().headers.values()]
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         found = self._at_one_moment(lambda view: self._records(view, node_ids=ids, embeddings=True))
-        nodes = {each.node.id_: each.node.with_embedding(_as_put(each)) for each in found}
+        nodes = {each.node.id_: each.node.with_embedding(as_put(each)) for each in found}
         return [nodes[id_] for id_ in ids if id_ in nodes]
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
@@ -279,7 +252,7 @@ class ChromaVectorStore:
         stamp, dimension = self._stamp()
         view = self._view
         if view is None or view.stamp != stamp:
-            kept = _everything(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])
+            kept = everything(self._documents, {"_version": {"$ne": GONE}}, ["metadatas"])
             records = sorted((each.metadata for each in kept if "_version" in each.metadata), key=lambda each: each["_version"])
             headers = [_Header(StoredDocument(*json.loads(each["_stored"])), each["_version"]) for each in records]
             view = self._view = _View(stamp, dimension, {header.document.id_: header for header in headers})
@@ -311,7 +284,7 @@ class ChromaVectorStore:
         self._documents.upsert(
             ids=["d:" + document_id, STAMP],
             embeddings=[[1.0], [1.0]],
-            documents=[_writable(text), ""],
+            documents=[writable(text), ""],
             metadatas=[dict(told), {"_stamp": view.stamp, "_dimension": dimension or 0}],
         )
         self._view = view
@@ -327,13 +300,13 @@ class ChromaVectorStore:
         sizes = lengths(nodes)
         metadatas = [
             {
-                **_native(node),
+                **native(node),
                 "_document": document.id_,
                 "_version": version,
                 "_place": place,
                 "_node_id": node.id_,
                 "_length": length,
-                "_record": _record(replace(node, ref_doc_id=document.id_)),
+                "_record": record_of(replace(node, ref_doc_id=document.id_)),
             }
             for place, (node, length) in enumerate(zip(nodes, sizes, strict=True))
         ]
@@ -342,7 +315,7 @@ class ChromaVectorStore:
             self._passages.add(
                 ids=[f"{node.id_}#{version}" for node in nodes[part]],
                 embeddings=rows[part],
-                documents=[_writable(node.text) for node in nodes[part]],
+                documents=[writable(node.text) for node in nodes[part]],
                 metadatas=metadatas[part],
             )
 
@@ -360,7 +333,7 @@ class ChromaVectorStore:
         filters: MetadataFilters | None = None,
         *,
         embeddings: bool = False,
-    ) -> list[_Found]:
+    ) -> list[Found]:
         """The passages in this scope, in order of insertion."""
         include = ["metadatas", "documents", *(["embeddings"] if embeddings else [])]
         scopes = [_Scope(view, document_ids, node_ids, filters)]
@@ -368,13 +341,13 @@ class ChromaVectorStore:
             names = list(dict.fromkeys(node_ids))
             parts = [names[start : start + MOST_NAMED] for start in range(0, len(names), MOST_NAMED)]
             scopes = [_Scope(view, document_ids, part, filters) for part in parts]
-        found = [each for scope in scopes for each in _everything(self._passages, scope.where, include) if scope.holds(each)]
+        found = [each for scope in scopes for each in everything(self._passages, scope.where, include) if scope.holds(each)]
         return sorted(found, key=lambda each: each.order)
 
     def _passages_of(self, document_id: str) -> list[TextNode]:
         return [each.node for each in self._at_one_moment(lambda view: self._records(view, [document_id]))]
 
-    def _proposed(self, vector: Vector, count: int, where: Where | None) -> list[_Found]:
+    def _proposed(self, vector: Vector, count: int, where: Where | None) -> list[Found]:
         """What Chroma's index holds to be nearest, nearest first."""
         answer = self._passages.query(
             query_embeddings=[vector],
@@ -384,7 +357,7 @@ class ChromaVectorStore:
         )
         columns = [answer[name][0] for name in ("metadatas", "documents", "embeddings", "distances")]
         return [
-            _Found(told or {}, text or "", np.asarray(row, np.float32), float(distance))
+            Found(told or {}, text or "", np.asarray(row, np.float32), float(distance))
             for told, text, row, distance in zip(*columns, strict=True)
         ]
 
@@ -416,12 +389,12 @@ class _Scope:
         for key, ids in (("_document", self._documents), ("_node_id", self._nodes)):
             if ids is not None and len(ids) <= MOST_NAMED:
                 conditions.append({key: {"$in": sorted(ids) or [""]}})
-        if filters is not None and (pushed := _where(filters)) is not None:
+        if filters is not None and (pushed := where_of(filters)) is not None:
             conditions.append(pushed)
         # No condition at all is much the fastest for Chroma.
         self.where: Where | None = {"$and": conditions} if len(conditions) > 1 else conditions[0] if conditions else None
 
-    def holds(self, found: _Found) -> bool:
+    def holds(self, found: Found) -> bool:
         told = found.metadata
         return (
             told.get("_version") in self._versions  # and so not what others put there
@@ -440,7 +413,7 @@ class _Words:
         self.places: dict[str, int] = {}
         self._versions: tuple[str, ...] = ()
 
-    def of(self, view: _View, records_of: Callable[[list[str]], list[_Found]]) -> _Words:
+    def of(self, view: _View, records_of: Callable[[list[str]], list[Found]]) -> _Words:
         versions = tuple(header.version for header in view.headers.values())
         words = self if versions[: len(self._versions)] == self._versions else _Words()
         new = list(view.headers)[len(words._versions) :]
@@ -450,97 +423,6 @@ class _Words:
             words.ids.append(found.node.id_)
         words._versions = versions
         return words
-
-
-def _where(wanted: MetadataFilters | MetadataFilter) -> Where | None:
-    """A condition that everything passes which passes the filter, and as little else as Chroma can tell; None: no condition."""
-    if isinstance(wanted, MetadataFilter):
-        return _compared(wanted)
-    parts = [_where(each) for each in wanted.filters]
-    told = [part for part in parts if part is not None]
-    if (
-        wanted.condition is FilterCondition.NOT
-        or not told
-        or (wanted.condition is FilterCondition.OR and len(told) < len(parts))
-    ):
-        return None
-    return told[0] if len(told) == 1 else {f"${wanted.condition.value}": told}
-
-
-def _compared(wanted: MetadataFilter) -> Where | None:
-    values = list(wanted.value) if is_list(wanted.value) else [wanted.value]
-    if not _is_own(wanted.key) or not values or not all(_is_native(value) for value in values):
-        return None
-    if wanted.operator is FilterOperator.IN:
-        each = [{wanted.key: {"$eq": value}} for value in values]
-        return each[0] if len(each) == 1 else {"$or": each}
-    sign = _COMPARED.get(wanted.operator)
-    numbers_only = sign in (None, "$eq") or (isinstance(values[0], int | float) and not isinstance(values[0], bool))
-    return {wanted.key: {sign: values[0]}} if sign and numbers_only and not is_list(wanted.value) else None
-
-
-def _native(node: TextNode) -> dict[str, Any]:
-    """The metadata that Chroma can compare by itself."""
-    return {key: value for key, value in node.metadata.items() if _is_own(key) and _is_native(value)}
-
-
-def _is_own(key: str) -> bool:
-    """Whether Chroma takes the key, and it is none of ours."""
-    return key.isidentifier() and key.isascii() and not key.startswith("_")
-
-
-def _is_native(value: object) -> bool:
-    if isinstance(value, str):
-        return _writable(value) == value
-    return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 1 << 53)
-
-
-def _record(item: Document | TextNode) -> str:
-    """Everything but text and vector, as JSON; the text too where Chroma cannot hold it as it is."""
-    kept = {field.name: getattr(item, field.name) for field in fields(item) if field.name not in _APART}
-    kept["metadata"] = dict(item.metadata)
-    if _writable(item.text) != item.text:
-        kept["text"] = item.text
-    return json.dumps(kept, separators=(",", ":"), default=astuple)
-
-
-def _read(record: str, text: str) -> dict[str, Any]:
-    told = {"text": text, **json.loads(record)}
-    tuples = ("child_ids", "excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-    told |= {name: tuple(told[name]) for name in tuples if name in told}
-    return {**told, "template": Template(*told["template"])}
-
-
-def _node(record: str, text: str) -> TextNode:
-    told = _read(record, text)
-    return IndexNode(**told) if "index_id" in told else TextNode(**told)
-
-
-def _document(record: str, text: str) -> Document:
-    told = _read(record, text)
-    return Document(**{**told, "pages": tuple(Page(*page) for page in told["pages"])})
-
-
-def _as_put(found: _Found) -> Vector:
-    assert found.row is not None  # it was asked for
-    return found.row * np.float32(found.metadata["_length"])
-
-
-def _everything(collection: Any, where: Where | None, include: list[str]) -> list[_Found]:
-    """All records that pass. Many are read by their ids: while others write, an offset would skip some."""
-    found = _founds(collection.get(where=where, limit=BATCH, include=include))
-    if len(found) < BATCH:
-        return found
-    ids = collection.get(where=where, include=[])["ids"]
-    parts = (collection.get(ids=ids[start : start + BATCH], include=include) for start in range(0, len(ids), BATCH))
-    return [each for part in parts for each in _founds(part)]
-
-
-def _founds(part: Mapping[str, Any]) -> list[_Found]:
-    count = len(part["ids"])
-    texts = [""] * count if part["documents"] is None else part["documents"]
-    rows = [None] * count if part["embeddings"] is None else np.asarray(part["embeddings"], np.float32)
-    return [_Found(told or {}, text or "", row) for told, text, row in zip(part["metadatas"], texts, rows, strict=True)]
 
 
 def _beside(passages: ChromaCollection) -> ChromaCollection:
@@ -592,8 +474,3 @@ def _after(newest: str) -> str:
     """A name for a version that sorts behind `newest`, whatever the clock says."""
     now = max(time.time_ns(), int(newest[:16] or "0", 16) + 1)
     return f"{now:016x}{secrets.token_hex(4)}"
-
-
-def _writable(text: str) -> str:
-    """Without half characters, which cannot be sent."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -19,7 +19,8 @@ from ragcore.indices.vector import VectorStoreIndex
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, TextNode
 from ragcore.storage.storage_context import StorageContext
-from ragcore.vector_stores.chroma import ChromaVectorStore, _where
+from ragcore.vector_stores.chroma import ChromaVectorStore
+from ragcore.vector_stores.chroma_where import where_of
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 
 chromadb = pytest.importorskip("chromadb")
@@ -216,10 +217,10 @@ def test_a_deletion_that_breaks_off_leaves_the_document_or_nothing_of_it(tmp_pat
 def test_chroma_is_told_as_much_of_a_filter_as_it_can_tell() -> None:
     number, name = MetadataFilter("i", 1, ">"), MetadataFilter("name", "a")  # type: ignore[arg-type]
     beyond = MetadataFilter("name", "a", "text_match")  # type: ignore[arg-type]
-    assert _where(MetadataFilters([number, name])) == {"$and": [{"i": {"$gt": 1}}, {"name": {"$eq": "a"}}]}
-    assert _where(MetadataFilters([name, beyond])) == {"name": {"$eq": "a"}}
+    assert where_of(MetadataFilters([number, name])) == {"$and": [{"i": {"$gt": 1}}, {"name": {"$eq": "a"}}]}
+    assert where_of(MetadataFilters([name, beyond])) == {"name": {"$eq": "a"}}
     for told in (MetadataFilters([name, beyond], "or"), MetadataFilters([name], "not"), MetadataFilters()):  # type: ignore[arg-type]
-        assert _where(told) is None
+        assert where_of(told) is None
 
 
 def test_many_passages_are_written_and_read_in_batches(tmp_path: Path) -> None:
