@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from ragcore.retrievers.keyword_table import KeywordTableRetriever
     from ragcore.schema import Document
 
-TERM = "term:"  # an entry for each term: the ids of its passages, in order of insertion
+TERM = "term:"  # an entry for each term: [number, id] of its passages, in order of insertion
 NODE = "node:"  # an entry for each passage: its terms
+NEXT = "next"  # the number of the next passage
 
 
 class BaseKeywordTableIndex(NodeIndex):
@@ -71,8 +73,12 @@ class BaseKeywordTableIndex(NodeIndex):
 
     def nodes_with(self, terms: Sequence[str]) -> dict[str, list[str]]:
         """For those of these terms that any passage has, the ids of the passages."""
-        found = self.storage_context.index_store.entries(self._record.place, [TERM + term for term in terms])
-        return {key.removeprefix(TERM): ids for key, ids in found.items()}
+        return {term: [id_ for _, id_ in row] for term, row in self._rows(terms).items()}
+
+    def ranked(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+        """(id, how many of these terms it has) of all passages that have any, the most first, ties in order of insertion."""
+        shared = Counter((number, id_) for row in self._rows(terms).values() for number, id_ in row)
+        return [(id_, count) for (number, id_), count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))]
 
     def _new_data(self) -> dict[str, int]:
         return {"max_keywords": self._most}
@@ -84,24 +90,31 @@ class BaseKeywordTableIndex(NodeIndex):
         terms = {node.id_: said for node, said in zip(nodes, found, strict=True)}
 
         def write() -> None:
-            rows: dict[str, list[str]] = {}
-            for id_, said in terms.items():
+            first = int(self._entries([NEXT]).get(NEXT, 0))
+            rows: dict[str, list[tuple[int, str]]] = {}
+            for number, (id_, said) in enumerate(terms.items(), first):
                 for term in said:
-                    rows.setdefault(term, []).append(id_)
-            held = self.nodes_with(list(rows))
-            self.put_entries({TERM + term: [*held.get(term, ()), *ids] for term, ids in rows.items()})
-            self.put_entries({NODE + id_: said for id_, said in terms.items()})
+                    rows.setdefault(term, []).append((number, id_))
+            held = self._rows(list(rows))
+            self.put_entries({TERM + term: [*held.get(term, ()), *row] for term, row in rows.items()})
+            self.put_entries({NODE + id_: said for id_, said in terms.items()} | {NEXT: first + len(terms)})
 
         return write
 
     def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
         keys = [NODE + id_ for id_ in node_ids]
-        said = self.storage_context.index_store.entries(self._record.place, keys)
         gone = set(node_ids)
-        held = self.nodes_with(list(dict.fromkeys(term for terms in said.values() for term in terms)))
-        left = {TERM + term: [id_ for id_ in ids if id_ not in gone] for term, ids in held.items()}
-        self.put_entries({key: ids for key, ids in left.items() if ids})
-        self.delete_entries([*keys, *(key for key, ids in left.items() if not ids)])
+        held = self._rows([term for terms in self._entries(keys).values() for term in terms])
+        left = {TERM + term: [(number, id_) for number, id_ in row if id_ not in gone] for term, row in held.items()}
+        self.put_entries({key: row for key, row in left.items() if row})
+        self.delete_entries([*keys, *(key for key, row in left.items() if not row)])
+
+    def _rows(self, terms: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+        found = self._entries([TERM + term for term in dict.fromkeys(terms)])
+        return {key.removeprefix(TERM): [(number, id_) for number, id_ in row] for key, row in found.items()}
+
+    def _entries(self, keys: Sequence[str]) -> dict[str, Any]:
+        return self.storage_context.index_store.entries(self._record.place, keys)
 
 
 class KeywordTableIndex(BaseKeywordTableIndex):

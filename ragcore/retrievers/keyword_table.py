@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from ragcore.observe import Span
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 class KeywordTableRetriever(BaseRetriever):
     """The score is the number of terms that a passage shares with the question; those that share none are not found.
 
-    Ties in the order in which the terms of the question lead to them. In the trace: `terms`.
+    Ties in the order of the index. In the trace: `terms`.
     """
 
     name = "keyword_table"
@@ -30,7 +29,5 @@ class KeywordTableRetriever(BaseRetriever):
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         terms = terms_of(self._index.keywords_of(query.query_str, self._most_keywords, asking=True))
         step.note(terms=terms)
-        rows = self._index.nodes_with(terms)
-        shared = Counter(id_ for term in terms for id_ in rows.get(term, ()))
-        best = dict(shared.most_common(max(self._most_passages, 0)))  # stable
+        best = dict(self._index.ranked(terms)[: max(self._most_passages, 0)])
         return [NodeWithScore(node, float(best[node.id_])) for node in self._index.nodes.get_nodes(list(best))]
