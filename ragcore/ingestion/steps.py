@@ -2,9 +2,11 @@
 
 A step's `works_on` says what its result for a passage depends on: "node", the passage alone, and then it gives one passage
 for each; "document", all passages of the same document; "batch", everything it is given at once. Splitters work on documents;
-a step that does not say works on the batch, and is cached for exactly this batch. What a step computes is kept under the
-fingerprint of the step and what it sees of the passages: what its `sees(node)` gives, else everything but the ids. Where passages keep their ids, the ids are no part of
-that: the same text in another document is found, and gets what is its own.
+a step that does not say works on the batch, and is cached for exactly this batch.
+
+What a step computes is kept under the fingerprint of the step and what it sees of the passages: what its `sees(node)` gives,
+else everything but the ids. Where passages keep their ids, the ids are no part of that: the same text in another document is
+found, and gets what is its own.
 """
 
 from __future__ import annotations
