@@ -188,10 +188,11 @@ class SimpleDocumentStore(DocumentStore):
         hashes = {item.id_: item.hash for item in items}
         with self._lock:
             for item in items:
-                self._unlink(item.id_)
+                source = item.ref_doc_id if isinstance(item, TextNode) else None
+                self._unlink(item.id_, unless=source)
                 self._items[item.id_] = item
-                if isinstance(item, TextNode) and item.ref_doc_id is not None:
-                    self._by_source.setdefault(item.ref_doc_id, {})[item.id_] = None
+                if source is not None:
+                    self._by_source.setdefault(source, {})[item.id_] = None
             self._hashes |= hashes
 
     def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
@@ -217,11 +218,11 @@ class SimpleDocumentStore(DocumentStore):
                 self._items.pop(id_, None)
                 self._hashes.pop(id_, None)
 
-    def _unlink(self, id_: str) -> None:
-        """Take a passage out of its document's list, unless it stays there."""
+    def _unlink(self, id_: str, unless: str | None = None) -> None:
+        """Take a passage out of its document's list, unless that is the list of this document."""
         item = self._items.get(id_)
         source = item.ref_doc_id if isinstance(item, TextNode) else None
-        if source is not None:
+        if source is not None and source != unless:
             self._by_source[source].pop(id_, None)
             if not self._by_source[source]:
                 del self._by_source[source]

@@ -80,6 +80,12 @@ def test_what_is_not_there_is_an_error_unless_that_is_declined(store: DocumentSt
     assert len(store) == 3
 
 
+def test_a_passage_that_is_added_again_keeps_its_place_in_its_document(store: DocumentStore) -> None:
+    store.add_documents(TWO)
+    store.add_documents([TextNode("uno", "n1", ref_doc_id="d")])
+    assert store.get_ref_doc_info("d") == RefDocInfo(("n1", "n2"), {})
+
+
 def test_adding_again_replaces_or_is_refused(store: DocumentStore) -> None:
     store.add_documents(TWO)
     store.add_documents([TextNode("uno", "n1", ref_doc_id="e")])
