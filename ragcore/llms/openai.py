@@ -166,8 +166,8 @@ OpenAILike = OpenAICompatibleLLM
 
 
 class OpenAI(OpenAICompatibleLLM):
-    """OpenAI itself. Without `api_key`, the environment's OPENAI_API_KEY; without `api_base`, its OPENAI_BASE_URL, else OpenAI's
-    usual address."""
+    """OpenAI itself. Without `api_key`, the environment's OPENAI_API_KEY; without `api_base`, its OPENAI_BASE_URL, else its own
+    address."""
 
     def __init__(
         self,

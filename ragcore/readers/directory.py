@@ -166,7 +166,7 @@ def _how(
 
 def _listed(folder: str | Path | None, files: Sequence[str | Path] | None, wanted: Wanted, fs: FileSystem) -> tuple[str, ...]:
     if files:
-        paths = [str(file) for file in files]
+        paths = [str(Path(file)) if isinstance(fs, LocalFiles) else str(file) for file in files]  # no ./ before it
         if missing := next((path for path in paths if not fs.isfile(path)), None):
             raise ValueError(f"File {missing} does not exist.")
         return tuple(paths[: wanted.num_files_limit])
