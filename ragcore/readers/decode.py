@@ -29,6 +29,14 @@ _DECLARED = re.compile(
     rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I
 )
 _RARE = frozenset({"iso8859_4", "iso8859_10", "iso8859_13", "iso8859_14", "iso8859_16", "cp1258", "mac_latin2", "mac_iceland"})
+# Statistics alone see Chinese in "Café" and take French for Czech, whose letters have the same bytes in cp1250.
+_LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257")
+_ALPHABETS = (
+    *("àâæçéèêëîïôœùûü", "äöüß", "áéíñóúü", "ãáâàçéêíóôõú", "àèéìòù", "åäöé", "æøåé", "áðéíóúýþæö"),
+    *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž", "çğıöşüâî\u0307"),
+    *("ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"),
+)
+_CONTROLS = re.compile("[\x80-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
 
@@ -138,12 +146,39 @@ def _single(byte: int) -> str:
 
 
 def _guessed(data: bytes) -> str:
-    from charset_normalizer import from_bytes
-
     sample = _sample(data)
     for encoding in ("cp932", "euc_jp"):
         if _is_japanese(sample, encoding):
             return data.decode(encoding, "replace")
+    for encoding in (_latin(sample) or _likeliest(sample), "cp1252"):
+        try:
+            return data.decode(encoding)
+        except (UnicodeError, LookupError):
+            continue
+    return "".join(_single(byte) for byte in data) if len(data) < 1_000_000 else data.decode("latin-1")
+
+
+def _latin(sample: bytes) -> str | None:
+    """The encoding of a text in Latin letters, whose accents are those of one language; None where it is in other letters."""
+    if len(re.findall(rb"[A-Za-z0-9]", sample)) < len(re.findall(rb"[\x80-\xff]", sample)):
+        return None
+    fits: dict[str, float] = {}
+    for encoding in _LATIN:
+        try:
+            text = sample.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        accented = [letter for letter in text.lower() if letter > "\x7f" and letter.isalpha() and letter not in "µªº"]
+        foreign = min(sum(letter not in alphabet for letter in accented) for alphabet in _ALPHABETS)
+        wrong = foreign + _signs_in_words(text) + len(_CONTROLS.findall(text))
+        fits[encoding] = wrong / max(len(accented), 1)
+    best = min(fits, key=lambda encoding: fits[encoding], default=None)  # the first of equal ones
+    return best if best and fits[best] < 0.3 else None
+
+
+def _likeliest(sample: bytes) -> str:
+    from charset_normalizer import from_bytes
+
     candidates = list(from_bytes(sample))[:12]
     likely = [candidate for candidate in candidates if candidate.chaos <= candidates[0].chaos + 0.02]
     best = min(
@@ -151,12 +186,7 @@ def _guessed(data: bytes) -> str:
         key=lambda one: (_signs_in_words(str(one)), one.encoding in _RARE, one.chaos, -one.coherence),
         default=None,
     )
-    for encoding in (best.encoding if best else "cp1252", "cp1252"):
-        try:
-            return data.decode(encoding)
-        except (UnicodeError, LookupError):
-            continue
-    return "".join(_single(byte) for byte in data) if len(data) < 1_000_000 else data.decode("latin-1")
+    return best.encoding if best else "cp1252"
 
 
 def _is_japanese(sample: bytes, encoding: str) -> bool:
@@ -168,7 +198,7 @@ def _is_japanese(sample: bytes, encoding: str) -> bool:
 
 def _signs_in_words(text: str) -> int:
     """Signs between small letters, such as ¾ for ž: what a neighbouring encoding makes of a letter."""
-    return len(re.findall(r"(?<=[^\W\d_])[^\w\s\x00-\x7f’‘“”–—…·](?=[^\W\d_])", text))
+    return len(re.findall(r"(?<=[^\W\d_])(?![^\W\d_])[^\s\x00-\x7f’‘“”–—…·](?=[^\W\d_])", text))
 
 
 def _sample(data: bytes) -> bytes:

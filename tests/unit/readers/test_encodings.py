@@ -31,6 +31,27 @@ def test_an_encoding_that_the_file_does_not_name_is_found(encoding: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Café"),
+        ("cp1252", "Ça va très bien, merci"),
+        ("cp1252", "It cost £5 at 20°C. " * 60),
+        ("cp1252", "L’été dernier, les élèves français ont visité le château où naquit le poète. " * 20),
+        ("cp1252", "A situação econômica não é fácil, mas há soluções rápidas e eficazes à espera. " * 20),
+        ("cp1252", "Blåbærgrød på øen smagte sødt, men børnene ville hellere have æbler. " * 20),
+        ("iso8859_15", "Très cher, mon cœur."),
+        ("cp1250", "A várost őszig fűtötték, és tűz is volt. "),
+        ("cp1254", "İstanbul ığdır şey güneş değil."),
+        ("cp1257", "Žmonės džiaugėsi ąžuolais ir važiavo į seną pilį."),
+        ("cp1251", 'The word "Железная дорога" means railway in Russian, a Slavic language.'),
+        ("gbk", "Open the file 设置.txt and press 保存 in the menu bar to keep it."),
+    ],
+)
+def test_accents_among_plain_letters_are_those_of_one_language(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding), "a.txt") == text
+
+
+@pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 )
 @pytest.mark.parametrize("text", [GERMAN, f"{CZECH} 🚋 and more"])
