@@ -198,7 +198,7 @@ def _is_japanese(sample: bytes, encoding: str) -> bool:
 
 def _signs_in_words(text: str) -> int:
     """Signs between small letters, such as ¾ for ž: what a neighbouring encoding makes of a letter."""
-    return len(re.findall(r"(?<=[^\W\d_])(?![^\W\d_])[^\s\x00-\x7f’‘“”–—…·](?=[^\W\d_])", text))
+    return len(re.findall(r"(?<=[^\W\d_])(?:[¹²³¼½¾]|[^\w\s\x00-\x7f’‘“”–—…·])(?=[^\W\d_])", text))
 
 
 def _sample(data: bytes) -> bytes:
