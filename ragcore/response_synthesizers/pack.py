@@ -91,8 +91,11 @@ class Packer:
                     break
                 taken += 1
             if passages and not taken:
-                part, *others = self._parts(passages[0], room)
-                return _Chosen((part,), (*others, *passages[1:]), {"part_of": part.number})
+                # What is left stays whole: a later call may have less room, or more.
+                part = self._part(passages[0], room)
+                text = passages[0].text.lstrip()[len(part.text) :].strip()
+                rest = (replace(passages[0], text=text),) if text else ()
+                return _Chosen((part,), (*rest, *passages[1:]), {"part_of": part.number})
             return _Chosen(passages[:taken], passages[taken:])
 
         return self._call(prompt, variables, passages, history, first)
@@ -176,16 +179,16 @@ class Packer:
         kept = _only_named(prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk})
         return LLMCall(prompt, kept, tuple(history), self._tools)
 
-    def _parts(self, passage: Passage, room: int) -> list[Passage]:
-        """The passage in parts that cost at most `room` where that is possible, each with its number and source."""
+    def _part(self, passage: Passage, room: int) -> Passage:
+        """The beginning of the passage that costs at most `room` where that is possible, with its number and source."""
         empty = replace(passage, text="")
         if self._cost(empty) > room // 2:
             empty = replace(empty, source="")
         size = max(1, room - self._cost(empty))
-        return [replace(empty, text=part) for part in split(passage.text, size, self._llm.count_tokens)]
+        return replace(empty, text=split(passage.text, size, self._llm.count_tokens)[0])
 
     def _shorter(self, passage: Passage, tokens: int) -> Passage:
-        return passage if self._cost(passage) <= tokens else self._parts(passage, tokens)[0]
+        return passage if self._cost(passage) <= tokens else self._part(passage, tokens)
 
     def _sent(self, call: LLMCall) -> int:
         schemas = sum(self._count(json.dumps(tool, ensure_ascii=False)) for tool in call.tools)

@@ -51,6 +51,14 @@ def test_no_call_exceeds_the_window_and_no_passage_loses_a_word_its_place_or_its
     assert words_of(given_back) == words_of(passages)
 
 
+def test_what_is_left_of_a_long_passage_fills_the_next_call_however_little_room_that_has() -> None:
+    llm = word_llm([], 400, num_output=64)
+    first = Packer(llm).take(TEXT_QA, {"query_str": "Why?"}, (Passage("word " * 900, 1),))
+    later = Packer(llm).pack(REFINE, {"query_str": "Why?", "existing_answer": "said " * 50}, first.waiting)
+    *full, _ = [tokens_sent(llm, call) for call in later.calls]
+    assert full == [400 - 64] * len(full)
+
+
 @given(st.sampled_from([400, 700, 2000]), st.lists(WORDS, min_size=1, max_size=6))
 @settings(max_examples=25, deadline=None)
 def test_the_window_holds_with_word_pieces_too(window: int, texts: list[str]) -> None:
