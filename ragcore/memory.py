@@ -11,19 +11,21 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any, Self
 
-from ragcore.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
 from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.prompts import REMEMBER, Prompt
 from ragcore.response_synthesizers.pack import Packer
 from ragcore.response_synthesizers.recent import counted, recent
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.storage.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
 from ragcore.text.tokens import count_tokens
 
 TOKEN_LIMIT = 3000  # where no model is known
 SHARE_OF_WINDOW = 0.75
 KEY = "chat_history"
 SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones
+
+_changing = threading.Lock()  # held while messages are added, or a summary takes their place; not while a model writes it
 
 
 class ChatMemoryBuffer:
@@ -140,7 +142,6 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     ) -> None:
         self._llm = llm
         self._prompt = prompt
-        self._lock = threading.Lock()  # of the conversation, while a summary takes the place of messages
         super().__init__(token_limit, messages, count, chat_store=chat_store, chat_store_key=chat_store_key)
 
     @classmethod
@@ -158,11 +159,11 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         return memory
 
     def put(self, *messages: ChatMessage) -> None:
-        with self._lock:
+        with _changing:
             super().put(*messages)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        with self._lock:
+        with _changing:
             super().set(messages)
 
     def get(self, initial_token_count: int = 0) -> list[ChatMessage]:
@@ -170,7 +171,7 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         before = self.get_all()
         sent = self.fitting(before, initial_token_count)
         if self._llm is not None and sent != before:
-            with self._lock:
+            with _changing:
                 now = self.chat_store.get_messages(self.chat_store_key)
                 if now[: len(before)] == before:  # nobody else changed what was summed up
                     self.chat_store.set_messages(self.chat_store_key, (*sent, *now[len(before) :]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -272,12 +273,18 @@ class MessageRole(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message to or from a language model. `additional_kwargs` has tool calls and ids as in OpenAI's wire format."""
+    """A message to or from a language model. `additional_kwargs` has tool calls and ids as in OpenAI's wire format.
+
+    ValueError for a role that there is not.
+    """
 
     role: MessageRole = MessageRole.USER
     content: str = ""
     name: str | None = None
     additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", MessageRole(self.role))  # may be given as its text
 
     def __str__(self) -> str:
         return f"{self.role.value}: {self.content}"
@@ -353,6 +360,12 @@ class StreamingResponse:
     @property
     def response_gen(self) -> Iterator[str]:
         return iter(self)
+
+    def print_response_stream(self) -> None:
+        """Write the pieces to the terminal as they come."""
+        for piece in self:
+            sys.stdout.write(piece)
+            sys.stdout.flush()
 
     def __str__(self) -> str:
         for _ in self:

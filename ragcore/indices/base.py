@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
@@ -62,21 +62,17 @@ class BaseIndex(ABC):
         llm: LLM | None = None,
         show_progress: bool = False,
     ) -> None:
-        """`objects` are nodes too, which stand for something else. ValueError when these come with a `record`."""
-        if record is not None and (nodes is not None or objects is not None):
-            raise ValueError("an index is made of nodes or of a record, not of both")
+        """`objects` are nodes too, which stand for something else. ValueError for nodes and a `record`, and for neither."""
+        if (record is None) == (nodes is None and objects is None):
+            raise ValueError("an index is made of nodes (of [] while there are none) or of a record, and not of both")
         chosen = services(llm, embed_model, transformations)
         self.llm, self.embed_model, self.transformations = chosen.llm, chosen.embed_model, chosen.transformations
         self.storage_context = storage_context or StorageContext.from_defaults()
         self._show_progress = show_progress
         self._record = record or IndexRecord(self.kind, data=self._new_data())
         self._open()
-        if record is not None:
-            return
-        write = self._prepared(self._split(nodes or (), objects or ()))
-        with self.storage_context.transaction():
-            write()
-            self._record = self.storage_context.add_index(self._record)
+        if record is None:
+            self._store(nodes or (), objects or (), new=True)
 
     @classmethod
     def from_documents(
@@ -125,9 +121,9 @@ class BaseIndex(ABC):
         self._record = self.storage_context.add_index(replace(self._record, summary=text))
 
     @property
+    @abstractmethod
     def docstore(self) -> DocumentStore:
-        """What the indexes of this context share."""
-        return self.storage_context.docstore
+        """The passages of this index by id."""
 
     @property
     @abstractmethod
@@ -142,14 +138,14 @@ class BaseIndex(ABC):
 
     def insert_documents(self, documents: Sequence[Document]) -> int:
         """Add or replace many at once, which is faster; gives the number of passages."""
-        return self._store(self._split(documents))
+        return self._store(documents)
 
     def insert_nodes(self, nodes: Sequence[TextNode | Document]) -> int:
         """Add nodes to what their documents have, replacing those with the same ids; a document among them is split.
 
         Gives the number of passages that these documents now have.
         """
-        return self._store(self._split(nodes, joined=True))
+        return self._store(nodes, joined=True)
 
     def update_ref_doc(self, document: Document) -> int:
         """The same as `insert`."""
@@ -189,10 +185,16 @@ class BaseIndex(ABC):
         summary_template: Wording | None = None,
         simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        streaming: Literal[False] = False,
     ) -> RetrieverQueryEngine:
-        """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations."""
+        """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations.
+
+        Any engine streams when it is asked with `stream_query`; ValueError for `streaming`.
+        """
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
+        if streaming:
+            raise ValueError("no engine is made for streaming: ask this one with stream_query(question), and iterate over that")
         return RetrieverQueryEngine.from_args(
             retriever or self.as_retriever(),
             llm or self.llm,
@@ -266,10 +268,22 @@ class BaseIndex(ABC):
             self.storage_context.docstore.delete_ref_doc(split.document.id_, raise_error=False)
             self.storage_context.docstore.add_documents(split.inner)
 
-    def _store(self, splits: Sequence[Split]) -> int:
-        write = self._prepared(splits)
-        with self.storage_context.transaction():
-            return write()
+    def _store(
+        self,
+        given: Sequence[TextNode | Document],
+        objects: Sequence[TextNode] = (),
+        *,
+        joined: bool = False,
+        new: bool = False,
+    ) -> int:
+        with span("index", kind=self.kind) as step:
+            write = self._prepared(self._split(given, objects, joined=joined))
+            with self.storage_context.transaction():
+                passages = write()
+                if new:
+                    self._record = self.storage_context.add_index(self._record)
+            step.note(passages=passages)
+        return passages
 
     def _split(
         self, given: Sequence[TextNode | Document], objects: Sequence[TextNode] = (), *, joined: bool = False
@@ -328,7 +342,6 @@ class NodeIndex(BaseIndex):
 
     @property
     def docstore(self) -> DocumentStore:
-        """The passages of this index."""
         return self.nodes
 
     @property

@@ -10,17 +10,17 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex, Split
-from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, MetadataMode, TextNode
-from ragcore.storage.docstore import RefDocInfo
+from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
+from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.ranking import VectorStoreQueryMode
@@ -92,8 +92,10 @@ class VectorStoreIndex(BaseIndex):
         context = storage_context or StorageContext.from_defaults()
         if context.vector_store not in (None, vector_store):
             raise ValueError("the storage context was given another vector store than this one")
+        record = context.index_in(vector_store, cls.kind)
         return cls(
-            record=context.index_in(vector_store, cls.kind),
+            () if record is None else None,
+            record=record,
             store=vector_store,
             storage_context=context,
             embed_model=embed_model,
@@ -109,6 +111,11 @@ class VectorStoreIndex(BaseIndex):
     def vector_store(self) -> Store:
         """Another name of `store`."""
         return self._store_of_vectors
+
+    @property
+    def docstore(self) -> DocumentStore:
+        """The passages of this index, and those above them, by id. What is added is shared with the context's other indexes."""
+        return StoredPassages(self.store, self.storage_context.docstore)
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
@@ -161,6 +168,7 @@ class VectorStoreIndex(BaseIndex):
         summary_template: Wording | None = None,
         simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        streaming: Literal[False] = False,
     ) -> RetrieverQueryEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
         return super().as_query_engine(
@@ -178,6 +186,7 @@ class VectorStoreIndex(BaseIndex):
             summary_template=summary_template,
             simple_template=simple_template,
             node_postprocessors=node_postprocessors,
+            streaming=streaming,
         )
 
     def as_chat_engine(
@@ -244,8 +253,7 @@ class VectorStoreIndex(BaseIndex):
 
     def _embedded(self, splits: Sequence[Split]) -> list[Split]:
         texts = [node.get_content(MetadataMode.EMBED) for split in splits for node in split.nodes if node.embedding is None]
-        with span("embed", texts=len(texts)):
-            vectors = iter(list(self._vectors(texts)))
+        vectors = iter(list(self._vectors(texts)))
         return [
             replace(
                 split,

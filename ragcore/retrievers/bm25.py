@@ -29,12 +29,16 @@ class BM25Retriever(BaseRetriever):
         filters: MetadataFilters | None = None,
     ) -> None:
         self._store = store
-        self._top_k = similarity_top_k
+        self.similarity_top_k = similarity_top_k
         self._document_ids = document_ids
         self._node_ids = node_ids
         self._filters = filters
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         return self._store.keyword_search(
-            query.query_str, self._top_k, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+            query.query_str,
+            self.similarity_top_k,
+            document_ids=self._document_ids,
+            node_ids=self._node_ids,
+            filters=self._filters,
         )

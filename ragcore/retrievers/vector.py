@@ -84,7 +84,7 @@ class VectorIndexRetriever(BaseRetriever):
             self._store, self._embedder = index.store, embed_model or index.embed_model
         else:
             self._store, self._embedder = index, services(embed_model=embed_model).embed_model
-        self._top_k = similarity_top_k
+        self.similarity_top_k = similarity_top_k
         self._similarity: Similarity = similarity
         self._document_ids = doc_ids if document_ids is None else document_ids
         self._node_ids = node_ids
@@ -97,11 +97,11 @@ class VectorIndexRetriever(BaseRetriever):
         if self._mode is VectorStoreQueryMode.DEFAULT and self._similarity == "cosine":
             vector = query_vector(self._embedder, query)
             return self._store.search(
-                vector, self._top_k, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
+                vector, self.similarity_top_k, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
             )
         step.note(mode=self._mode.value)
         if self._mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
-            count = self._top_k if self._sparse_top_k is None else self._sparse_top_k
+            count = self.similarity_top_k if self._sparse_top_k is None else self._sparse_top_k
             return self._store.keyword_search(
                 query.query_str, count, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
             )
@@ -113,7 +113,7 @@ class VectorIndexRetriever(BaseRetriever):
         return HybridRetriever(
             self._store,
             self._embedder,
-            self._top_k,
+            self.similarity_top_k,
             document_ids=self._document_ids,
             node_ids=self._node_ids,
             filters=self._filters,
@@ -127,11 +127,11 @@ class VectorIndexRetriever(BaseRetriever):
             return []
         vector = query_vector(self._embedder, query)
         if self._mode is VectorStoreQueryMode.MMR:
-            places, scores = mmr(found, vector, self._top_k, self._threshold, self._similarity)
+            places, scores = mmr(found, vector, self.similarity_top_k, self._threshold, self._similarity)
         elif self._mode in LEARNERS:
-            places, scores = learned(found, vector, self._top_k, self._mode)
+            places, scores = learned(found, vector, self.similarity_top_k, self._mode)
         else:
-            places, scores = nearest_by(found, vector, self._top_k, self._similarity)
+            places, scores = nearest_by(found, vector, self.similarity_top_k, self._similarity)
         score = {found.ids[place]: float(value) for place, value in zip(places, scores, strict=True)}
         return [NodeWithScore(replace(node, embedding=None), score[node.id_]) for node in self._store.nodes(list(score))]
 

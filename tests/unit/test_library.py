@@ -420,7 +420,7 @@ def test_a_worker_tidies_what_crashes_left_and_nothing_else(open_library: Callab
     kept = take_in(library, TOWER, "tower.txt")
     ghost = take_in(library, CELLAR, "cellar.txt")
     library.files.remove(ghost.id)  # and the process ended before the passages went
-    own = VectorStoreIndex(embed_model=library.embedder, store=library.store)
+    own = VectorStoreIndex([], embed_model=library.embedder, store=library.store)
     own.insert(Document("Put in by a program of its own.", "own"))
     tidy(library.files, library.store)
     assert [row.id_ for row in library.store.documents()] == [kept.id, "own"]

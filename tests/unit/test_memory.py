@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.chat_store import SimpleChatStore
 from ragcore.errors import DamagedStoreError, LLMServerError
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import SUMMARY, ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.storage.chat_store import SimpleChatStore
 
 USER, ASSISTANT, TOOL, SYSTEM = MessageRole.USER, MessageRole.ASSISTANT, MessageRole.TOOL, MessageRole.SYSTEM
 
@@ -97,6 +97,7 @@ def test_it_is_kept_as_plain_values_and_comes_back_the_same() -> None:
         ChatMemoryBuffer.from_dict(json.loads(json.dumps(memory.to_dict()))),
         ChatMemoryBuffer.from_string(memory.to_string()),
         pickle.loads(pickle.dumps(memory)),
+        pickle.loads(pickle.dumps(ChatSummaryMemoryBuffer(77, messages))),
     ):
         assert (back.token_limit, back.get_all()) == (77, messages)
         back.put(messages[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -11,13 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.schema import (
+    ChatMessage,
     Document,
     IndexNode,
+    MessageRole,
     MetadataMode,
     NodeWithScore,
     Page,
     QueryBundle,
     Response,
+    StreamingResponse,
     Template,
     TextNode,
     content_hash,
@@ -133,3 +137,23 @@ def test_a_response_names_the_metadata_and_the_beginning_of_each_source() -> Non
     assert response.metadata == {"n": {"k": 1}, "kind": "short"}
     assert response.get_formatted_sources(6) == "> Source (Doc id: n): abc..."
     assert response.get_formatted_sources(8) == "> Source (Doc id: n): abcdefgh"
+
+
+def test_a_role_may_be_given_as_its_text_and_must_be_one() -> None:
+    assert ChatMessage(role="assistant", content="Yes.") == ChatMessage(MessageRole.ASSISTANT, "Yes.")  # type: ignore[arg-type]
+    assert str(ChatMessage(role="assistant", content="Yes.")) == "assistant: Yes."  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="teacher"):
+        ChatMessage(role="teacher")  # type: ignore[arg-type]
+
+
+def test_a_stream_can_be_written_to_the_terminal_as_it_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[str] = []
+
+    def pieces() -> Iterator[str]:
+        for piece in ("One ", "two."):
+            yield piece
+            seen.append(capsys.readouterr().out)
+
+    answer = StreamingResponse(pieces())
+    answer.print_response_stream()
+    assert (seen, answer.text) == (["One ", "two."], "One two.")

@@ -13,7 +13,8 @@ from ragcore.indices.vector import VectorStoreIndex
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.node_parser.tree import NodeTree
-from ragcore.observe import span
+from ragcore.observe import Listener, Span, add_listener, span
+from ragcore.postprocessor import PrevNextNodePostprocessor
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, TextNode
 from ragcore.storage.index_store import IndexRecord
@@ -151,7 +152,7 @@ def test_an_index_on_disk_is_there_when_it_is_opened_again(tmp_path: Path) -> No
     VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], store=store)
     database.close()
     embedder = Counting()
-    index = VectorStoreIndex(embed_model=embedder, store=DiskStore(database, vectors=tmp_path / "vectors"))
+    index = VectorStoreIndex([], embed_model=embedder, store=DiskStore(database, vectors=tmp_path / "vectors"))
     assert best(index, "Do dogs bark?") == "dogs bark"
     assert embedder.given == []
     database.close()
@@ -240,10 +241,10 @@ def test_a_tree_added_to_a_document_leaves_what_stands_above_its_other_passages(
     more = parser.get_nodes_from_documents([Document("seven eight nine. ten eleven twelve.", id_="e")])
     index.insert_nodes(NodeTree([replace(node, ref_doc_id="d") for node in more.level(k)] for k in range(2)))
     assert len(index.store.passage_ids("d")) == 4
-    assert len(index.docstore) == 2
+    assert len(index.storage_context.docstore) == 2
     for leaf in index.store.passages():
         assert leaf.parent_id is not None
-        assert leaf.text in index.docstore.get_node(leaf.parent_id).text
+        assert leaf.text in index.storage_context.docstore.get_node(leaf.parent_id).text
 
 
 def test_of_a_tree_only_the_leaves_are_indexed_and_the_rest_is_shared() -> None:
@@ -258,30 +259,32 @@ def test_of_a_tree_only_the_leaves_are_indexed_and_the_rest_is_shared() -> None:
     ):
         assert {node.text for node in index.store.passages()} == {node.text for node in tree.leaves()}
         assert len(index.store) == len(leaves)
-        assert len(index.docstore) == len(tree) - len(leaves)
+        assert len(index.storage_context.docstore) == len(tree) - len(leaves)
         for leaf in index.store.passages():
             assert leaf.parent_id is not None
-            assert leaf.id_ in index.docstore.get_node(leaf.parent_id).child_ids
+            assert leaf.id_ in index.storage_context.docstore.get_node(leaf.parent_id).child_ids
         index.delete_ref_doc("d")
-        assert len(index.docstore) == 0
+        assert len(index.storage_context.docstore) == 0
 
 
 def test_a_replaced_tree_leaves_nothing_of_the_old_one() -> None:
     parser = HierarchicalNodeParser(chunk_sizes=[8, 4], chunk_overlap=0, tokenizer=str.split)
     index = VectorStoreIndex([], embed_model=Counting(), transformations=[parser])
     index.insert(Document("one two three. four five six. seven eight nine. ten eleven twelve.", id_="d"))
-    assert len(index.docstore) == 2
+    assert len(index.storage_context.docstore) == 2
     index.insert(Document("one two three. four five six.", id_="d"))
-    assert [node.text for node in index.docstore.nodes()] == ["one two three. four five six."]
+    assert [node.text for node in index.storage_context.docstore.nodes()] == ["one two three. four five six."]
 
 
 def test_what_a_delete_leaves_in_the_shared_documents_is_said_by_an_argument() -> None:
     index = index_of(*DOCUMENTS)
-    index.docstore.add_documents([TextNode("mine", "m", ref_doc_id="pets"), TextNode("yours", "y", ref_doc_id="sea")])
+    index.storage_context.docstore.add_documents(
+        [TextNode("mine", "m", ref_doc_id="pets"), TextNode("yours", "y", ref_doc_id="sea")]
+    )
     index.delete_ref_doc("pets", delete_from_docstore=False)
-    assert list(index.docstore.docs) == ["m", "y"]
+    assert list(index.storage_context.docstore.docs) == ["m", "y"]
     index.delete_ref_doc("sea")
-    assert list(index.docstore.docs) == ["m"]
+    assert list(index.storage_context.docstore.docs) == ["m"]
 
 
 @pytest.mark.parametrize("kind", ["memory", "folder", "given beside a folder"])
@@ -427,3 +430,53 @@ def test_nodes_and_a_record_do_not_go_together() -> None:
     record = IndexRecord("vector_store", data={"embedder": Counting().name})
     with pytest.raises(ValueError, match="not of both"):
         VectorStoreIndex([], record=record, embed_model=Counting())
+
+
+def test_what_reads_along_links_finds_the_passages_in_the_indexs_documents() -> None:
+    linked = [TextNode("cats purr", "c", next_id="d", ref_doc_id="pets"), TextNode("dogs bark", "d", ref_doc_id="pets")]
+    index = VectorStoreIndex(linked, embed_model=Counting())
+    index.docstore.add_documents([TextNode("above", "a", ref_doc_id="pets")])
+    assert list(index.docstore.docs) == ["c", "d", "a"]
+    found = index.as_retriever(similarity_top_k=1).retrieve("cats purr")
+    read_on = PrevNextNodePostprocessor(docstore=index.docstore).postprocess_nodes(found)
+    assert [hit.node_id for hit in read_on] == ["c", "d"]
+    node = index.docstore.get_node("d")
+    assert (node.text, node.ref_doc_id, node.embedding) == ("dogs bark", "pets", None)
+    info = index.docstore.get_ref_doc_info("pets")
+    assert info is not None
+    assert info.node_ids == ("c", "d", "a")
+    assert index.docstore.get_all_document_hashes()["pets"] == index.store.documents()[0].hash
+    with pytest.raises(StoreError, match="delete_ref_doc"):
+        index.docstore.delete_document("c")
+    assert index.storage_context.docstore.docs.keys() == {"a"}
+
+
+def test_making_an_index_is_one_trace_in_which_every_text_is_embedded_once() -> None:
+    roots: list[Span] = []
+
+    class Heard(Listener):
+        def finished(self, step: Span) -> None:
+            if step.parent is None:
+                roots.append(step)
+
+    stop = add_listener(Heard())
+    try:
+        index_of(*DOCUMENTS).insert(Document("birds sing", id_="birds"))
+    finally:
+        stop()
+    assert [(root.name, [step.name for step in root.children]) for root in roots] == [("index", ["split", "embed"])] * 2
+    assert [root.facts["passages"] for root in roots] == [4, 1]
+    assert [step.facts["count"] for root in roots for step in root.named("embed")] == [4, 1]
+
+
+def test_an_index_is_made_of_something_and_streams_when_asked_to() -> None:
+    with pytest.raises(ValueError, match="made of nodes"):
+        VectorStoreIndex(embed_model=Counting())
+    with pytest.raises(ValueError, match="stream_query"):
+        index_of().as_query_engine(streaming=True)  # type: ignore[arg-type]
+
+
+def test_how_many_passages_a_retriever_finds_can_be_said_later() -> None:
+    retriever = index_of(*DOCUMENTS).as_retriever(similarity_top_k=1)
+    retriever.similarity_top_k = 3
+    assert len(retriever.retrieve("dogs")) == 3
