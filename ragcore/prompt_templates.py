@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ragcore.prompts import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variable, Variables, as_text, with_history
+from ragcore.prompts import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, with_history
 from ragcore.schema import ChatMessage, MessageRole
 
 _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
@@ -53,8 +53,7 @@ class PromptTemplate(Prompt):
     @property
     def variables(self) -> frozenset[str]:
         """The values it may still be given, by the names under which they are given."""
-        named = {match[2] for message in self.messages for match in _NAME.finditer(message.content) if match[2]}
-        return frozenset(map(self._given_as, named)) - self.fixed.keys()
+        return frozenset(map(self._given_as, self.template_vars)) - self.fixed.keys()
 
     def checked(self, variables: Variables) -> Variables:
         """As of any prompt; what a function makes may be given to it or not."""
@@ -70,15 +69,15 @@ class PromptTemplate(Prompt):
 
     def partial_format(self, **values: Any) -> PromptTemplate:
         """A template in which these are given already; this one stays as it is."""
-        return replace(self, fixed={**self.fixed, **_variables(values)})
+        return replace(self, fixed={**self.fixed, **values})
 
     def format_messages(self, llm: Model = None, **values: Any) -> list[ChatMessage]:
         """The messages with these values. A {name} without one stays as it is."""
-        return [ChatMessage(message.role, message.content) for message in self.render(_variables(values))]
+        return [ChatMessage(message.role, message.content) for message in self.render(values)]
 
     def format(self, llm: Model = None, **values: Any) -> str:
         """The text with these values."""
-        return "\n".join(message.content for message in self.render(_variables(values)))
+        return "\n".join(message.content for message in self.render(values))
 
     def get_template(self, llm: Model = None) -> str:
         """The text as it was written."""
@@ -141,7 +140,7 @@ class ChatPromptTemplate(PromptTemplate):
 
     def format(self, llm: Model = None, **values: Any) -> str:
         """One text for models that complete text: a line for each message with its role, and "assistant: " to go on from."""
-        lines = [f"{message.role.value}: {message.content}" for message in self.render(_variables(values))]
+        lines = [f"{message.role.value}: {message.content}" for message in self.render(values)]
         return "\n".join([*lines, f"{MessageRole.ASSISTANT.value}: "])
 
 
@@ -184,7 +183,3 @@ def _template(prompt: Prompt) -> PromptTemplate:
 
 def _partial(prompt: Prompt, values: Mapping[str, Any]) -> PromptTemplate:
     return _template(prompt).partial_format(**values)
-
-
-def _variables(values: Mapping[str, Any]) -> dict[str, Variable]:
-    return {name: value if isinstance(value, (str, tuple)) else str(value) for name, value in values.items()}

@@ -190,8 +190,8 @@ def _parts(template: str, variables: Variables) -> Iterable[Part]:
 
 
 def as_text(value: Variable) -> str:
-    if isinstance(value, str):
-        return value
+    if not isinstance(value, tuple):
+        return str(value)  # a template's user may give numbers
     separator = "\n" if value and isinstance(value[0], ChatMessage) else "\n\n"
     return separator.join(str(item) for item in value)
 

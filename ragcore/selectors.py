@@ -11,10 +11,11 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import services
+from ragcore.from_defaults import SameAsConstructor
 from ragcore.llms.base import LLMCall
 from ragcore.observe import Span, span
 from ragcore.prompt_templates import Wording, in_place_of
@@ -82,6 +83,8 @@ MultiSelection = SelectorResult
 class BaseSelector(ABC):
     """Holds nothing of a question: threads may share it."""
 
+    from_defaults = SameAsConstructor()
+
     def select(self, choices: Choices, query: str | QueryBundle) -> SelectorResult:
         """ValueError without choices; LLMErrors, EmbeddingErrors.
 
@@ -106,10 +109,6 @@ class EmbeddingSingleSelector(BaseSelector):
 
     def __init__(self, embed_model: Embedder | None = None) -> None:
         self._embedder = services(embed_model=embed_model).embed_model
-
-    @classmethod
-    def from_defaults(cls, embed_model: Embedder | None = None) -> Self:
-        return cls(embed_model)
 
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
         return [_nearest(self._embedder, choices, query)]
@@ -160,10 +159,6 @@ class LLMSingleSelector(_AskingSelector):
     def __init__(self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Wording = SELECT_SINGLE) -> None:
         super().__init__(llm, embed_model, SELECT_SINGLE, prompt, 1)
 
-    @classmethod
-    def from_defaults(cls, llm: LLM | None = None, *, embed_model: Embedder | None = None) -> Self:
-        return cls(llm, embed_model=embed_model)
-
 
 class LLMMultiSelector(_AskingSelector):
     """At most `max_outputs` choices (None: as many as there are), the best first, in one call."""
@@ -177,12 +172,6 @@ class LLMMultiSelector(_AskingSelector):
         prompt: Wording = SELECT_MULTI,
     ) -> None:
         super().__init__(llm, embed_model, SELECT_MULTI, prompt, max_outputs)
-
-    @classmethod
-    def from_defaults(
-        cls, llm: LLM | None = None, max_outputs: int | None = None, *, embed_model: Embedder | None = None
-    ) -> Self:
-        return cls(llm, max_outputs, embed_model=embed_model)
 
 
 class PydanticSingleSelector(LLMSingleSelector):
@@ -249,7 +238,7 @@ _SELECT: Mapping[str, Any] = {
     },
 }
 
-_KEYED = re.compile(r"""["']choice["']\s*:\s*["'(]*(-?\d{1,9})\b""")
+_KEYED = re.compile(r"""\bchoice["']?\s*:\s*["'(]*(-?\d{1,9})\b""")  # of broken JSON, or of YAML
 _BARE = re.compile(r"\s*\(?\d{1,9}\)?\.?\s*")
 _SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d{1,9})\b")

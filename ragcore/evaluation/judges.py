@@ -39,10 +39,16 @@ class _Judge(BaseEvaluator):
 
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
         """One for each pack of contexts, or the one to a question without. ContextWindowError where the rest does not fit."""
-        contexts = case.contexts or () if "context_str" in self._prompt.variables else ()
-        passages = tuple(Passage(text, number) for number, text in enumerate(contexts, 1))
-        packed = Packer(self._llm).pack(self._prompt, variables, passages)
+        packed = Packer(self._llm).pack(self._prompt, variables, self._passages(case))
         return in_order(lambda call: self._llm.generate(call).text, packed.calls)
+
+    def _reply(self, case: Case, variables: Mapping[str, Variable]) -> str:
+        """The only one. Contexts, where a template of one's own has them, lose their ends to fit."""
+        return self._llm.generate(Packer(self._llm).squeeze(self._prompt, variables, self._passages(case))).text
+
+    def _passages(self, case: Case) -> tuple[Passage, ...]:
+        contexts = case.contexts or () if "context_str" in self._prompt.variables else ()
+        return tuple(Passage(text, number) for number, text in enumerate(contexts, 1))
 
 
 class _YesOrNo(_Judge):
@@ -117,7 +123,7 @@ class CorrectnessEvaluator(_Judge):
         self._threshold = score_threshold
 
     def _judge(self, case: Case) -> Verdict:
-        (reply,) = self._replies(case, self._variables(case))
+        reply = self._reply(case, self._variables(case))
         score = grade(reply)
         return Verdict(score, None if score is None else score >= self._threshold, reason(reply))
 
@@ -138,7 +144,7 @@ class PairwiseComparisonEvaluator(_Judge):
             {**given, "response": case.response or "", "second_response": case.second_response or ""},
             {**given, "response": case.second_response or "", "second_response": case.response or ""},
         ]
-        replies = in_order(lambda order: self._replies(case, order)[0], orders)
+        replies = in_order(lambda order: self._reply(case, order), orders)
         first, flipped = (better(reply) for reply in replies)
         feedback = "\n\n".join(replies)
         if first is None or flipped is None:

@@ -31,6 +31,11 @@ class LLMMetadata:
     is_function_calling_model: bool = False
     is_extractive: bool = False  # quotes passages, writes nothing of its own
 
+    @property
+    def is_chat_model(self) -> bool:
+        """True: every model here takes messages."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:

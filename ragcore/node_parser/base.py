@@ -5,21 +5,12 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
 
+from ragcore.from_defaults import SameAsConstructor
 from ragcore.node_parser.nodes import Cut, IdFunction, nodes_from_cuts
 from ragcore.schema import Document, TextNode
 
 logger = logging.getLogger(__name__)
-
-Made = TypeVar("Made")
-
-
-class SameAsConstructor:
-    """`from_defaults`, which is another name of the class and takes what its constructor takes."""
-
-    def __get__(self, instance: object, owner: type[Made]) -> type[Made]:
-        return owner
 
 
 class NodeParser(ABC):
@@ -42,9 +33,7 @@ class NodeParser(ABC):
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
         """The passages of `source`, in order; none where it has no text."""
 
-    def get_nodes_from_documents(
-        self, documents: Sequence[Document | TextNode], show_progress: bool = False
-    ) -> Sequence[TextNode]:
+    def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> list[TextNode]:
         """The nodes of every document, in order; a document without text has none. `show_progress` logs each document."""
         nodes: list[TextNode] = []
         for document in documents:
@@ -60,5 +49,5 @@ class NodeParser(ABC):
                 logger.info("split %s: %d passages", document.id_, len(found))
         return nodes
 
-    def __call__(self, nodes: Sequence[Document | TextNode]) -> Sequence[TextNode]:
+    def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
         return self.get_nodes_from_documents(nodes)

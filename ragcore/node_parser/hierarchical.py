@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
+from itertools import pairwise
 
-from ragcore.node_parser.base import SameAsConstructor
+from ragcore.from_defaults import SameAsConstructor
 from ragcore.node_parser.nodes import linked, nodes_from_cuts
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.splitter import TokenSplitter
@@ -37,9 +38,12 @@ class HierarchicalNodeParser:
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
     ) -> None:
         if node_parser_map is None:
+            chunk_sizes = chunk_sizes or CHUNK_SIZES
+            if any(below >= size for size, below in pairwise(chunk_sizes)):
+                raise ValueError(f"chunk_sizes are {list(chunk_sizes)}; each must be smaller than the one before.")
             splitters = [
                 SentenceSplitter(size, chunk_overlap, tokenizer=tokenizer, include_metadata=include_metadata)
-                for size in chunk_sizes or CHUNK_SIZES
+                for size in chunk_sizes
             ]
             names = node_parser_ids or [f"chunk_size_{splitter.chunk_size}" for splitter in splitters]
             node_parser_map = dict(zip(names, splitters, strict=True))

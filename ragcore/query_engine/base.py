@@ -14,6 +14,7 @@ from ragcore.prompts import Passage, Variable
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces, Work, run
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
+from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 
 
@@ -58,12 +59,8 @@ def combined(
     synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: Mapping[str, Any]
 ) -> AnswerStream:
     """One answer from several, each a passage below its head. Their sources come together, and their citations follow them."""
-    found: dict[str, NodeWithScore] = {}
-    for answer in answers:
-        for hit in answer.source_nodes:
-            found.setdefault(hit.node.id_, hit)
-    sources = list(found.values())
-    places = {id_: place for place, id_ in enumerate(found, 1)}
+    sources = distinct(hit for answer in answers for hit in answer.source_nodes)
+    places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [cited_anew(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
     if synthesizer.llm.metadata.is_extractive:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcore.defaults import services
+from ragcore.from_defaults import SameAsConstructor
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
 from ragcore.parallel import in_order
@@ -41,6 +42,8 @@ class SubQuestionQueryEngine(BaseQueryEngine):
     to every tool. `response.metadata["sub_questions"]` has the parts with their answers; the sources of all of them are kept.
     """
 
+    from_defaults = SameAsConstructor()
+
     def __init__(
         self,
         query_engine_tools: Sequence[EngineTool],
@@ -57,15 +60,6 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         self._llm = services(llm).llm
         self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
         self._prompt = in_place_of(SUB_QUESTIONS, prompt, self._llm)
-
-    @classmethod
-    def from_defaults(
-        cls,
-        query_engine_tools: Sequence[EngineTool],
-        llm: LLM | None = None,
-        response_synthesizer: Synthesizer | None = None,
-    ) -> SubQuestionQueryEngine:
-        return cls(query_engine_tools, llm, response_synthesizer)
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         parts = self._divided(query)

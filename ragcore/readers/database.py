@@ -109,7 +109,7 @@ def _opened(
             uri or sqlalchemy.URL.create(scheme or "", user, password, host, int(port) if port is not None else None, dbname)
         )
         return sqlalchemy.create_engine(url)
-    except sqlalchemy.exc.ArgumentError as error:
+    except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError for a port that is no number
         # NoSuchModuleError, for an unknown kind of database, is one of them. The URI may hold a password: it is not shown.
         raise ConfigError(
             f"The address of the database cannot be understood: {error}", hint="Write it like sqlite:///example.db."

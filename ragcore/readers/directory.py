@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 import mimetypes
 import multiprocessing
@@ -19,7 +20,7 @@ from ragcore.errors import DamagedFileError, MissingPackageError, Problem, RagEr
 from ragcore.readers import text as plain
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean
-from ragcore.readers.listing import FileSystem, LocalFiles, Wanted, day, files_in, name_of, on_this_machine
+from ragcore.readers.listing import FileSystem, LocalFiles, Wanted, day, files_in, name_of, on_this_machine, with_dot
 from ragcore.readers.registry import read_file, reader_for, suffix_of
 from ragcore.schema import Document, Scalar
 
@@ -85,6 +86,9 @@ class SimpleDirectoryReader:
         raise_on_error: bool = False,
         fs: FileSystem | None = None,
     ) -> None:
+        for name, given in {"input_files": input_files, "exclude": exclude, "required_exts": required_exts}.items():
+            if isinstance(given, str):
+                raise ValueError(f"{name} is {given!r}; it must be a list.")
         if num_files_limit is not None and num_files_limit < 1:
             raise ValueError(f"num_files_limit is {num_files_limit}; it must be at least 1.")
         wanted = Wanted(
@@ -160,7 +164,11 @@ def _how(
 ) -> _HowToRead:
     if errors not in ("ignore", "strict", "replace"):
         raise ValueError(f'errors is {errors!r}; it is "ignore", "strict" or "replace".')
-    extractors = {suffix.lower(): reader for suffix, reader in (file_extractor or {}).items()}
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise ValueError(f"encoding is {encoding!r}, which is no encoding.") from error
+    extractors = {with_dot(suffix): reader for suffix, reader in (file_extractor or {}).items()}
     return _HowToRead(fs or LocalFiles(), encoding, errors, filename_as_id, extractors, file_metadata)
 
 

@@ -82,7 +82,7 @@ class Wanted:
 def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
     """In the order of their paths, part by part; [] where none is wanted."""
     patterns = [_pattern(each) for each in wanted.exclude]
-    endings = None if wanted.required_exts is None else {f".{each.lower().lstrip('.')}" for each in wanted.required_exts}
+    endings = None if wanted.required_exts is None else {with_dot(each) for each in wanted.required_exts}
 
     def counts(path: str) -> bool:
         place = _below(folder, path)
@@ -120,6 +120,11 @@ def day(moment_of: Callable[[str], datetime], path: str) -> str | None:
         return moment_of(path).astimezone(UTC).date().isoformat()
     except (NotImplementedError, KeyError):
         return None
+
+
+def with_dot(ending: str) -> str:
+    """Also of "md" or ".MD"."""
+    return f".{ending.lower().lstrip('.')}"
 
 
 def name_of(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
 from ragcore.parallel import in_order
-from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.base import BaseRetriever, distinct
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
 
@@ -51,8 +51,4 @@ class RouterRetriever(BaseRetriever):
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         result = self._selector.select([tool.metadata for tool in self._tools], query)
         lists = in_order(lambda index: self._tools[index].retriever.retrieve(query), result.inds)
-        merged: dict[str, NodeWithScore] = {}
-        for hits in lists:
-            for hit in hits:
-                merged.setdefault(hit.node.id_, hit)
-        return list(merged.values())
+        return distinct(hit for hits in lists for hit in hits)

@@ -137,3 +137,16 @@ def test_templates_are_found_beside_the_prompts() -> None:
     assert prompts.PromptTemplate is PromptTemplate
     with pytest.raises(AttributeError, match="NoSuchTemplate"):
         prompts.NoSuchTemplate  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_values_that_are_no_text_are_written_out() -> None:
+    template = PromptTemplate("{number} of {total}").partial_format(total=None)
+    assert template.format(number=5) == "5 of None"
+    llm = ScriptedLLM(["said"])
+    assert llm.predict(template, number=5) == "said"  # type: ignore[arg-type]
+    assert llm.calls[0].messages[0].content == "5 of None"
+
+
+def test_a_template_may_be_chosen_for_chat_models() -> None:
+    chosen = SelectorPromptTemplate(PromptTemplate("text"), [(lambda llm: llm.metadata.is_chat_model, PromptTemplate("chat"))])
+    assert chosen.format(ScriptedLLM()) == "chat"

@@ -72,6 +72,8 @@ def test_choices_may_be_plain_texts() -> None:
         ('{"selections": [{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]}', [(2, "b"), (0, "a")]),
         ('```json\n[{"choice": "2", "reason": "quoted"}]\n```', [(1, "quoted")]),
         ('[{"choice": 2.0, "reason": "a float"}]', [(1, "a float")]),
+        ("choice: 2", [(1, "choice: 2")]),  # YAML
+        ("- choice: 3\n- choice: 1", [(2, "- choice: 3\n- choice: 1"), (0, "- choice: 3\n- choice: 1")]),
         ('[{"choice": "Choice 2", "reason": "r"}]', [(1, "r")]),
         ('[{"choice": "(2)", "reason": "r"}]', [(1, "r")]),
         ('[{"choice": "SQL", "reason": "its name"}]', [(1, "its name")]),

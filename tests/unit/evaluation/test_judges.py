@@ -212,6 +212,16 @@ def test_the_wording_may_be_chosen() -> None:
     assert llm.calls[0].prompt == "faithfulness"
 
 
+def test_contexts_in_a_template_of_ones_own_are_cut_to_fit_where_there_can_be_only_one_reply() -> None:
+    template = PromptTemplate("Passages: {context_str}\nAnswer: {response}\nGrade?")
+    llm = word_llm(["4"], window=100)
+    result = CorrectnessEvaluator(llm, template).evaluate("When?", "In 753 BC.", ["word " * 300, "end"], "753 BC")
+    assert result.score == 4.0
+    (call,) = llm.calls
+    assert "[1]" in call.messages[0].content
+    assert "end" in call.messages[0].content
+
+
 def test_all_judges_run_without_a_language_model() -> None:
     llm, embedder = ExtractiveLLM(HashEmbedding()), HashEmbedding()
     query, right, wrong = "When was Rome founded?", "Rome was founded in 753 BC.", "Rome was founded in 1998."

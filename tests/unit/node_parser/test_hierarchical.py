@@ -123,6 +123,12 @@ def test_the_splitters_of_the_levels_may_be_ones_own() -> None:
         HierarchicalNodeParser(chunk_sizes=[5], node_parser_map=map_)
 
 
+@pytest.mark.parametrize("sizes", [(64, 64), (64, 128)])
+def test_a_level_is_of_smaller_chunks_than_the_one_above(sizes: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="each must be smaller than the one before"):
+        HierarchicalNodeParser.from_defaults(chunk_sizes=sizes)
+
+
 def test_a_tree_is_a_sequence_level_by_level() -> None:
     tree = tree_of()
     assert texts(tree) == texts([*tree.level(0), *tree.level(1), *tree.level(2)])

@@ -120,7 +120,7 @@ def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
 
 
 def test_an_address_that_cannot_work_is_said_without_its_password() -> None:
-    for uri in ("peaks.db", "nosuch://u:hush@host/db", "postgresql+pg8000://u:hush@host/db"):
+    for uri in ("peaks.db", "nosuch://u:hush@host/db", "mysql://u:hush@host:x/db", "postgresql+pg8000://u:hush@host/db"):
         with pytest.raises(ConfigError) as caught:
             DatabaseReader(uri=uri)
         assert "hush" not in f"{caught.value} {caught.value.hint}"

@@ -86,6 +86,10 @@ def test_endings_and_a_limit_choose_among_what_is_left(folder: Path) -> None:
         ({"input_dir": ".", "required_exts": [".xyz"]}, "No files found in ."),
         ({"input_dir": ".", "num_files_limit": 0}, "num_files_limit is 0"),
         ({"input_dir": ".", "errors": "silent"}, "errors is 'silent'"),
+        ({"input_dir": ".", "encoding": "utf-9"}, "encoding is 'utf-9'"),
+        ({"input_dir": ".", "exclude": "*.md"}, "exclude is '[*].md'; it must be a list"),
+        ({"input_dir": ".", "required_exts": ".md"}, "required_exts is '.md'; it must be a list"),
+        ({"input_files": "b.txt"}, "input_files is 'b.txt'; it must be a list"),
     ],
 )
 def test_what_cannot_be_read_at_all_is_said_at_once(
@@ -150,9 +154,9 @@ class ByLine:
         return by_line(path)
 
 
-@pytest.mark.parametrize("reader", [by_line, ByLine()])
-def test_a_reader_of_ones_own_goes_first_and_may_give_several_documents(folder: Path, reader: object) -> None:
-    options = {".txt": reader}
+@pytest.mark.parametrize(("ending", "reader"), [(".txt", by_line), ("TXT", ByLine())])
+def test_a_reader_of_ones_own_goes_first_and_may_give_several_documents(folder: Path, ending: str, reader: object) -> None:
+    options = {ending: reader}
     documents = SimpleDirectoryReader(folder, file_extractor=options, filename_as_id=True, exclude=["b.txt"]).load_data()  # type: ignore[arg-type]
     path = str(folder / "A.TXT")
     assert [document.id_ for document in documents[:4]] == [f"{path}_part_{number}" for number in range(4)]
