@@ -476,9 +476,6 @@ def in_form(prompt: Prompt) -> Prompt:
 
 _OF_SCHEMA = "\n\nReply with JSON and nothing else. It must be valid by this JSON schema:\n{output_schema}"
 
-STRUCTURED_QA = structured(TEXT_QA)
-STRUCTURED_REFINE = structured(REFINE)
-
 REMEMBER = Prompt(
     "remember",
     Task.REMEMBER,

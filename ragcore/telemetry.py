@@ -137,7 +137,8 @@ class OpenTelemetry(Listener):
 def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Messages have the form of the conventions' JSON schemas: a role, and parts with a type."""
     if name == "messages":
-        yield "gen_ai.input.messages", _json([_message(said["role"], _joined(said["parts"])) for said in value])
+        sent = [_message(said["role"], "".join(part["text"] for part in said["parts"])) for said in value]
+        yield "gen_ai.input.messages", _json(sent)
     elif name == "reply":
         yield "gen_ai.output.messages", _json([_message("assistant", value, step.facts.get("tool_calls", ()))])
     elif name == "question" and step.name == "retrieve":
@@ -156,10 +157,6 @@ def _message(role: str, text: str, tool_calls: Any = ()) -> dict[str, Any]:
         for call in tool_calls
     ]
     return {"role": role, "parts": [*([{"type": "text", "content": text}] if text else []), *calls]}
-
-
-def _joined(parts: Any) -> str:
-    return "".join(part["text"] for part in parts)
 
 
 def _json(value: Any) -> str:

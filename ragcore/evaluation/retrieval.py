@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from ragcore.concurrency import awaitable
 from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
 from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
 from ragcore.observe import span
 from ragcore.parallel import in_order
-from ragcore.schema import NodeWithScore, QueryBundle, as_bundle
-
-
-class Retriever(Protocol):
-    def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
-        """The passages for a question, best first."""
-
-
-class NodePostprocessor(Protocol):
-    def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
-        """The passages that stay, in their new order."""
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.schema import QueryBundle, as_bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +56,7 @@ class RetrieverEvaluator:
         """All scores are 0 where nothing was found. ValueError where nothing is expected."""
         bundle = as_bundle(query)
         with span("evaluate", evaluator=type(self).__name__, question=bundle.query_str) as step:
-            hits = self.retriever.retrieve(bundle)
-            for postprocessor in self.node_postprocessors:
-                hits = postprocessor.postprocess_nodes(hits, bundle)
+            hits = postprocessed(self.retriever.retrieve(bundle), bundle, self.node_postprocessors)
             retrieved = tuple(hit.node.id_ for hit in hits)
             scores = {
                 metric.metric_name: metric.compute(expected_ids=expected_ids, retrieved_ids=retrieved)

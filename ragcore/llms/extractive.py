@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,8 @@ from ragcore.text.summary_request import is_question, is_summary_request, topic_
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
 NOT_FOUND = "I could not find this in your documents."
 NO_MODEL = (
@@ -130,17 +132,17 @@ class ExtractiveLLM(LLM):
             case Task.SUMMARIZE:
                 return _in_form(call, self._combine(query, passages))
             case Task.CONDENSE:
-                return stand_alone(as_text(told["question"]), _messages(told["chat_history"]))
+                return stand_alone(as_text(told["question"]), _of(ChatMessage, told["chat_history"]))
             case Task.CHAT:
                 return self._respond(query, _quotes(passages)) if "context_str" in told else NO_MODEL
             case Task.GENERATE:
                 return NO_MODEL
             case Task.SELECT:
-                listed = _choices(told["choices"])
+                listed = _of(Choice, told["choices"])
                 most = _number(told, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
                 return choices.select(self._evidence, query, listed, most)
             case Task.DIVIDE:
-                return choices.divide(self._evidence, query, _choices(told["choices"]))
+                return choices.divide(self._evidence, query, _of(Choice, told["choices"]))
             case Task.RANK:
                 return choices.rank(self._evidence, query, passages)
             case Task.DIRECTION:
@@ -159,7 +161,7 @@ class ExtractiveLLM(LLM):
             case Task.IMAGINE:
                 return query  # a passage that was not read anywhere would be made up
             case Task.REMEMBER:
-                return recalled(_messages(told["chat_history"]))
+                return recalled(_of(ChatMessage, told["chat_history"]))
             case Task.JUDGE:
                 return self._verdict(call.prompt.name, query, told, passages)
             case Task.ACT:
@@ -253,7 +255,7 @@ class ExtractiveLLM(LLM):
         observed = _passages(told.get("observations", ()))
         if observed:
             return f"Thought: I can answer now.\nAnswer: {self._conclude(query, observed)}"
-        use = choices.choose_tool(self._evidence, query, _cards(told.get("tools", ())))
+        use = choices.choose_tool(self._evidence, query, _of(ToolCard, told.get("tools", ())))
         if use is None:
             return f"Thought: The tools cannot help.\nAnswer: {choices.NO_TOOL}"
         arguments = json.dumps(dict(use.arguments), ensure_ascii=False)
@@ -326,22 +328,14 @@ def _number(told: Variables, name: str, default: int) -> int:
     return int(said) if said.strip().isdecimal() else default
 
 
-def _choices(value: Variable) -> list[Choice]:
-    return [item for item in value if isinstance(item, Choice)]
-
-
-def _cards(value: Variable) -> list[ToolCard]:
-    return [item for item in value if isinstance(item, ToolCard)]
+def _of(kind: type[Kind], value: Variable) -> list[Kind]:
+    return [item for item in value if isinstance(item, kind)]
 
 
 def _passages(value: Variable) -> list[Passage]:
     if isinstance(value, str):
         return [Passage(value)] if value else []
-    return [item for item in value if isinstance(item, Passage)]
-
-
-def _messages(value: Variable) -> list[ChatMessage]:
-    return [item for item in value if isinstance(item, ChatMessage)]
+    return _of(Passage, value)
 
 
 def _quotes(passages: Sequence[Passage]) -> list[Quote]:

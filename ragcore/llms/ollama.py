@@ -28,6 +28,7 @@ class Ollama(ServedLLM):
     """
 
     provider = "ollama"
+    models_at = ("/api/tags", "models", "name")
 
     def __init__(
         self,
@@ -47,15 +48,6 @@ class Ollama(ServedLLM):
         super().__init__(ollama_server(base_url, request_timeout), metadata, Retries(max_retries, sleep))
         self._temperature = temperature
         self._keep_alive = keep_alive
-
-    def list_models(self) -> tuple[str, ...]:
-        try:
-            models = self._server.get("/api/tags").get("models")
-        except Refusal as refusal:
-            raise self._server.failure(refusal, model=self.metadata.model_name, available=tuple) from refusal
-        if not isinstance(models, list):
-            raise self._server.wrong_server()
-        return tuple(str(model["name"]) for model in models if isinstance(model, dict) and "name" in model)
 
     def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
         data = self._server.post("/api/chat", self._body(call, messages, stream=False))

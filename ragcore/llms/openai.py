@@ -35,6 +35,7 @@ class OpenAICompatibleLLM(ServedLLM):
     """
 
     provider = "openai"
+    models_at = ("/models", "data", "id")
 
     def __init__(
         self,
@@ -63,15 +64,6 @@ class OpenAICompatibleLLM(ServedLLM):
         names = ("max_tokens", "max_completion_tokens")
         self._limit_names = names[::-1] if url.host == "api.openai.com" else names
         self._refused: frozenset[str] = frozenset()
-
-    def list_models(self) -> tuple[str, ...]:
-        try:
-            data = self._server.get("/models").get("data")
-        except Refusal as refusal:
-            raise self._server.failure(refusal, model=self.metadata.model_name, available=tuple) from refusal
-        if not isinstance(data, list):
-            raise self._server.wrong_server()
-        return tuple(str(model["id"]) for model in data if isinstance(model, dict) and "id" in model)
 
     def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
         while True:

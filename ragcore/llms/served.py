@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
 from ragcore.llms.thinking import AnswerFilter, without_thoughts
 from ragcore.llms.tool_call import ToolCall
-from ragcore.model_server import ModelServer, Refusal, Retries
+from ragcore.model_server import ModelServer, Refusal, Retries, objects
 from ragcore.prompts import RenderedMessage
 
 
@@ -34,7 +34,9 @@ Replies: TypeAlias = Generator[str, None, Reply]
 
 
 class ServedLLM(LLM):
-    """Subclasses give `list_models`, `_ask` and `_listen`. Several threads may use one at once."""
+    """Subclasses give `models_at`, `_ask` and `_listen`. Several threads may use one at once."""
+
+    models_at: ClassVar[tuple[str, str, str]]  # path, the list in what comes back, and the name in each of it
 
     def __init__(self, server: ModelServer, metadata: LLMMetadata, retries: Retries) -> None:
         self._server = server
@@ -48,9 +50,16 @@ class ServedLLM(LLM):
     def metadata(self) -> LLMMetadata:
         return self._metadata
 
-    @abstractmethod
     def list_models(self) -> tuple[str, ...]:
         """The names of the models that the server has, in its order."""
+        path, field, name = self.models_at
+        try:
+            models = self._server.get(path).get(field)
+        except Refusal as refusal:
+            raise self._server.failure(refusal, model=self.metadata.model_name, available=tuple) from refusal
+        if not isinstance(models, list):
+            raise self._server.wrong_server()
+        return tuple(str(model[name]) for model in objects(models) if name in model)
 
     @abstractmethod
     def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:

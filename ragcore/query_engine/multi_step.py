@@ -5,8 +5,8 @@ from __future__ import annotations
 from ragcore.defaults import services
 from ragcore.indices.query.query_transform import StepDecomposeQueryTransform
 from ragcore.observe import Span
-from ragcore.query_engine.base import BaseQueryEngine, QueryEngine, combined
-from ragcore.query_engine.sub_question import SubQuestion, SubQuestionAnswerPair
+from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
+from ragcore.query_engine.sub_question import SubQuestion, combined_parts
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
@@ -47,9 +47,4 @@ class MultiStepQueryEngine(BaseQueryEngine):
             answers.append(self._engine.query(following))
         if not answers:
             return self._engine.stream_query(query)
-        pairs = [
-            SubQuestionAnswerPair(SubQuestion(question, ""), answer.response, answer.source_nodes)
-            for question, answer in zip(asked, answers, strict=True)
-        ]
-        heads = [f"{question}\n" for question in asked]
-        return combined(self._synthesizer, query, answers, heads, {"sub_questions": pairs})
+        return combined_parts(self._synthesizer, query, [SubQuestion(question, "") for question in asked], answers)

@@ -18,7 +18,7 @@ from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.schema import NodeWithScore, QueryBundle, Response
 from ragcore.text.loose_json import loose_json
 
 
@@ -64,12 +64,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         parts = self._divided(query)
         answers = in_order(lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts)
-        pairs = [
-            SubQuestionAnswerPair(part, answer.response, answer.source_nodes)
-            for part, answer in zip(parts, answers, strict=True)
-        ]
-        heads = [f"{part.sub_question}\n" for part in parts]
-        return combined(self._synthesizer, query, answers, heads, {"sub_questions": pairs})
+        return combined_parts(self._synthesizer, query, parts, answers)
 
     def _divided(self, query: QueryBundle) -> list[SubQuestion]:
         choices = tuple(
@@ -86,6 +81,15 @@ class SubQuestionQueryEngine(BaseQueryEngine):
                 known = [SubQuestion(query.query_str, name) for name in self._tools]
             step.note(parts=[{"sub_question": part.sub_question, "tool_name": part.tool_name} for part in known])
         return known
+
+
+def combined_parts(
+    synthesizer: Synthesizer, query: QueryBundle, parts: Sequence[SubQuestion], answers: Sequence[Response]
+) -> AnswerStream:
+    """One answer from those to its parts, which `extra` has as "sub_questions"."""
+    pairs = [SubQuestionAnswerPair(part, said.response, said.source_nodes) for part, said in zip(parts, answers, strict=True)]
+    heads = [f"{part.sub_question}\n" for part in parts]
+    return combined(synthesizer, query, answers, heads, {"sub_questions": pairs})
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:

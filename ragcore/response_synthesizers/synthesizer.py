@@ -190,12 +190,8 @@ def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, 
     try:
         yield from pieces
     finally:
-        calls = step.named("llm")
-        step.note(
-            calls=len(calls),
-            prompt_tokens=sum(call.facts.get("prompt_tokens", 0) for call in calls),
-            completion_tokens=sum(call.facts.get("completion_tokens", 0) for call in calls),
-        )
+        spent = step.total_tokens()
+        step.note(calls=len(step.named("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
 
 
 def get_response_synthesizer(

@@ -354,9 +354,13 @@ def test_guidelines_are_checked_where_they_can_be_seen() -> None:
 
 
 def test_a_structured_answer_says_whether_it_was_found() -> None:
-    found = json.loads(ask(prompts.STRUCTURED_QA, query_str="Who was elected chair of the board?", context_str=BOTH))
+    found = json.loads(
+        ask(prompts.structured(prompts.TEXT_QA), query_str="Who was elected chair of the board?", context_str=BOTH)
+    )
     assert found == {"answer": "Maria Silva was elected chair of the board. [2]", "query_satisfied": True}
-    missing = json.loads(ask(prompts.STRUCTURED_REFINE, query_str="How is bread baked?", context_str=BOTH, existing_answer=""))
+    missing = json.loads(
+        ask(prompts.structured(prompts.REFINE), query_str="How is bread baked?", context_str=BOTH, existing_answer="")
+    )
     assert missing == {"answer": NOT_FOUND, "query_satisfied": False}
 
 

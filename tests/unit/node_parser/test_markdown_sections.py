@@ -62,7 +62,9 @@ def test_what_looks_like_a_heading_in_a_block_of_code_is_none() -> None:
     nested = "# A\n````\n```\n# x\n```\n````\n# B"
     assert [text for text, _ in places(nested)] == [nested[:-4], "# B"]
     assert [text for text, _ in places("# A\n```\n# never closed")] == ["# A\n```\n# never closed"]
-    assert [text for text, _ in places("# A\n`` ` `` ```code``` \n# B")] == ["# A\n`` ` `` ```code```", "# B"]
+    assert [text for text, _ in places("# A\n```\n# x\n``` no end\n# y\n```\n# B")][1:] == ["# B"]
+    for code in ("`` ` `` ```code```", "```code``` in a line"):
+        assert [text for text, _ in places(f"# A\n{code}\n# B")] == [f"# A\n{code}", "# B"]
 
 
 def test_what_is_no_heading_by_the_rules_of_markdown_is_text() -> None:
