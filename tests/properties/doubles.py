@@ -90,7 +90,7 @@ def picture(value: Any, passed: tuple[int, ...] = ()) -> Any:
         return [(picture(key, inside), picture(item, inside)) for key, item in value.items()]
     if isinstance(value, Sequence | set | frozenset):
         items: Iterable[Any] = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        return [type(value).__name__, *(picture(item, inside) for item in items)]
+        return [picture(item, inside) for item in items]
     if dataclasses.is_dataclass(value):
         return [(field.name, picture(getattr(value, field.name), inside)) for field in dataclasses.fields(value)]
     return repr(value)

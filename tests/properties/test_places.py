@@ -23,11 +23,8 @@ from ragcore.vector_stores.memory import MemoryStore
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, UDHR, retrievers, udhr
 
 SIZE, OVERLAP = 96, 16
-TEXTS = st.lists(
-    st.sampled_from(["one two three. ", "word ", "\n\n\n", "漢字かな。", "नमस्ते दुनिया। ", "😀", "…  ", "a, b; c ", "\t", "Ünïcödé "]),
-    min_size=1,
-    max_size=120,
-).map("".join)
+WORDS = ["one two three. ", "word ", "\n\n\n", "漢字かな。", "नमस्ते दुनिया। ", "😀", "…  ", "a, b; c ", "\t", "Ünïcödé "]
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=120).map("".join)
 
 
 def check_place(text: str, node: TextNode) -> None:
@@ -110,7 +107,9 @@ def test_in_every_language_the_parents_that_leaves_are_merged_into_have_their_pl
 
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, st.integers(1, 30), st.data())
-def test_any_text_comes_back_in_its_places_from_every_index_and_from_a_pipeline(text: str, size: int, data: st.DataObject) -> None:
+def test_any_text_comes_back_in_its_places_from_every_index_and_from_a_pipeline(
+    text: str, size: int, data: st.DataObject
+) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     kind = data.draw(st.sampled_from(KINDS))
     splitter = SentenceSplitter(size, overlap, tokenizer=WordTokenizer())

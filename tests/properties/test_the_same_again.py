@@ -165,7 +165,11 @@ def test_fused_passages_that_are_equally_good_come_as_they_were_first_found(mode
         for id_ in found:
             first.setdefault(id_, len(first))
     fusion = QueryFusionRetriever(
-        [Listed(found) for found in lists], QUOTING, mode=mode, similarity_top_k=20, num_queries=1  # type: ignore[arg-type]
+        [Listed(found) for found in lists],
+        QUOTING,
+        mode=mode,
+        similarity_top_k=20,
+        num_queries=1,  # type: ignore[arg-type]
     )
     hits = fusion.retrieve("?")
     ranked = [(-hit.get_score(), first[int(hit.node.id_)]) for hit in hits]
