@@ -7,7 +7,7 @@ from collections.abc import Collection
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
 
 
@@ -30,15 +30,7 @@ class BM25Retriever(BaseRetriever):
     ) -> None:
         self._store = store
         self.similarity_top_k = similarity_top_k
-        self._document_ids = document_ids
-        self._node_ids = node_ids
-        self._filters = filters
+        self._scope = Scope(document_ids, node_ids, filters)
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        return self._store.keyword_search(
-            query.query_str,
-            self.similarity_top_k,
-            document_ids=self._document_ids,
-            node_ids=self._node_ids,
-            filters=self._filters,
-        )
+        return self._store.keyword_search(query.query_str, self.similarity_top_k, self._scope)

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
-from ragcore.observe import Span, span
+from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
 
 if TYPE_CHECKING:
@@ -61,21 +61,14 @@ class HybridRetriever(BaseRetriever):
         self._store = store
         self._embedder = embedder
         self._top_k = max(top_k, 0)
-        self._document_ids = document_ids
-        self._node_ids = node_ids
-        self._filters = filters
+        self._scope = Scope(document_ids, node_ids, filters)
         self._pool = max(pool, 2 * self._top_k)
         self._cosine_share = cosine_share
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        with span("embed_query"):
-            vector = query_vector(self._embedder, query)
-        near = self._store.search(
-            vector, self._pool, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
-        )
-        sharing = self._store.keyword_search(
-            query.query_str, self._pool, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
-        )
+        vector = query_vector(self._embedder, query)
+        near = self._store.search(vector, self._pool, self._scope)
+        sharing = self._store.keyword_search(query.query_str, self._pool, self._scope)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines = {hit.node.id_: hit.get_score() for hit in near}
         cosines |= self._cosines([hit.node.id_ for hit in sharing if hit.node.id_ not in cosines], vector)
@@ -96,7 +89,7 @@ class HybridRetriever(BaseRetriever):
 
     def _cosines(self, ids: list[str], vector: Vector) -> dict[str, float]:
         """Those of passages that only the words found; a passage deleted since then is left out."""
-        found = self._store.candidates(node_ids=ids) if ids else None
+        found = self._store.candidates(Scope(node_ids=ids)) if ids else None
         if found is None or not found.ids:
             return {}
         length = float(np.linalg.norm(vector)) or 1.0

@@ -13,7 +13,7 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.hybrid import COSINE_SHARE, POOL, HybridRetriever
 from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.ranking import (
     LEARNERS,
@@ -86,9 +86,7 @@ class VectorIndexRetriever(BaseRetriever):
             self._store, self._embedder = index, services(embed_model=embed_model).embed_model
         self.similarity_top_k = similarity_top_k
         self._similarity: Similarity = similarity
-        self._document_ids = doc_ids if document_ids is None else document_ids
-        self._node_ids = node_ids
-        self._filters = filters
+        self._scope = Scope(doc_ids if document_ids is None else document_ids, node_ids, filters)
         self._threshold = _threshold(mmr_threshold, vector_store_kwargs or {})
         self._alpha = alpha
         self._sparse_top_k = sparse_top_k
@@ -96,15 +94,11 @@ class VectorIndexRetriever(BaseRetriever):
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         if self._mode is VectorStoreQueryMode.DEFAULT and self._similarity == "cosine":
             vector = query_vector(self._embedder, query)
-            return self._store.search(
-                vector, self.similarity_top_k, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
-            )
+            return self._store.search(vector, self.similarity_top_k, self._scope)
         step.note(mode=self._mode.value)
         if self._mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
             count = self.similarity_top_k if self._sparse_top_k is None else self._sparse_top_k
-            return self._store.keyword_search(
-                query.query_str, count, document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters
-            )
+            return self._store.keyword_search(query.query_str, count, self._scope)
         if self._mode is VectorStoreQueryMode.HYBRID:
             return self._hybrid()._retrieve(query, step)
         return self._ranked(query)
@@ -114,15 +108,15 @@ class VectorIndexRetriever(BaseRetriever):
             self._store,
             self._embedder,
             self.similarity_top_k,
-            document_ids=self._document_ids,
-            node_ids=self._node_ids,
-            filters=self._filters,
+            document_ids=self._scope.document_ids,
+            node_ids=self._scope.node_ids,
+            filters=self._scope.filters,
             pool=POOL if self._sparse_top_k is None else self._sparse_top_k,
             cosine_share=COSINE_SHARE if self._alpha is None else self._alpha,
         )
 
     def _ranked(self, query: QueryBundle) -> list[NodeWithScore]:
-        found = self._store.candidates(document_ids=self._document_ids, node_ids=self._node_ids, filters=self._filters)
+        found = self._store.candidates(self._scope)
         if not found.ids:
             return []
         vector = query_vector(self._embedder, query)

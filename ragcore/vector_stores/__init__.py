@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragcore.vector_stores.base import Candidates, Store, StoredDocument
+    from ragcore.vector_stores.base import Candidates, Scope, Store, StoredDocument
     from ragcore.vector_stores.chroma import ChromaVectorStore
     from ragcore.vector_stores.disk import DiskStore
     from ragcore.vector_stores.filters import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
@@ -23,6 +23,7 @@ _HOMES = {
     "MemoryStore": "ragcore.vector_stores.memory",
     "MetadataFilter": "ragcore.vector_stores.filters",
     "MetadataFilters": "ragcore.vector_stores.filters",
+    "Scope": "ragcore.vector_stores.base",
     "Store": "ragcore.vector_stores.base",
     "StoredDocument": "ragcore.vector_stores.base",
     "VectorStoreQueryMode": "ragcore.vector_stores.ranking",
@@ -38,6 +39,7 @@ __all__ = [
     "MemoryStore",
     "MetadataFilter",
     "MetadataFilters",
+    "Scope",
     "Store",
     "StoredDocument",
     "VectorStoreQueryMode",

@@ -38,6 +38,21 @@ class Candidates:
     lengths: Vector
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which passages may be found: those of these documents, with these ids, that pass these filters, where given.
+
+    An empty collection is none.
+    """
+
+    document_ids: Collection[str] | None = None
+    node_ids: Collection[str] | None = None
+    filters: MetadataFilters | None = None
+
+
+EVERYTHING = Scope()
+
+
 class Store(Protocol):
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         """Store a document with its passages, replacing what was there under the same id; gives the number of passages.
@@ -67,40 +82,17 @@ class Store(Protocol):
     def passage_ids(self, document_id: str) -> list[str]:
         """The ids of a document's passages in reading order, without reading them; none when there is no such document."""
 
-    def search(
-        self,
-        query: Vector,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         """The `top_k` passages nearest to `query` by cosine, best first, ties in order of insertion; score -1 to 1.
 
-        Only among these documents, these passages and those that pass the filters, where given; an empty collection is none.
         Fewer when there are fewer; none for top_k <= 0. The query need not be normalised; a zero vector has cosine 0 with
         everything. DimensionError for another width.
         """
 
-    def keyword_search(
-        self,
-        query: str,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         """The `top_k` passages that share words with `query`, by BM25, best first; score > 0, higher is better."""
 
-    def candidates(
-        self,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> Candidates:
+    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         """The vectors of all passages in this scope, in order of insertion: for rankings other than the nearest."""
 
     def __len__(self) -> int:

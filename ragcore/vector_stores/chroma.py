@@ -19,7 +19,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
@@ -29,10 +29,9 @@ import numpy as np
 
 from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.vector_stores.base import Candidates, StoredDocument
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, document_of, everything, record_of
 from ragcore.vector_stores.chroma_where import Where, native, where_of, writable
-from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
 
@@ -150,7 +149,7 @@ class ChromaVectorStore:
         return [header.document for header in self._now().headers.values()]
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        found = self._at_one_moment(lambda view: self._records(view, node_ids=ids, embeddings=True))
+        found = self._at_one_moment(lambda view: self._records(view, Scope(node_ids=ids), embeddings=True))
         nodes = {each.node.id_: each.node.with_embedding(as_put(each)) for each in found}
         return [nodes[id_] for id_ in ids if id_ in nodes]
 
@@ -162,26 +161,18 @@ class ChromaVectorStore:
     def passage_ids(self, document_id: str) -> list[str]:
         return [node.id_ for node in self._passages_of(document_id)]
 
-    def search(
-        self,
-        query: Vector,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         def found(view: _View) -> list[NodeWithScore]:
             if view.dimension is None or not view.passages:
                 return []
             vector = unit_query(query, view.dimension)
             if top_k <= 0:
                 return []
-            scope = _Scope(view, document_ids, node_ids, filters)
+            chosen = _Chosen(view, scope)
             total, count = self._passages.count(), top_k + AT_FIRST
             while True:
-                proposed = self._proposed(vector, count, scope.where)
-                fitting = sorted((each for each in proposed if scope.holds(each)), key=lambda each: each.order)
+                proposed = self._proposed(vector, count, chosen.where)
+                fitting = sorted((each for each in proposed if chosen.holds(each)), key=lambda each: each.order)
                 rows = np.stack([each.row for each in fitting if each.row is not None]) if fitting else _no_rows(view)
                 places, scores = nearest(rows, vector, top_k)
                 least = float(scores[-1]) if len(scores) == top_k else -np.inf
@@ -193,41 +184,26 @@ class ChromaVectorStore:
 
         return self._at_one_moment(found)
 
-    def keyword_search(
-        self,
-        query: str,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         terms = query_terms(query)
         if top_k <= 0 or not terms:
             return []
 
         def found(view: _View) -> list[NodeWithScore]:
-            words = self._words = self._words.of(view, lambda new: self._records(view, new))
+            words = self._words = self._words.of(view, lambda new: self._records(view, Scope(new)))
             among = None
-            if document_ids is not None or node_ids is not None or filters is not None:
-                within = self._records(view, document_ids, node_ids, filters)
-                among = {words.places[each.metadata["_node_id"]] for each in within}
+            if scope != EVERYTHING:
+                among = {words.places[each.metadata["_node_id"]] for each in self._records(view, scope)}
             hits = words.index.search(terms, top_k, among)
             names = [words.ids[place] for place, _ in hits]
-            nodes = {each.node.id_: each.node for each in self._records(view, node_ids=names)}
+            nodes = {each.node.id_: each.node for each in self._records(view, Scope(node_ids=names))}
             return [NodeWithScore(nodes[words.ids[place]], score) for place, score in hits]
 
         return self._at_one_moment(found)
 
-    def candidates(
-        self,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> Candidates:
+    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         def found(view: _View) -> Candidates:
-            records = self._records(view, document_ids, node_ids, filters, embeddings=True)
+            records = self._records(view, scope, embeddings=True)
             return Candidates(
                 ids=[each.metadata["_node_id"] for each in records],
                 rows=np.stack([each.row for each in records if each.row is not None]) if records else _no_rows(view),
@@ -320,32 +296,25 @@ class ChromaVectorStore:
             )
 
     def _refuse_foreign(self, view: _View, document: Document, nodes: Sequence[TextNode]) -> None:
-        for found in self._records(view, node_ids=[node.id_ for node in nodes]):
+        for found in self._records(view, Scope(node_ids=[node.id_ for node in nodes])):
             owner = found.metadata["_document"]
             if owner != document.id_:
                 raise ValueError(f"node {found.node.id_!r} of {document.id_!r} is already a node of {owner!r}")
 
-    def _records(
-        self,
-        view: _View,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-        *,
-        embeddings: bool = False,
-    ) -> list[Found]:
+    def _records(self, view: _View, scope: Scope, *, embeddings: bool = False) -> list[Found]:
         """The passages in this scope, in order of insertion."""
         include = ["metadatas", "documents", *(["embeddings"] if embeddings else [])]
-        scopes = [_Scope(view, document_ids, node_ids, filters)]
-        if node_ids is not None:
-            names = list(dict.fromkeys(node_ids))
-            parts = [names[start : start + MOST_NAMED] for start in range(0, len(names), MOST_NAMED)]
-            scopes = [_Scope(view, document_ids, part, filters) for part in parts]
-        found = [each for scope in scopes for each in everything(self._passages, scope.where, include) if scope.holds(each)]
+        parts = [scope]
+        if scope.node_ids is not None:
+            names = list(dict.fromkeys(scope.node_ids))
+            starts = range(0, len(names), MOST_NAMED)
+            parts = [replace(scope, node_ids=names[start : start + MOST_NAMED]) for start in starts]
+        chosen = [_Chosen(view, part) for part in parts]
+        found = [each for part in chosen for each in everything(self._passages, part.where, include) if part.holds(each)]
         return sorted(found, key=lambda each: each.order)
 
     def _passages_of(self, document_id: str) -> list[TextNode]:
-        return [each.node for each in self._at_one_moment(lambda view: self._records(view, [document_id]))]
+        return [each.node for each in self._at_one_moment(lambda view: self._records(view, Scope([document_id])))]
 
     def _proposed(self, vector: Vector, count: int, where: Where | None) -> list[Found]:
         """What Chroma's index holds to be nearest, nearest first."""
@@ -371,25 +340,19 @@ class ChromaVectorStore:
         return str((settings.get("hnsw") or settings.get("spann") or {}).get("space", "l2"))
 
 
-class _Scope:
-    """What may be found: as far as Chroma can tell in `where`, exactly by `holds`."""
+class _Chosen:
+    """A scope: as far as Chroma can tell in `where`, exactly by `holds`."""
 
-    def __init__(
-        self,
-        view: _View,
-        document_ids: Collection[str] | None,
-        node_ids: Collection[str] | None,
-        filters: MetadataFilters | None,
-    ) -> None:
+    def __init__(self, view: _View, scope: Scope) -> None:
         self._versions = {header.version for header in view.headers.values()}
-        self._documents = None if document_ids is None else set(document_ids)
-        self._nodes = None if node_ids is None else set(node_ids)
-        self._filters = filters
+        self._documents = None if scope.document_ids is None else set(scope.document_ids)
+        self._nodes = None if scope.node_ids is None else set(scope.node_ids)
+        self._filters = scope.filters
         conditions: list[Where] = []
         for key, ids in (("_document", self._documents), ("_node_id", self._nodes)):
             if ids is not None and len(ids) <= MOST_NAMED:
                 conditions.append({key: {"$in": sorted(ids) or [""]}})
-        if filters is not None and (pushed := where_of(filters)) is not None:
+        if scope.filters is not None and (pushed := where_of(scope.filters)) is not None:
             conditions.append(pushed)
         # No condition at all is much the fastest for Chroma.
         self.where: Where | None = {"$and": conditions} if len(conditions) > 1 else conditions[0] if conditions else None

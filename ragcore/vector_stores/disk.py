@@ -30,8 +30,7 @@ import numpy as np
 from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
 from ragcore.schema import PLAIN, Document, IndexNode, NodeWithScore, Page, Template, TextNode
-from ragcore.vector_stores.base import Candidates, StoredDocument
-from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import (
     Array,
@@ -248,15 +247,7 @@ class DiskStore:
             )
             return [row["id"] for row in rows]
 
-    def search(
-        self,
-        query: Vector,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         def found(db: sqlite3.Connection) -> list[NodeWithScore]:
             index = self._index(db)
             if index is None or index.dimension is None:
@@ -265,27 +256,19 @@ class DiskStore:
             if top_k <= 0:
                 return []
             matrix = self._mapped(db, index)
-            if document_ids is None and node_ids is None and filters is None:
+            if scope == EVERYTHING:
                 slots, scores = nearest(matrix.rows, vector, top_k, matrix.gaps)
             else:
-                if node_ids is None and filters is None:
-                    spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, document_ids or ())]
+                if scope.node_ids is None and scope.filters is None:
+                    spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, scope.document_ids or ())]
                 else:
-                    spans = [(row["slot"], 1) for row in self._within(db, index, document_ids, node_ids, filters)]
+                    spans = [(row["slot"], 1) for row in self._within(db, index, scope)]
                 slots, scores = nearest_among(matrix.rows, vector, top_k, mask_of(spans, len(matrix.rows)))
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
         return self._at_one_moment(found)
 
-    def keyword_search(
-        self,
-        query: str,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         terms = query_terms(query)
         if top_k <= 0 or not terms:
             return []
@@ -297,15 +280,15 @@ class DiskStore:
             match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
             among = ""
             values: list[object] = [match]
-            if node_ids is not None or filters is not None:
+            if scope.node_ids is not None or scope.filters is not None:
                 among = " AND k.rowid IN (SELECT value FROM json_each(?))"
-                values.append(json.dumps([row["row"] for row in self._within(db, index, document_ids, node_ids, filters)]))
-            elif document_ids is not None:
+                values.append(json.dumps([row["row"] for row in self._within(db, index, scope)]))
+            elif scope.document_ids is not None:
                 among = (
                     " AND EXISTS (SELECT 1 FROM passages p WHERE p.row = k.rowid"
                     " AND p.document IN (SELECT value FROM json_each(?)))"
                 )
-                values.append(json.dumps([row["seq"] for row in self._chosen(db, index, document_ids)]))
+                values.append(json.dumps([row["seq"] for row in self._chosen(db, index, scope.document_ids)]))
             found = db.execute(
                 f"SELECT k.rowid, rank FROM {index.keywords} k WHERE {index.keywords} MATCH ?{among}"
                 " ORDER BY rank, k.rowid LIMIT ?",
@@ -313,18 +296,12 @@ class DiskStore:
             ).fetchall()
             return self._scored(db, [row[0] for row in found], [-row[1] for row in found])
 
-    def candidates(
-        self,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> Candidates:
+    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         def found(db: sqlite3.Connection) -> Candidates:
             index = self._index(db)
             if index is None:
                 return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
-            rows = self._within(db, index, document_ids, node_ids, filters)
+            rows = self._within(db, index, scope)
             return Candidates(
                 ids=[row["id"] for row in rows],
                 rows=self._mapped(db, index).rows[[row["slot"] for row in rows]],
@@ -518,29 +495,23 @@ class DiskStore:
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
         return [row for row in rows if row is not None]
 
-    def _within(
-        self,
-        db: sqlite3.Connection,
-        index: _Index,
-        document_ids: Collection[str] | None,
-        node_ids: Collection[str] | None,
-        filters: MetadataFilters | None,
-    ) -> list[sqlite3.Row]:
+    def _within(self, db: sqlite3.Connection, index: _Index, scope: Scope) -> list[sqlite3.Row]:
         """The passages that may be found, in order of insertion, as row, slot, id and length; their texts are not read."""
-        conditions, values = "", [index.id_, *(json.dumps(list(ids)) for ids in (document_ids, node_ids) if ids is not None)]
-        conditions += " AND d.id IN (SELECT value FROM json_each(?))" if document_ids is not None else ""
-        conditions += " AND p.id IN (SELECT value FROM json_each(?))" if node_ids is not None else ""
+        given = [ids for ids in (scope.document_ids, scope.node_ids) if ids is not None]
+        conditions, values = "", [index.id_, *(json.dumps(list(ids)) for ids in given)]
+        conditions += " AND d.id IN (SELECT value FROM json_each(?))" if scope.document_ids is not None else ""
+        conditions += " AND p.id IN (SELECT value FROM json_each(?))" if scope.node_ids is not None else ""
         # CROSS JOIN keeps this order: from few passages to their documents, or from documents to all that they have.
-        tables = "documents d CROSS JOIN passages p" if node_ids is None else "passages p CROSS JOIN documents d"
-        metadata = "NULL" if filters is None else "coalesce(p.metadata, d.metadata)"
+        tables = "documents d CROSS JOIN passages p" if scope.node_ids is None else "passages p CROSS JOIN documents d"
+        metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
         rows = db.execute(
             f"SELECT p.row, d.first_slot + p.row - d.first_row AS slot, p.id, p.length, {metadata} AS metadata"
             f" FROM {tables} ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
             values,
         ).fetchall()
-        if filters is None:
+        if scope.filters is None:
             return rows
-        verdicts = {text: filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
+        verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
         return [row for row in rows if verdicts[row["metadata"]]]
 
     def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,7 @@ import numpy as np
 
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.vector_stores.base import Candidates, StoredDocument
-from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import (
     Array,
@@ -123,51 +122,29 @@ class MemoryStore:
             held = self._held.get(document_id)
             return [node.id_ for node in held.nodes] if held else []
 
-    def search(
-        self,
-        query: Vector,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         with self._lock:
             if not self._nodes:
                 return []
             vector = unit_query(query, self._rows.shape[1])
             rows = self._rows[: self._used]
-            if document_ids is None and node_ids is None and filters is None and len(self._nodes) == self._used:
+            if scope == EVERYTHING and len(self._nodes) == self._used:
                 places, scores = nearest(rows, vector, top_k)
             else:
-                places, scores = nearest_among(rows, vector, top_k, self._scope(document_ids, node_ids, filters))
+                places, scores = nearest_among(rows, vector, top_k, self._mask(scope))
             return [NodeWithScore(self._nodes[int(place)], float(score)) for place, score in zip(places, scores, strict=True)]
 
-    def keyword_search(
-        self,
-        query: str,
-        top_k: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[NodeWithScore]:
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         with self._lock:
             among = None
-            if document_ids is not None or node_ids is not None or filters is not None:
-                among = set(np.flatnonzero(self._scope(document_ids, node_ids, filters)).tolist())
+            if scope != EVERYTHING:
+                among = set(np.flatnonzero(self._mask(scope)).tolist())
             found = self._words.search(query_terms(query), top_k, among)
             return [NodeWithScore(self._nodes[place], score) for place, score in found]
 
-    def candidates(
-        self,
-        *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> Candidates:
+    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         with self._lock:
-            places = np.flatnonzero(self._scope(document_ids, node_ids, filters))
+            places = np.flatnonzero(self._mask(scope))
             return Candidates(
                 ids=[self._nodes[place].id_ for place in places.tolist()],
                 rows=self._rows[places],
@@ -187,17 +164,15 @@ class MemoryStore:
         except KeyError:
             raise UnknownDocumentError(document_id) from None
 
-    def _scope(
-        self, document_ids: Collection[str] | None, node_ids: Collection[str] | None, filters: MetadataFilters | None
-    ) -> Array:
+    def _mask(self, scope: Scope) -> Array:
         """A mask of the rows in use that may be found."""
-        documents = self._held if document_ids is None else set(document_ids) & self._held.keys()
+        documents = self._held if scope.document_ids is None else set(scope.document_ids) & self._held.keys()
         mask = mask_of([(self._held[id_].first, len(self._held[id_].nodes)) for id_ in documents], self._used)
-        if node_ids is not None:
-            mask &= mask_of([(self._place[id_], 1) for id_ in node_ids if id_ in self._place], self._used)
-        if filters is not None:
+        if scope.node_ids is not None:
+            mask &= mask_of([(self._place[id_], 1) for id_ in scope.node_ids if id_ in self._place], self._used)
+        if scope.filters is not None:
             for place in np.flatnonzero(mask).tolist():
-                mask[place] = filters.match(self._nodes[place].metadata)
+                mask[place] = scope.filters.match(self._nodes[place].metadata)
         return mask
 
     def _remove(self, document_id: str) -> int:

@@ -28,7 +28,7 @@ from ragcore.database import Database
 from ragcore.errors import DimensionError, UnknownDocumentError
 from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
 from ragcore.text.keywords import content_words
-from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
@@ -195,9 +195,9 @@ def test_search_can_be_limited_to_documents(store: Store) -> None:
     query = vectors(1, seed=5)[0]
     for chosen in (["d1"], ["d4", "d0"], ["d5", "gone", "d3"], [f"d{i}" for i in range(6)], {"d2"}, []):
         everything = [hit for hit in store.search(query, 60) if hit.node.ref_doc_id in chosen]
-        assert ids(store.search(query, 7, document_ids=chosen)) == ids(everything[:7])
+        assert ids(store.search(query, 7, Scope(document_ids=chosen))) == ids(everything[:7])
         everything = [hit for hit in store.keyword_search("common words", 60) if hit.node.ref_doc_id in chosen]
-        assert ids(store.keyword_search("common words", 7, document_ids=chosen)) == ids(everything[:7])
+        assert ids(store.keyword_search("common words", 7, Scope(document_ids=chosen))) == ids(everything[:7])
 
 
 TAGGED: list[dict[str, Any]] = [
@@ -278,9 +278,9 @@ def test_only_what_passes_the_filters_is_found(store: Store) -> None:
     @given(filters_)
     def check(wanted: MetadataFilters) -> None:
         passing = [id_ for id_, metadata in known if plainly(wanted, metadata)]
-        assert ids(store.search(query, 99, filters=wanted)) == [id_ for id_ in nearest if id_ in passing]
-        assert ids(store.keyword_search("common", 99, filters=wanted)) == [id_ for id_ in sharing if id_ in passing]
-        assert store.candidates(filters=wanted).ids == passing
+        assert ids(store.search(query, 99, Scope(filters=wanted))) == [id_ for id_ in nearest if id_ in passing]
+        assert ids(store.keyword_search("common", 99, Scope(filters=wanted))) == [id_ for id_ in sharing if id_ in passing]
+        assert store.candidates(Scope(filters=wanted)).ids == passing
 
     check()
 
@@ -302,11 +302,11 @@ def test_documents_passages_and_filters_limit_together(store: Store) -> None:
                     and (wanted is None or id_.endswith("/1"))
                 ]
                 for k in (1, 3, 99):
-                    found = store.search(query, k, document_ids=documents, node_ids=nodes, filters=wanted)
+                    found = store.search(query, k, Scope(documents, nodes, wanted))
                     assert ids(found) == [id_ for id_ in nearest if id_ in left][:k]
-                    found = store.keyword_search("common", k, document_ids=documents, node_ids=nodes, filters=wanted)
+                    found = store.keyword_search("common", k, Scope(documents, nodes, wanted))
                     assert ids(found) == [id_ for id_ in sharing if id_ in left][:k]
-                assert store.candidates(document_ids=documents, node_ids=nodes, filters=wanted).ids == left
+                assert store.candidates(Scope(documents, nodes, wanted)).ids == left
 
 
 def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
@@ -319,7 +319,7 @@ def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
         store.put(source, cut(source, rows[10 * i : 10 * i + 10]))
     store.delete("d1")
     for name, places in ((None, [*range(10), *range(20, 30)]), (["d2"], list(range(20, 30)))):
-        found = store.candidates(document_ids=name)
+        found = store.candidates(Scope(document_ids=name))
         assert found.ids == [f"d{i // 10}/{i % 10}" for i in places]
         assert found.rows.dtype == np.float32
         assert found.rows * found.lengths[:, None] == pytest.approx(rows[places], abs=1e-6)
@@ -529,7 +529,7 @@ def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None
         assert node.embedding == pytest.approx(put.embedding, rel=1e-6, abs=1e-6)
     assert [node.embedding for node in store.passages()] == [None] * 13
     for node in nodes:
-        found = store.search(node.embedding, 1, node_ids=[node.id_])[0].node  # type: ignore[arg-type]
+        found = store.search(node.embedding, 1, Scope(node_ids=[node.id_]))[0].node  # type: ignore[arg-type]
         assert fields(found) == fields(node)
 
 
@@ -767,7 +767,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(query=small, top_k=st.integers(0, 6), chosen=st.none() | st.lists(keys, max_size=2))
     def search(self, query: list[int], top_k: int, chosen: list[str] | None) -> None:
-        found = self.store.search(np.array(query, np.float32), top_k, document_ids=chosen)
+        found = self.store.search(np.array(query, np.float32), top_k, Scope(document_ids=chosen))
         scored = [(node.id_, _cosine(query, node.embedding)) for node in self._nodes(chosen)]
         expected = sorted(scored, key=lambda item: -round(item[1], 6))[:top_k]
         assert ids(found) == [id_ for id_, _ in expected]
@@ -778,7 +778,7 @@ class StoreMachine(RuleBasedStateMachine):
         terms = set(content_words(" ".join(query)))
         if not terms:
             return
-        found = ids(self.store.keyword_search(" ".join(query), top_k, document_ids=chosen))
+        found = ids(self.store.keyword_search(" ".join(query), top_k, Scope(document_ids=chosen)))
         sharing = [node.id_ for node in self._nodes(chosen) if terms & set(content_words(node.text))]
         assert len(found) == min(max(top_k, 0), len(sharing))
         assert set(found) <= set(sharing)
@@ -837,8 +837,8 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) 
         query, vector = " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
         for chosen in (None, [str(i) for i in range(0, 90, 3)]):
             for first, *others in (
-                [store.keyword_search(query, 20, document_ids=chosen) for store in stores],
-                [store.search(vector, 20, document_ids=chosen) for store in stores],
+                [store.keyword_search(query, 20, Scope(document_ids=chosen)) for store in stores],
+                [store.search(vector, 20, Scope(document_ids=chosen)) for store in stores],
             ):
                 for other in others:
                     assert ids(first) == ids(other)

@@ -19,6 +19,7 @@ from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, TextNode
 from ragcore.vector_stores import disk
+from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 
@@ -249,7 +250,7 @@ def test_two_indexes_of_one_library_know_nothing_of_each_other(tmp_path: Path) -
         second.put(Document("x", id_="only"), [TextNode("x", "x", embedding=np.ones(2, np.float32))])
         assert check(first, tmp_path) == {1}
         assert [hit.node.text for hit in second.keyword_search("word1", 5)] == ["word1 elsewhere"]
-        assert [hit.node.id_ for hit in second.search(np.ones(2, np.float32), 5, document_ids=["d1"])] == ["d1/0"]
+        assert [hit.node.id_ for hit in second.search(np.ones(2, np.float32), 5, Scope(["d1"]))] == ["d1/0"]
         first.delete("d1")
         assert len(second) == 2
         assert len(second.search(np.ones(2, np.float32), 5)) == 2
@@ -338,7 +339,7 @@ def test_a_library_of_an_earlier_version_opens_and_its_vectors_have_length_1(tmp
         assert store.candidates().lengths.tolist() == [1.0] * 3
         assert [float(np.linalg.norm(node.embedding)) for node in store.nodes(["d1/0", "d1/1"])] == pytest.approx([1.0, 1.0])
         store.put(*item(2))
-        assert store.candidates(document_ids=["d2"]).lengths == pytest.approx(
+        assert store.candidates(Scope(document_ids=["d2"])).lengths == pytest.approx(
             [np.linalg.norm(direction(200 + i)) for i in range(3)]
         )
 
@@ -352,7 +353,10 @@ def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) 
         database = store._database.connection()
         database.execute("UPDATE texts SET data = x'00' WHERE document != (SELECT seq FROM documents WHERE id = 'd3')")
         only = MetadataFilters([MetadataFilter("number", 3)])
-        for found in (store.search(direction(1), 9, filters=only), store.keyword_search("part0 part1 part2", 9, filters=only)):
+        for found in (
+            store.search(direction(1), 9, Scope(filters=only)),
+            store.keyword_search("part0 part1 part2", 9, Scope(filters=only)),
+        ):
             assert {hit.node.id_ for hit in found} == {"d3/0", "d3/1", "d3/2"}
         assert store.candidates().ids == [f"d{number}/{i}" for number in range(5) for i in range(3)]
 
@@ -368,7 +372,7 @@ def test_a_few_passages_are_looked_up_and_not_searched_for_among_all(tmp_path: P
             return 0
 
         store._database.connection().set_progress_handler(count, 10)
-        found = store.candidates(node_ids=["d7/3", "d31/49"])
+        found = store.candidates(Scope(node_ids=["d7/3", "d31/49"]))
         store._database.connection().set_progress_handler(None, 0)
     assert found.ids == ["d7/3", "d31/49"]
     assert steps[0] < 2000  # of SQLite's virtual machine; to look at every passage takes more than 10 for each

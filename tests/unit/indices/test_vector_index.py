@@ -446,7 +446,7 @@ def test_what_reads_along_links_finds_the_passages_in_the_indexs_documents() -> 
     assert info is not None
     assert info.node_ids == ("c", "d", "a")
     assert index.docstore.get_all_document_hashes()["pets"] == index.store.documents()[0].hash
-    with pytest.raises(StoreError, match="delete_ref_doc"):
+    with pytest.raises(StoreError, match="belongs to an index"):
         index.docstore.delete_document("c")
     assert index.storage_context.docstore.docs.keys() == {"a"}
 

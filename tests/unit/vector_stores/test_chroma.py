@@ -19,6 +19,7 @@ from ragcore.indices.vector import VectorStoreIndex
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, TextNode
 from ragcore.storage.storage_context import StorageContext
+from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.chroma_where import where_of
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
@@ -74,7 +75,7 @@ def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path
     assert [(hit.node.id_, hit.score) for hit in found] == [(str(i), 0.5) for i in range(3)]
     late = MetadataFilters([MetadataFilter("i", [298, 299], "in")], "or")  # type: ignore[arg-type]
     hidden = MetadataFilters([MetadataFilters([late], "not")], "not")  # type: ignore[arg-type]  # which Chroma cannot tell
-    assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, filters=hidden)] == ["298", "299"]
+    assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, Scope(filters=hidden))] == ["298", "299"]
 
 
 def test_a_change_in_the_middle_of_a_search_is_noticed(tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, su
     }
     writer.delete("a")
     only = MetadataFilters([MetadataFilter("i", 2)])
-    assert [hit.node.id_ for hit in reader.search(ROWS[0], 9, filters=only)] == ["b/2"]
+    assert [hit.node.id_ for hit in reader.search(ROWS[0], 9, Scope(filters=only))] == ["b/2"]
     process.kill()
     process.wait()
     with pytest.raises(StoreError, match=re.escape("The Chroma server does not answer")):
