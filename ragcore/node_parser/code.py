@@ -140,9 +140,8 @@ def _packed(pieces: list[tuple[int, int]], ruler: _Ruler, overlap: int) -> Itera
         while last + 1 < len(pieces) and ruler.fits(pieces[first][0], pieces[last + 1][1]):
             last += 1
         yield pieces[first][0], pieces[last][1]
-        floor, fresh = first, last + 1
-        first = fresh
-        while first - 1 > floor and ruler.lines(pieces[first - 1][0], pieces[last][1]) <= overlap:
+        first = fresh = last + 1
+        while first and ruler.lines(pieces[first - 1][0], pieces[last][1]) <= overlap:
             first -= 1
 
 

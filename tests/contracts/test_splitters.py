@@ -163,6 +163,14 @@ def test_text_and_visible_metadata_together_are_no_longer_than_the_chunk_size(ma
         make(4, 0, WordTokenizer())([document])
 
 
+def test_little_room_beside_the_metadata_is_logged(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    splitter = make(100, 0, WordTokenizer())
+    splitter([Document("word", metadata={"title": "t " * 49})])
+    assert not caplog.records
+    splitter([Document("word", metadata={"title": "t " * 50})])
+    assert "49 tokens of 100" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("size", "overlap", "said"), [(5, 6, "6 tokens.* larger than chunk_size"), (0, 0, "at least 1"), (5, -1, "negative")]
 )
@@ -344,8 +352,10 @@ def test_a_part_of_a_document_has_nodes_that_count_from_the_document_s_beginning
     part = TextNode(SAMPLE, id_="part", ref_doc_id="doc", start_char_idx=15, end_char_idx=len(whole))
     for level in levels(MAKERS[kind]()([part])):
         check_cover(whole, [TextNode("Before it all.", start_char_idx=0, end_char_idx=14), *level])
-    altered = TextNode(SAMPLE, id_="part", ref_doc_id="doc")  # it does not say where it is from
-    assert {(node.ref_doc_id, node.start_char_idx) for node in MAKERS[kind]()([altered])} == {("doc", None)}
+    lost = TextNode(SAMPLE, id_="part", ref_doc_id="doc")  # it does not say where it is from
+    altered = TextNode(SAMPLE, id_="part", ref_doc_id="doc", start_char_idx=15, end_char_idx=len(whole) + 9)
+    for node in (lost, altered):
+        assert {(part.ref_doc_id, part.start_char_idx) for part in MAKERS[kind]()([node])} == {("doc", None)}
 
 
 @given(text=st.lists(PARTS | st.sampled_from(["# A\n", "```\n", "def f():\n    ", "x = (", "? "]), max_size=40).map("".join))

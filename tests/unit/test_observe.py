@@ -127,13 +127,14 @@ def test_a_listener_hears_each_span_begin_and_end(heard: Heard) -> None:
     ]
 
 
-def test_a_listener_that_is_removed_hears_no_more() -> None:
+def test_a_listener_that_is_removed_hears_no_more_and_the_others_go_on(heard: Heard) -> None:
     listener = Heard()
     remove = add_listener(listener)
     remove()
     with span("query"):
         pass
     assert listener.events == []
+    assert len(heard.events) == 2
 
 
 def test_a_listener_that_fails_is_logged_and_harms_nobody(heard: Heard, caplog: pytest.LogCaptureFixture) -> None:

@@ -19,7 +19,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from ragcore import observe, telemetry
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, MissingPackageError
-from ragcore.llms.base import LLMCall
+from ragcore.llms.base import Generation, LLMCall, Usage
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, span
@@ -109,6 +109,14 @@ def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExpo
         assert json.loads(chat[conventions.GEN_AI_OUTPUT_MESSAGES]) == [{"role": "assistant", "parts": [called]}]
         assert tool[conventions.GEN_AI_TOOL_CALL_ARGUMENTS] == '{"a": 1}'
         assert tool[conventions.GEN_AI_TOOL_CALL_RESULT] == "a secret result"
+
+
+def test_why_a_call_ended_is_told(exporter: InMemorySpanExporter, texts: bool) -> None:
+    for said, name in (("short", "done"), ("a b c", "cut")):
+        generation = Generation(said, Usage(1, 1), cut_short=name == "cut")
+        ScriptedLLM([generation], model_name=name).generate(ASK)
+    reasons = {name: span.attributes[conventions.GEN_AI_RESPONSE_FINISH_REASONS] for name, span in sent(exporter).items()}
+    assert reasons == {"chat done": ("stop",), "chat cut": ("length",)}
 
 
 def test_what_was_used_is_told_where_it_was_used_and_nowhere_else(exporter: InMemorySpanExporter, texts: bool) -> None:

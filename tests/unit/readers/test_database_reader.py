@@ -71,6 +71,15 @@ def test_a_row_that_is_read_again_has_its_id_again(engine: sqlalchemy.Engine) ->
     assert narrower[0].id_ == keys[1]
 
 
+def test_a_new_password_makes_no_new_documents(engine: sqlalchemy.Engine) -> None:
+    def ids(password: str) -> list[str]:
+        url = sqlalchemy.make_url(f"postgresql://ann:{password}@host/peaks")
+        reader = DatabaseReader(engine=SimpleNamespace(url=url, connect=engine.connect))  # type: ignore[arg-type]
+        return [document.id_ for document in reader.load_data(QUERY)]
+
+    assert ids("old") == ids("new") != [document.id_ for document in DatabaseReader(engine=engine).load_data(QUERY)]
+
+
 def test_the_same_key_in_another_table_is_another_document(engine: sqlalchemy.Engine) -> None:
     change(engine, "CREATE TABLE lakes (id INT, depth INT)")
     change(engine, "INSERT INTO lakes VALUES (1, 30)")
