@@ -20,6 +20,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from ragcore.codec import decoded, encoded
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
 from ragcore.ingestion.cache import IngestionCache
@@ -27,7 +28,6 @@ from ragcore.ingestion.fingerprint import fingerprint
 from ragcore.observe import span
 from ragcore.parallel import in_order
 from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
-from ragcore.storage.codec import decoded, encoded
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector

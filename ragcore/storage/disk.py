@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ragcore.codec import Item, decoded, encoded
 from ragcore.database import Database
 from ragcore.schema import TextNode
-from ragcore.storage.codec import Item, decoded, encoded
 from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ragcore.codec import Item
 from ragcore.errors import StoreError
-from ragcore.storage.codec import Item
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store
 

@@ -30,7 +30,7 @@ import numpy as np
 from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, document_of, everything, record_of
+from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, everything, item_of, record_of
 from ragcore.vector_stores.chroma_where import Where, native, where_of, writable
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
@@ -143,7 +143,9 @@ class ChromaVectorStore:
             found = self._documents.get(ids=["d:" + document_id], include=["documents", "metadatas"])
             if not found["ids"] or found["metadatas"][0]["_version"] == GONE:
                 raise UnknownDocumentError(document_id)
-            return document_of(found["metadatas"][0]["_record"], found["documents"][0])
+            document = item_of(found["metadatas"][0]["_record"], found["documents"][0])
+            assert isinstance(document, Document)
+            return document
 
     def documents(self) -> list[StoredDocument]:
         return [header.document for header in self._now().headers.values()]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragcore.schema import Document, IndexNode, Page, Template, TextNode
+from ragcore.codec import Item, decoded, encoded
+from ragcore.schema import TextNode
 from ragcore.vector_stores.chroma_where import Where, writable
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
 BATCH = 1000  # records in one request
-
-_APART = {"text", "embedding", "obj"}  # fields that the JSON of a record does not hold
 
 
 @dataclass(frozen=True)
@@ -36,33 +34,19 @@ class Found:
 
     @cached_property
     def node(self) -> TextNode:
-        return node_of(self.metadata["_record"], self.text)
+        node = item_of(self.metadata["_record"], self.text)
+        assert isinstance(node, TextNode)
+        return node
 
 
-def record_of(item: Document | TextNode) -> str:
-    """Everything but text and vector, as JSON; the text too where Chroma cannot hold it as it is."""
-    kept = {field.name: getattr(item, field.name) for field in fields(item) if field.name not in _APART}
-    kept["metadata"] = dict(item.metadata)
-    if writable(item.text) != item.text:
-        kept["text"] = item.text
-    return json.dumps(kept, separators=(",", ":"), default=astuple)
+def record_of(item: Item) -> str:
+    """Everything but text and vector; the text too where Chroma cannot hold it as it is."""
+    return encoded(replace(item, text="") if writable(item.text) == item.text else item)
 
 
-def _read(record: str, text: str) -> dict[str, Any]:
-    told = {"text": text, **json.loads(record)}
-    tuples = ("child_ids", "excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-    told |= {name: tuple(told[name]) for name in tuples if name in told}
-    return {**told, "template": Template(*told["template"])}
-
-
-def node_of(record: str, text: str) -> TextNode:
-    told = _read(record, text)
-    return IndexNode(**told) if "index_id" in told else TextNode(**told)
-
-
-def document_of(record: str, text: str) -> Document:
-    told = _read(record, text)
-    return Document(**{**told, "pages": tuple(Page(*page) for page in told["pages"])})
+def item_of(record: str, text: str) -> Item:
+    item = decoded(record)
+    return item if item.text else replace(item, text=text)
 
 
 def as_put(found: Found) -> Vector:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from ragcore.codec import Item
 from ragcore.schema import Document, IndexNode, Page, Template, TextNode
-from ragcore.storage.codec import Item
 
 texts = st.text(max_size=30)  # any characters, single halves of a character among them
 ids = st.text("abcdefgh", min_size=1, max_size=4)

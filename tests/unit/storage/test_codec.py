@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from ragcore.codec import Item, decoded, encoded
 from ragcore.schema import Document, IndexNode, TextNode
-from ragcore.storage.codec import Item, decoded, encoded
 from tests.unit.storage.making import fields, items
 
 

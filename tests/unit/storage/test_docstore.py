@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragcore.codec import Item
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, TextNode
-from ragcore.storage.codec import Item
 from ragcore.storage.disk import DiskStorage
 from ragcore.storage.docstore import DocumentStore, RefDocInfo, SimpleDocumentStore
 from tests.unit.storage.making import fields, ids, items
