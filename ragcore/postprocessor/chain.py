@@ -30,7 +30,7 @@ def with_neighbours(found: Iterable[tuple[NodeWithScore, Direction]], count: int
     for hit, direction in pairs:
         for way in ("previous", "next"):
             if direction in (way, "both"):
-                for node in _walk(hit.node, count, read, forward=way == "next"):
+                for node in walk(hit.node, count, read, {hit.node.id_}, forward=way == "next"):
                     kept.setdefault(node.id_, NodeWithScore(node))
     return in_reading_order(list(kept.values()))
 
@@ -80,17 +80,17 @@ def _rows(hits: dict[str, NodeWithScore]) -> list[list[NodeWithScore]]:
     return rows
 
 
-def _walk(node: TextNode, count: int, read: Read, *, forward: bool) -> list[TextNode]:
+def walk(node: TextNode, count: int, read: Read, taken: set[str], *, forward: bool) -> list[TextNode]:
+    """Up to `count` passages after or before `node`, as far as they are not taken yet; they are taken now."""
     found: list[TextNode] = []
-    seen = {node.id_}
     while len(found) < count:
         following = node.next_id if forward else node.prev_id
-        if following is None or following in seen:
+        if following is None or following in taken:
             break
         there = read([following])
         if not there:
             break
         node = there[0]
-        seen.add(node.id_)
+        taken.add(node.id_)
         found.append(node)
     return found

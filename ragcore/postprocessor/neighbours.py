@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ragcore.errors import UnknownDocumentError
 from ragcore.postprocessor.base import BaseNodePostprocessor
+from ragcore.postprocessor.chain import walk
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.base import Store
 
@@ -34,8 +35,8 @@ class NeighboursPostprocessor(BaseNodePostprocessor):
             if text is None or start is None or end is None or text[start:end] != hit.node.text:
                 extended.append(hit)
                 continue
-            earlier = self._walk(hit.node, self._before, taken, forward=False)
-            later = self._walk(hit.node, self._after, taken, forward=True)
+            earlier = walk(hit.node, self._before, self._store.nodes, taken, forward=False)
+            later = walk(hit.node, self._after, self._store.nodes, taken, forward=True)
             start = min([start, *(node.start_char_idx for node in earlier if node.start_char_idx is not None)])
             end = max([end, *(node.end_char_idx for node in later if node.end_char_idx is not None)])
             stretch = replace(hit.node, text=text[start:end], start_char_idx=start, end_char_idx=end)
@@ -51,18 +52,3 @@ class NeighboursPostprocessor(BaseNodePostprocessor):
             except UnknownDocumentError:  # deleted since it was found: the passage itself can still be read
                 return None
         return texts[node.ref_doc_id]
-
-    def _walk(self, node: TextNode, steps: int, taken: set[str], *, forward: bool) -> list[TextNode]:
-        """The passages after or before `node`, as far as nobody has them yet; they are taken now."""
-        found: list[TextNode] = []
-        for _ in range(steps):
-            following = node.next_id if forward else node.prev_id
-            if following is None or following in taken:
-                break
-            read = self._store.nodes([following])
-            if not read:
-                break
-            node = read[0]
-            taken.add(node.id_)
-            found.append(node)
-        return found

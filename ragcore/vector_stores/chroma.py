@@ -30,7 +30,7 @@ import numpy as np
 from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, everything, item_of, record_of
+from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, everything, founds_of, item_of, record_of
 from ragcore.vector_stores.chroma_where import Where, native, where_of, writable
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
@@ -320,17 +320,9 @@ class ChromaVectorStore:
 
     def _proposed(self, vector: Vector, count: int, where: Where | None) -> list[Found]:
         """What Chroma's index holds to be nearest, nearest first."""
-        answer = self._passages.query(
-            query_embeddings=[vector],
-            n_results=count,
-            where=where,
-            include=["metadatas", "documents", "embeddings", "distances"],
-        )
-        columns = [answer[name][0] for name in ("metadatas", "documents", "embeddings", "distances")]
-        return [
-            Found(told or {}, text or "", np.asarray(row, np.float32), float(distance))
-            for told, text, row, distance in zip(*columns, strict=True)
-        ]
+        asked = ["metadatas", "documents", "embeddings", "distances"]
+        answer = self._passages.query(query_embeddings=[vector], n_results=count, where=where, include=asked)
+        return founds_of({name: answer[name][0] for name in ("ids", *asked)})
 
     def _bound(self, distance: float) -> float:
         """The cosine that nothing beyond this distance exceeds, be its vector of length 1 or 0."""

@@ -68,4 +68,5 @@ def founds_of(part: Mapping[str, Any]) -> list[Found]:
     count = len(part["ids"])
     texts = [""] * count if part["documents"] is None else part["documents"]
     rows = [None] * count if part["embeddings"] is None else np.asarray(part["embeddings"], np.float32)
-    return [Found(told or {}, text or "", row) for told, text, row in zip(part["metadatas"], texts, rows, strict=True)]
+    columns = (part["metadatas"], texts, rows, part.get("distances") or [0.0] * count)
+    return [Found(told or {}, text or "", row, distance) for told, text, row, distance in zip(*columns, strict=True)]
