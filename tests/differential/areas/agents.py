@@ -75,13 +75,16 @@ def cases() -> Iterator[Case]:
         yield Case(f"react-{name}", _case("react", replies))
     chance = random.Random(20)
     for number in range(8):
-        rounds = [[["add", json.dumps({"a": chance.randint(0, 9), "b": chance.randint(0, 9)})] for _ in range(chance.randint(1, 3))]
-                  for _ in range(chance.randint(1, 3))]  # fmt: skip
+        rounds = [[_addition(chance) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(1, 3))]
         yield Case(f"functions-random-{number}", _case("functions", [*rounds, "done"]))
 
 
 def _case(kind: str, turns: list[Any], limit: int = 10) -> dict[str, Any]:
     return {"kind": kind, "turns": turns, "limit": limit}
+
+
+def _addition(chance: random.Random) -> list[str]:
+    return ["add", json.dumps({"a": chance.randint(0, 9), "b": chance.randint(0, 9)})]
 
 
 def _act(tool: str, arguments: str) -> str:
@@ -108,7 +111,9 @@ def theirs(given: Any) -> Any:
             prompts.append("")
             turn = next(turns)
             said, calls = (turn, []) if isinstance(turn, str) else ("", turn)
-            wanted = [{"id": f"c{len(prompts)}{place}", "name": call[0], "arguments": call[1]} for place, call in enumerate(calls)]
+            wanted = [
+                {"id": f"c{len(prompts)}{place}", "name": call[0], "arguments": call[1]} for place, call in enumerate(calls)
+            ]
             return ChatResponse(message=ChatMessage(role="assistant", content=said, additional_kwargs={"tool_calls": wanted}))
 
         def get_tool_calls_from_response(self, response: Any, **kwargs: Any) -> list[ToolSelection]:
@@ -195,6 +200,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         ran = len(ours["outputs"]) == given["limit"] and ours["calls"] == given["limit"] + 1
         return "1.19" if theirs == {"ended": "failed", "calls": given["limit"]} and ran else ""
     if theirs == {"ended": "failed", "calls": given["limit"]}:
-        return "D30" if ours["ended"] == "answered" and ours["answer"] == "three" else ""  # the answer of the last round is lost
+        return (
+            "D30" if ours["ended"] == "answered" and ours["answer"] == "three" else ""
+        )  # the answer of the last round is lost
     unreadable = ours.get("outputs") in ([["now", True, ""]], [])  # nothing ran
     return "D30" if unreadable and theirs.get("outputs") == [["now", False, "noon"]] else ""  # run without its arguments

@@ -99,5 +99,3 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if {**theirs, "calls": 0} != {**ours, "calls": 0}:
         return ""
     return "D9" if given["kind"] == "questions" else "one call"  # the model divides its texts, not who asks it
-
-

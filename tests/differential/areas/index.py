@@ -202,7 +202,7 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if "error" in theirs or "refused" in theirs["said"]:
         # What was deleted is in theirs' document store still, and is in the way when its document is deleted again.
         return "D5" if len(set(deletions)) < len(deletions) and "refused" not in ours["said"] else ""
-    if [["persist"], ["reload"]] == given["operations"][:2]:
+    if given["operations"][:2] == [["persist"], ["reload"]]:
         return "D5" if set(theirs["held"]) != right else ""  # theirs is on disk as it was before
     doubled = len(theirs["held"]) > len(ours["held"]) and set(theirs["held"]) == right
     return "D37" if doubled and given["operations"].count(["insert", "b"]) == 2 else ""

@@ -9,7 +9,11 @@ from typing import Any
 from tests.differential.cases import Case
 from tests.differential.doubles import our_embedding, their_embedding
 
-THREE = [["d1", "one two three. four five six. seven", {}], ["d2", "alpha beta gamma. delta", {}], ["d3", "red green. blue", {}]]
+THREE = [
+    ["d1", "one two three. four five six. seven", {}],
+    ["d2", "alpha beta gamma. delta", {}],
+    ["d3", "red green. blue", {}],
+]
 WORDS = ["river", "mountain", "lake", "forest", "cloud", "stone", "field", "valley"]
 STRATEGIES = ["upserts", "duplicates_only", "upserts_and_delete"]
 
@@ -41,7 +45,9 @@ def cases() -> Iterator[Case]:
 
 def _documents(chance: random.Random) -> list[list[Any]]:
     ids = chance.sample(["d1", "d2", "d3", "d4"], chance.randint(1, 4))
-    return [[id_, f"{id_} " + " ".join(chance.choices(WORDS, k=3)) + chance.choice([".", ". more words here"]), {}] for id_ in ids]
+    return [
+        [id_, f"{id_} " + " ".join(chance.choices(WORDS, k=3)) + chance.choice([".", ". more words here"]), {}] for id_ in ids
+    ]
 
 
 def _case(runs: list[Any], strategy: str | None, fails: list[int] | None = None) -> dict[str, Any]:
@@ -68,7 +74,11 @@ def theirs(given: Any) -> Any:
     calls: list[list[str]] = []
     store = SimpleVectorStore()
     splitter = SentenceSplitter(chunk_size=7, chunk_overlap=0, tokenizer=str.split)
-    kept = {"docstore": SimpleDocumentStore(), "docstore_strategy": DocstoreStrategy(given["strategy"])} if given["strategy"] else {}
+    kept = (
+        {"docstore": SimpleDocumentStore(), "docstore_strategy": DocstoreStrategy(given["strategy"])}
+        if given["strategy"]
+        else {}
+    )
     pipeline = IngestionPipeline(
         transformations=[splitter, Sometimes(), their_embedding(calls)], vector_store=store if kept else None, **kept
     )
@@ -148,7 +158,9 @@ def _cached_rightly(given: Any, outcome: Any) -> bool:
     for documents, run in zip(given["runs"], outcome, strict=True):
         texts = {text for _, text in run["made"]}
         whole = [[id_, "".join(text for owner, text in run["made"] if owner == id_)] for id_, _, _ in documents]
-        if [[id_, text.replace(" ", "")] for id_, text in whole] != [[id_, text.replace(" ", "")] for id_, text, _ in documents]:
+        if [[id_, text.replace(" ", "")] for id_, text in whole] != [
+            [id_, text.replace(" ", "")] for id_, text, _ in documents
+        ]:
             return False
         if run["embedded"] != len(texts - seen):
             return False

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.differential.cases import Case
-from tests.differential.doubles import our_embedding, our_llm, their_embedding, their_llm
+from tests.differential.doubles import our_embedding, their_embedding, their_llm
 
-QUESTION = "where is the kwriver"
+QUESTION = "where is the kwriver, the kwriver or the kwlake"
 
 
 def cases() -> Iterator[Case]:
@@ -36,7 +36,9 @@ def cases() -> Iterator[Case]:
     for number in range(8):
         table = [" ".join(chance.sample(words, chance.randint(1, 3))) for _ in range(4)]
         asked = " ".join(chance.sample(words, 2))
-        yield Case(f"keywords-{number}", {"kind": "keywords", "texts": table, "query": asked, "delete": chance.choice([None, "2"])})
+        yield Case(
+            f"keywords-{number}", {"kind": "keywords", "texts": table, "query": asked, "delete": chance.choice([None, "2"])}
+        )
     documents = ["kwriver one. kwsea two.", "kwlake three. kwice four.", "kwroad five."]
     for mode in ("llm", "embedding"):
         for delete in (None, "0", "2"):
@@ -44,7 +46,15 @@ def cases() -> Iterator[Case]:
 
 
 def _tree(texts: list[str], children: int, **more: Any) -> dict[str, Any]:
-    base = {"kind": "tree", "texts": texts, "children": children, "mode": None, "insert": None, "delete": None, "at_once": False}
+    base = {
+        "kind": "tree",
+        "texts": texts,
+        "children": children,
+        "mode": None,
+        "insert": None,
+        "delete": None,
+        "at_once": False,
+    }
     return base | more
 
 
@@ -84,7 +94,9 @@ def theirs(given: Any) -> Any:
         return _found(given, index, None)
     if given["kind"] == "documents":
         synthesizer = get_response_synthesizer(llm=model, response_mode="tree_summarize")  # type: ignore[arg-type]
-        index = DocumentSummaryIndex.from_documents(documents, llm=model, response_synthesizer=synthesizer, embed_model=embed_model)
+        index = DocumentSummaryIndex.from_documents(
+            documents, llm=model, response_synthesizer=synthesizer, embed_model=embed_model
+        )
         return _found(given, index, None)
     index = TreeIndex.from_documents(documents, num_children=given["children"], llm=model, use_async=given["at_once"])
     if given["insert"]:
@@ -114,7 +126,9 @@ def ours(given: Any) -> Any:
     def reply(call: LLMCall) -> str:
         shown = _named("\n".join(message.content for message in call.messages()))
         said = {Task.RANK: "Doc: 1, Relevance: 8", Task.SELECT: '[{"choice": 1, "reason": "first"}]'}
-        return said.get(call.prompt.task, f"KEYWORDS: {', '.join(shown.split())}" if call.prompt.task is Task.KEYWORDS else shown)
+        return said.get(
+            call.prompt.task, f"KEYWORDS: {', '.join(shown.split())}" if call.prompt.task is Task.KEYWORDS else shown
+        )
 
     model = ScriptedLLM(reply, counts_words=True)
     splitter = [SentenceSplitter(chunk_size=3, chunk_overlap=0, tokenizer=str.split)]

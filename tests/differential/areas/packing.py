@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from tests.differential.cases import Case
@@ -74,7 +75,11 @@ def theirs(given: Any) -> Any:
         synthesizer.synthesize("why", nodes)
     except ValueError:
         return {"calls": [_words(prompt) for prompt in prompts], "failed": True}
-    return {"calls": [_words(prompt) for prompt in prompts], "failed": False, "as a list": any("['w" in text for text in prompts)}
+    return {
+        "calls": [_words(prompt) for prompt in prompts],
+        "failed": False,
+        "as a list": any("['w" in text for text in prompts),
+    }
 
 
 def ours(given: Any) -> Any:
@@ -101,7 +106,11 @@ def ours(given: Any) -> Any:
         synthesizer.synthesize("why", nodes)
     except RagError:
         return {"calls": [_words(prompt) for prompt in prompts], "failed": True}
-    return {"calls": [_words(prompt) for prompt in prompts], "failed": False, "as a list": any("['w" in text for text in prompts)}
+    return {
+        "calls": [_words(prompt) for prompt in prompts],
+        "failed": False,
+        "as a list": any("['w" in text for text in prompts),
+    }
 
 
 def _words(text: str) -> list[int]:
@@ -151,9 +160,7 @@ def _kept_whole(calls: list[list[int]], lengths: list[int], room: int) -> bool:
         start += length
         begins |= {start}
     whole = [call for call in calls if call[0] in begins and call[1] + 1 in begins]
-    return all(
-        before[2] + after[2] > room for before, after in zip(calls, calls[1:], strict=False) if before in whole and after in whole
-    )
+    return all(before[2] + after[2] > room for before, after in pairwise(calls) if before in whole and after in whole)
 
 
 def _ends(outcome: Any) -> Any:

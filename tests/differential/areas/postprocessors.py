@@ -1,4 +1,4 @@
-"""What postprocessors keep, and in which order: cutoffs, neighbours, reordering, use by time, sentences, and a model's judgement."""
+"""What postprocessors keep, and in which order: by score, neighbours, time, sentences, and a model's judgement."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def cases() -> Iterator[Case]:
         for count in (1, 2):
             for found in (["c"], ["a", "f"], ["d", "a"], ["b", "c"]):
                 hits = [[name, 0.5] for name in found]
-                yield Case(f"{mode}-{count}-{''.join(found)}", {"kind": "neighbours", "hits": hits, "mode": mode, "count": count})
+                yield Case(
+                    f"{mode}-{count}-{''.join(found)}", {"kind": "neighbours", "hits": hits, "mode": mode, "count": count}
+                )
     yield Case("window-joined", {"kind": "neighbours", "hits": [["d", 0.5], ["a", 0.4]], "mode": "both", "count": 1})
     for reply in ("previous", "next", "none", "ANSWER: next"):
         yield Case(f"direction-{reply}", {"kind": "direction", "hits": [["c", 0.5]], "reply": reply})
@@ -123,9 +125,7 @@ def ours(given: Any) -> Any:
     elif kind == "replace":
         chosen = postprocessor.MetadataReplacementPostProcessor(given["key"])
     elif kind == "time":
-        hits = [
-            NodeWithScore(node(name, __last_accessed__=NOW - hours * 3600), score) for name, score, hours in given["hits"]
-        ]
+        hits = [NodeWithScore(node(name, __last_accessed__=NOW - hours * 3600), score) for name, score, hours in given["hits"]]
         chosen = postprocessor.TimeWeightedPostprocessor(given["decay"], top_k=4, clock=lambda: NOW)
     elif kind == "ranked":
         chosen = postprocessor.LLMRerank(our_llm(in_turn([given["reply"]])), top_n=3)

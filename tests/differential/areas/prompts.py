@@ -1,4 +1,4 @@
-"""Templates: filled, filled in part, as messages, chosen by the model, with renamed and computed variables, with other braces."""
+"""Templates: filled, filled in part, as messages, chosen by the model, with renamed and computed variables, other braces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ VALUES = ["river", "two words", "{other}", "{{x}}", '{"a": {topic}}', "", "a\nb"
 
 
 def cases() -> Iterator[Case]:
-    for number, text in enumerate(["about {topic}", "{topic} and {topic}", JSON, "{{x}} {topic}", "{{topic}}", "no variable", "{ } {0} {topic}"]):
+    for number, text in enumerate(
+        ["about {topic}", "{topic} and {topic}", JSON, "{{x}} {topic}", "{{topic}}", "no variable", "{ } {0} {topic}"]
+    ):
         for value in ("river", "{topic}"):
             yield Case(f"filled-{number}-{value}", {"kind": "filled", "text": text, "values": {"topic": value}})
     yield Case("partly", {"kind": "partly", "text": "{a} then {b}", "first": {"a": "one"}, "values": {"b": "two"}})
@@ -31,8 +33,12 @@ def cases() -> Iterator[Case]:
     yield Case("computed", {"kind": "computed", "text": "{topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}})
     chance = random.Random(25)
     for number in range(12):
-        text = " ".join(chance.choice(["{a}", "{b}", "{{c}}", "word", "{", "}", '{"k": 1}']) for _ in range(chance.randint(2, 7)))
-        yield Case(f"random-{number}", {"kind": "filled", "text": text, "values": {name: chance.choice(VALUES) for name in "ab"}})
+        text = " ".join(
+            chance.choice(["{a}", "{b}", "{{c}}", "word", "{", "}", '{"k": 1}']) for _ in range(chance.randint(2, 7))
+        )
+        yield Case(
+            f"random-{number}", {"kind": "filled", "text": text, "values": {name: chance.choice(VALUES) for name in "ab"}}
+        )
     for text in ("what is {context_str} here", "say {query_str}", "plain words", 'a {"json": 1}', "{chat_history}"):
         for mode in ("context", "condense_plus_context"):
             yield Case(f"earlier-{mode}-{text}", {"kind": "earlier", "text": text, "mode": mode})

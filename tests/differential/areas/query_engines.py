@@ -21,7 +21,11 @@ def cases() -> Iterator[Case]:
     yield Case("retriever-cutoff", {"kind": "retriever", "count": 3, "mode": "refine", "cutoff": 0.75})
     for picked in ([1], [2], [1, 2], [2, 1]):
         yield Case(f"router-{picked}", {"kind": "router", "picked": picked})
-    parts = [[("rivers", "how long")], [("rivers", "how long"), ("mountains", "how high")], [("mountains", "where"), ("mountains", "how high")]]
+    parts = [
+        [("rivers", "how long")],
+        [("rivers", "how long"), ("mountains", "how high")],
+        [("mountains", "where"), ("mountains", "how high")],
+    ]
     for number, asked in enumerate(parts):
         yield Case(f"parts-{number}", {"kind": "parts", "asked": asked})
     yield Case("parts-of-nobody", {"kind": "parts", "asked": [("nobody", "who")]})
@@ -29,7 +33,9 @@ def cases() -> Iterator[Case]:
     yield Case("hyde-alone", {"kind": "hyde", "original": False})
     chance = random.Random(24)
     for number in range(8):
-        sentences = [" ".join(chance.choices(WORDS, k=chance.randint(3, 6))).capitalize() + "." for _ in range(chance.randint(1, 8))]
+        sentences = [
+            " ".join(chance.choices(WORDS, k=chance.randint(3, 6))).capitalize() + "." for _ in range(chance.randint(1, 8))
+        ]
         yield Case(f"citation-{number}", {"kind": "citation", "text": " ".join(sentences), "size": chance.choice([8, 12, 40])})
 
 
@@ -90,9 +96,7 @@ def theirs(given: Any) -> Any:
         transform = HyDEQueryTransform(llm=model, include_original=given["original"])
         engine = TransformQueryEngine(RetrieverQueryEngine.from_args(Fixed(), llm=model), transform)
     elif given["kind"] == "citation":
-        engine = CitationQueryEngine(
-            Fixed(), llm=model, citation_chunk_size=given["size"], citation_chunk_overlap=0
-        )
+        engine = CitationQueryEngine(Fixed(), llm=model, citation_chunk_size=given["size"], citation_chunk_overlap=0)
     else:
         tools = [QueryEngineTool.from_defaults(Named(name=name), name=name, description=f"all about {name}") for name in TOOLS]
         synthesizer = get_response_synthesizer(
@@ -150,7 +154,7 @@ def ours(given: Any) -> Any:
             from ragcore.response_synthesizers.answer import AnswerStream
 
             answer = str(self.query(query))
-            return AnswerStream((piece for piece in [answer]))
+            return AnswerStream(piece for piece in [answer])
 
     if given["kind"] == "retriever":
         kept = [SimilarityPostprocessor(given["cutoff"])] if given["cutoff"] else []

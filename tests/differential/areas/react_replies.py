@@ -61,7 +61,9 @@ def cases() -> Iterator[Case]:
 def _mutated(chance: random.Random, tool: str, arguments: dict[str, Any]) -> str:
     written = json.dumps(arguments, indent=chance.choice([None, 1]))
     labels = ["Thought", "Action", "Action Input"]
-    mutations = chance.sample(["lower", "bold", "fence", "comma", "spaces", "behind", "crlf", "no thought"], chance.randint(0, 2))
+    mutations = chance.sample(
+        ["lower", "bold", "fence", "comma", "spaces", "behind", "crlf", "no thought"], chance.randint(0, 2)
+    )
     for mutation in mutations:
         if mutation == "lower":
             labels = [label.lower() for label in labels]

@@ -57,7 +57,9 @@ def cases() -> Iterator[Case]:
         yield Case(f"random-{number}", _case(**options))
 
 
-def _case(folder: str | None = ".", files: list[str] | None = None, *, own_metadata: bool = False, **options: Any) -> dict[str, Any]:
+def _case(
+    folder: str | None = ".", files: list[str] | None = None, *, own_metadata: bool = False, **options: Any
+) -> dict[str, Any]:
     return {"folder": folder, "files": files, "options": options, "own_metadata": own_metadata}
 
 

@@ -1,10 +1,11 @@
-"""Retrievers made of others: objects behind nodes, merging into parents, routing, more questions, and one question asked twice."""
+"""Retrievers made of others: objects behind nodes, merging into parents, routing, more questions, one question asked twice."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from tests.differential.cases import Case
@@ -77,7 +78,7 @@ def theirs(given: Any) -> Any:
                 relations: Any = {NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent)}
                 nodes[child] = TextNode(id_=child, text=child, metadata={"file": "x"}, relationships=relations)
         # Leaves of one parent are neighbours; theirs keeps hash and metadata of a neighbour beside its id.
-        for before, after in zip(LEAVES, LEAVES[1:], strict=False):
+        for before, after in pairwise(LEAVES):
             nodes[before].relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=after, hash="at first")
             nodes[after].relationships[NodeRelationship.PREVIOUS] = nodes[before].as_related_node_info()
         docstore = SimpleDocumentStore()
@@ -103,7 +104,9 @@ def theirs(given: Any) -> Any:
         return [_hits(fusion.retrieve("why")), one.asked]
     bundle, found = QueryBundle(given["text"]), []
     for seed in ("", "x"):
-        index = VectorStoreIndex([text("river lake"), text("snow road"), text("lake sea")], embed_model=their_embedding(seed=seed))
+        index = VectorStoreIndex(
+            [text("river lake"), text("snow road"), text("lake sea")], embed_model=their_embedding(seed=seed)
+        )
         found.append([round(hit.get_score(), 4) for hit in index.as_retriever(similarity_top_k=3).retrieve(bundle)])
     return {"scores": found, "written": bundle.embedding is not None}
 
@@ -162,7 +165,9 @@ def ours(given: Any) -> Any:
         return [_hits(fusion.retrieve("why")), one.asked]
     bundle, found = QueryBundle(given["text"]), []
     for seed in ("", "x"):
-        index = VectorStoreIndex([text("river lake"), text("snow road"), text("lake sea")], embed_model=our_embedding(seed=seed))
+        index = VectorStoreIndex(
+            [text("river lake"), text("snow road"), text("lake sea")], embed_model=our_embedding(seed=seed)
+        )
         found.append([round(hit.get_score(), 4) for hit in index.as_retriever(similarity_top_k=3).retrieve(bundle)])
     return {"scores": found, "written": bundle.embedding is not None}
 
@@ -180,7 +185,7 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return "D27" if ours == by_rule and sorted(theirs) == sorted(without_filling) != sorted(by_rule) else ""
     if given["kind"] == "router":
         # A passage that both find: ours as the first found it, theirs as the last.
-        first = {name: score for name, score in [["b", 0.8], ["c", 0.4], ["a", 0.9], ["b", 0.5]]}
+        first = {"a": 0.9, "b": 0.5, "c": 0.4}
         return "1.11" if dict(map(tuple, ours[0])) == first and ours[1:] == theirs[1:] == [1, 1] else ""
     if given["kind"] == "twice":
         return "D17" if theirs["written"] and not ours["written"] and ours["scores"][0] == theirs["scores"][0] else ""

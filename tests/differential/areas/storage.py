@@ -156,7 +156,9 @@ def _reloaded(index: Any, load: Any, given: Any) -> Any:
 
 
 def _found(index: Any, query: str) -> Any:
-    hits = [[round(hit.get_score(), 4), hit.node.get_content()] for hit in index.as_retriever(similarity_top_k=3).retrieve(query)]
+    hits = [
+        [round(hit.get_score(), 4), hit.node.get_content()] for hit in index.as_retriever(similarity_top_k=3).retrieve(query)
+    ]
     return [hit for hit in hits if hit[0] > hits[-1][0]]  # which of equal ones comes last is not compared
 
 
