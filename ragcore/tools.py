@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -18,6 +19,7 @@ from typing import Annotated, Any, Protocol, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
+from ragcore.concurrency import awaitable
 from ragcore.observe import span
 from ragcore.prompts import Passage, ToolCard
 from ragcore.schema import MetadataMode, NodeWithScore
@@ -104,7 +106,22 @@ class Tool(Protocol):
         """The result for arguments as they are. Whatever the tool itself raises."""
 
 
-class FunctionTool:
+class BaseTool(ABC):
+    """A tool that is called like a function."""
+
+    metadata: ToolMetadata
+
+    @abstractmethod
+    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
+        """As `Tool.call`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ToolOutput:
+        return self.call(*args, **kwargs)
+
+    acall = awaitable(call)
+
+
+class FunctionTool(BaseTool):
     """A Python function as a tool. Its schema comes from the annotations; what has none may be anything.
 
     An async function runs in a loop of its own where it is called without one; a function that is not async runs in a thread
@@ -149,9 +166,6 @@ class FunctionTool:
             schema = fn_schema or schema_of(function, name)
             tool_metadata = ToolMetadata(name, description or described, schema, return_direct)
         return cls(fn, tool_metadata, async_fn)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        return self.call(*args, **kwargs)
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         if self.fn is not None:
@@ -207,7 +221,7 @@ class Finding(Protocol):
         """The passages for a question, best first."""
 
 
-class QueryEngineTool:
+class QueryEngineTool(BaseTool):
     """Asks a query engine the one text it is given. The answer's marks [n] are the passages of `raw_output.source_nodes`."""
 
     def __init__(self, query_engine: Answering, metadata: ToolMetadata) -> None:
@@ -230,7 +244,7 @@ class QueryEngineTool:
         return ToolOutput(str(response), self.metadata.name, {"input": question}, response)
 
 
-class RetrieverTool:
+class RetrieverTool(BaseTool):
     """Looks up the one text it is given; its result shows the passages numbered, as many as the retriever found."""
 
     def __init__(self, retriever: Finding, metadata: ToolMetadata) -> None:

@@ -21,8 +21,12 @@ from ragcore.schema import ChatMessage, QueryBundle
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
 
-
 WITHOUT_HISTORY = 256  # tokens of the model's window that the conversation leaves to the rest at least
+
+
+def room_for_talk(llm: LLM) -> int:
+    """The tokens that a memory may send along with passages; the packer makes both fit."""
+    return max(1, llm.metadata.context_window - WITHOUT_HISTORY)
 
 
 class ContextChatEngine(ChatEngine):
@@ -57,9 +61,8 @@ class ContextChatEngine(ChatEngine):
         """ValueError when both a system prompt and prefix messages are given."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        limit = max(1, chosen.metadata.context_window - WITHOUT_HISTORY)
         synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
-        remembered = memory_for(chosen, memory, chat_history, limit)
+        remembered = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
         return cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from ragcore.chat_engine.base import ChatEngine
+from ragcore.chat_engine.base import ChatEngine, memory_for
 from ragcore.chat_engine.condense_question import CondenseQuestionChatEngine
-from ragcore.chat_engine.context import CHAT_PROMPTS, CondensePlusContextChatEngine, ContextChatEngine
+from ragcore.chat_engine.context import CHAT_PROMPTS, CondensePlusContextChatEngine, ContextChatEngine, room_for_talk
 from ragcore.chat_engine.simple import SimpleChatEngine
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
@@ -15,6 +15,7 @@ from ragcore.prompts import TEXT_QA, in_chat
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
 from ragcore.response_synthesizers.modes import Prompts, ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.schema import ChatMessage
 from ragcore.tools import QueryEngineTool
 
 
@@ -36,15 +37,21 @@ def chat_engine(
     *,
     llm: LLM,
     retriever: Retriever,
-    memory: ChatMemoryBuffer,
+    memory: ChatMemoryBuffer | None = None,
+    chat_history: Sequence[ChatMessage] | None = None,
     system_prompt: str = "",
     postprocessors: Sequence[NodePostprocessor] = (),
     response_mode: ResponseMode | str = ResponseMode.COMPACT,
 ) -> ChatEngine:
-    """`memory` is the conversation: give each its own. ConfigError for OPENAI with a model that cannot call functions."""
+    """`memory` is the conversation: give each its own; where none is given it is a new one. `chat_history` is put into it.
+
+    ValueError for an unknown mode; ConfigError for OPENAI with a model that cannot call functions.
+    """
     mode = ChatMode(mode)
     if mode is ChatMode.BEST:
         mode = ChatMode.OPENAI if llm.metadata.is_function_calling_model else ChatMode.CONDENSE_PLUS_CONTEXT
+    in_context = mode in (ChatMode.CONTEXT, ChatMode.CONDENSE_PLUS_CONTEXT)
+    memory = memory_for(llm, memory, chat_history, room_for_talk(llm) if in_context else None)
     synthesizer = Synthesizer(llm, response_mode, _PROMPTS.get(mode), system_prompt=system_prompt)
     match mode:
         case ChatMode.SIMPLE:

@@ -217,19 +217,15 @@ class BaseIndex(ABC):
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> ChatEngine:
-        """A conversation of its own, which goes on from `chat_history`, unless `memory` is given.
-
-        `retriever` and `llm` as in `as_query_engine`. ValueError for an unknown mode.
-        """
+        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`."""
         from ragcore.chat_engine.registry import chat_engine
-        from ragcore.memory import ChatMemoryBuffer
 
-        chosen = llm or self.llm
         return chat_engine(
             chat_mode,
-            llm=chosen,
+            llm=llm or self.llm,
             retriever=retriever or self.as_retriever(),
-            memory=memory or ChatMemoryBuffer.from_defaults(chat_history, chosen),
+            memory=memory,
+            chat_history=chat_history,
             system_prompt=system_prompt,
             postprocessors=node_postprocessors,
         )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.chroma import ChromaVectorStore
     from ragcore.vector_stores.disk import DiskStore
     from ragcore.vector_stores.filters import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
-    from ragcore.vector_stores.memory import MemoryStore
+    from ragcore.vector_stores.memory import MemoryStore, SimpleVectorStore
     from ragcore.vector_stores.ranking import VectorStoreQueryMode
 
 _HOMES = {
@@ -24,6 +24,7 @@ _HOMES = {
     "MetadataFilter": "ragcore.vector_stores.filters",
     "MetadataFilters": "ragcore.vector_stores.filters",
     "Scope": "ragcore.vector_stores.base",
+    "SimpleVectorStore": "ragcore.vector_stores.memory",
     "Store": "ragcore.vector_stores.base",
     "StoredDocument": "ragcore.vector_stores.base",
     "VectorStoreQueryMode": "ragcore.vector_stores.ranking",
@@ -40,6 +41,7 @@ __all__ = [
     "MetadataFilter",
     "MetadataFilters",
     "Scope",
+    "SimpleVectorStore",
     "Store",
     "StoredDocument",
     "VectorStoreQueryMode",

@@ -46,7 +46,7 @@ class _Held:
 
 
 class MemoryStore:
-    """See `ragcore.vector_stores.base.Store` for what every method promises."""
+    """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -221,3 +221,6 @@ class MemoryStore:
             self._held[held.document.id_] = replace(held, first=first)
             self._used += len(held.nodes)
         self._rows = packed
+
+
+SimpleVectorStore = MemoryStore

@@ -310,6 +310,7 @@ def test_a_query_engine_called_from_python_takes_a_text_or_the_argument() -> Non
     asking = QueryEngineTool.from_defaults(Engine([]), name="docs", description="Knows.", return_direct=True)
     assert asking.metadata == ToolMetadata("docs", "Knows.", return_direct=True)
     assert asking.call("who?").content == asking.call(input="who?").content == "answer to who?"
+    assert asking("who?") == asyncio.run(asking.acall("who?")) == asking.call("who?")
     assert asking.call("who?").source_nodes == ()
     assert run_tool(asking, {}).is_error
 

@@ -200,6 +200,10 @@ def test_the_memory_is_three_quarters_of_the_window_or_all_but_256_tokens_where_
     llm = word_llm(writing, window=1000)
     assert simple()[0]._memory.token_limit == 750
     assert ContextChatEngine.from_defaults(ListRetriever(TWO), llm)._memory.token_limit == 744
+    limits = {
+        mode: chat_engine(mode, llm=llm, retriever=ListRetriever(TWO))._memory.token_limit for mode in ("react", "context")
+    }
+    assert limits == {"react": 750, "context": 744}
 
 
 def test_condensing_may_be_skipped_or_worded_otherwise() -> None:

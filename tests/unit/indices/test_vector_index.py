@@ -9,6 +9,7 @@ import pytest
 from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError, StoreError, UnknownDocumentError
+from ragcore.indices.loading import load_index_from_storage
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
@@ -17,6 +18,7 @@ from ragcore.observe import Listener, Span, add_listener, span
 from ragcore.postprocessor import PrevNextNodePostprocessor
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, TextNode
+from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
@@ -285,6 +287,19 @@ def test_what_a_delete_leaves_in_the_shared_documents_is_said_by_an_argument() -
     assert list(index.storage_context.docstore.docs) == ["m", "y"]
     index.delete_ref_doc("sea")
     assert list(index.storage_context.docstore.docs) == ["m"]
+
+
+def test_a_delete_that_fails_half_way_deletes_nothing(tmp_path: Path) -> None:
+    class Stuck(SimpleDocumentStore):
+        def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> int:
+            raise OSError("the disk is full")
+
+    index_of(*DOCUMENTS).storage_context.persist(tmp_path)
+    context = StorageContext.from_defaults(docstore=Stuck(), persist_dir=tmp_path)
+    index = load_index_from_storage(context, embed_model=Counting())
+    with pytest.raises(OSError, match="full"):
+        index.delete_ref_doc("pets")
+    assert list(index.ref_doc_info) == ["pets", "sea"]
 
 
 @pytest.mark.parametrize("kind", ["memory", "folder", "given beside a folder"])

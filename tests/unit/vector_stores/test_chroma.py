@@ -99,6 +99,43 @@ class _Meanwhile:
         return getattr(self._collection, name)
 
 
+@pytest.mark.parametrize(
+    "scope", [Scope(["b"]), Scope(node_ids=["b/1"]), Scope(filters=MetadataFilters([MetadataFilter("name", "b")]))]
+)
+def test_what_may_not_be_found_is_not_even_read(tmp_path: Path, scope: Scope) -> None:
+    store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    store.put(*item("a"))
+    store.put(*item("b", first=3))
+    store.keyword_search("part1", 9)  # which reads all words once
+    store._passages = asked = _Asked(store._passages)
+    for found in (store.search(ROWS[0], 9, scope), store.keyword_search("part1", 9, scope), store.candidates(scope).ids):
+        assert len(found) in (1, 3)
+    wanted = {id_.split("#")[0] for answer in asked.answers for id_ in answer}
+    assert wanted
+    assert all(id_.startswith("b/") for id_ in wanted)
+
+
+class _Asked:
+    """A collection, and the ids that every look at its records by a condition gave."""
+
+    def __init__(self, collection: Any) -> None:
+        self._collection = collection
+        self.answers: list[list[str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._collection, name)
+        if name not in ("get", "query"):
+            return method
+
+        def noted(**asked: Any) -> Any:
+            answer = method(**asked)
+            if asked.get("where") is not None or name == "query":
+                self.answers.append(answer["ids"][0] if name == "query" else answer["ids"])
+            return answer
+
+        return noted
+
+
 def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     collection = client(tmp_path).get_or_create_collection("quickstart")
