@@ -158,8 +158,8 @@ class SelectorPromptTemplate:
         return next((template for condition, template in self.conditionals if condition(llm)), self.default_template)
 
     def partial_format(self, **values: Any) -> SelectorPromptTemplate:
-        conditionals = [(condition, _partial(template, values)) for condition, template in self.conditionals]
-        return SelectorPromptTemplate(_partial(self.default_template, values), conditionals)
+        conditionals = [(condition, _template(prompt).partial_format(**values)) for condition, prompt in self.conditionals]
+        return SelectorPromptTemplate(_template(self.default_template).partial_format(**values), conditionals)
 
     def format(self, llm: Model = None, **values: Any) -> str:
         return _template(self.select(llm)).format(llm, **values)
@@ -179,7 +179,3 @@ def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
 
 def _template(prompt: Prompt) -> PromptTemplate:
     return prompt if isinstance(prompt, PromptTemplate) else ChatPromptTemplate(prompt.messages, name=prompt.name)
-
-
-def _partial(prompt: Prompt, values: Mapping[str, Any]) -> PromptTemplate:
-    return _template(prompt).partial_format(**values)

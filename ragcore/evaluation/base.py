@@ -46,9 +46,9 @@ class EvaluationResult:
 class Verdict:
     """`score` is None where a reply could not be understood."""
 
-    score: float | None
-    passing: bool | None
-    feedback: str
+    score: float | None = None
+    passing: bool | None = None
+    feedback: str | None = None
 
 
 class BaseEvaluator(ABC):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Protocol, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import Problem, RagError
-from ragcore.evaluation.base import BaseEvaluator, Case, EvaluationResult
+from ragcore.evaluation.base import BaseEvaluator, Case, EvaluationResult, Verdict, result_of
 from ragcore.observe import span
 from ragcore.parallel import in_order
 from ragcore.schema import Response
@@ -90,10 +91,7 @@ def _judge(job: tuple[BaseEvaluator, Case | EvaluationResult]) -> EvaluationResu
 
 
 def _failed(case: Case, error: RagError) -> EvaluationResult:
-    contexts = None if case.contexts is None else tuple(case.contexts)
-    return EvaluationResult(
-        case.query, case.response, contexts, invalid_result=True, invalid_reason=error.what, problem=Problem.of(error)
-    )
+    return replace(result_of(case, Verdict()), invalid_reason=error.what, problem=Problem.of(error))
 
 
 def _contexts(response: Response) -> list[str]:

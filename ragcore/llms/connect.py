@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -59,7 +58,8 @@ def check_connection(settings: LLMSettings, key: str) -> ConnectionReport:
         client = _client(settings, key, timeout=min(settings.timeout, CHECK_TIMEOUT), num_output=CHECK_LENGTH, max_retries=0)
         models = _listed(client)
         if not settings.model.strip():
-            return ConnectionReport(False, "No model is chosen.", _models_hint(models), models)
+            hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
+            return ConnectionReport(False, "No model is chosen.", hint, models)
         return ConnectionReport(True, f"Works: {settings.model} answered in {_seconds_to_answer(client):.1f} s.", "", models)
     except UnknownModelError as error:
         return ConnectionReport(False, error.what, error.hint, error.available or models)
@@ -111,12 +111,8 @@ def _listed(client: ServedLLM) -> tuple[str, ...]:
         return ()  # some servers answer chats and have no list
 
 
-def _seconds_to_answer(client: ServedLLM, clock: Callable[[], float] = time.perf_counter) -> float:
-    started = clock()
+def _seconds_to_answer(client: ServedLLM) -> float:
+    started = time.perf_counter()
     with suppress(EmptyAnswerError):  # a model that thinks first has not come to its answer in so few words
         client.generate(LLMCall(GENERATION, {"query_str": "Hello"}))
-    return clock() - started
-
-
-def _models_hint(models: tuple[str, ...]) -> str:
-    return f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
+    return time.perf_counter() - started
