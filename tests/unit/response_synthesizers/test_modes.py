@@ -291,6 +291,23 @@ def test_a_stream_can_be_closed_from_another_thread_that_waits_for_nothing() -> 
     assert stream.text == "one "
 
 
+def test_a_call_that_fails_ends_the_answer_while_an_earlier_one_is_still_silent() -> None:
+    let_go = threading.Event()
+
+    def rule(call: LLMCall) -> str:
+        if shown(call) == [2]:
+            raise LLMServerError("The server gave up.")
+        let_go.wait(6)
+        return "late"
+
+    began = time.monotonic()
+    with pytest.raises(LLMServerError, match="gave up"):
+        Synthesizer(UnlockedLLM(rule), "accumulate").synthesize("why", nodes("a", "b"))
+    took = time.monotonic() - began
+    let_go.set()
+    assert took < 5
+
+
 @pytest.mark.parametrize("mode", [mode for mode in ALL_MODES if mode is not ResponseMode.NO_TEXT])
 def test_a_failing_call_fails_the_answer_and_the_trace_says_with_what(mode: ResponseMode) -> None:
     def rule(call: LLMCall) -> str:
