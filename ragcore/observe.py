@@ -179,7 +179,13 @@ def _is_heard(step: Span) -> bool:
 
 @contextmanager
 def span(name: str, /, **facts: Any) -> Iterator[Span]:
-    step = start(name, **facts)
+    with within(start(name, **facts)) as step:
+        yield step
+
+
+@contextmanager
+def within(step: Span) -> Iterator[Span]:
+    """A span that was started before, as `span` would have it: current meanwhile, and ended afterwards."""
     token = _current.set(step)
     try:
         yield step

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
-from ragcore.observe import Span, finish, start, under
+from ragcore.observe import Span, finish, start, within
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,11 +36,5 @@ def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) ->
 
 
 def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
-    try:
-        with under(step):
-            result = work(item)
-    except BaseException as error:  # whatever it was, it is noted and goes on
-        finish(step, error)
-        raise
-    finish(step)
-    return result
+    with within(step):
+        return work(item)

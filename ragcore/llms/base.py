@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from ragcore.concurrency import awaitable, awaitable_stream
 from ragcore.llms.tool_call import ToolCall
-from ragcore.observe import Span, finish, start, stream_in, under
+from ragcore.observe import Span, start, stream_in, within
 from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
 from ragcore.text.tokens import count_tokens
@@ -105,15 +105,9 @@ class LLM(ABC):
 
     def generate(self, call: LLMCall) -> Generation:
         messages = call.messages()
-        step = self._begin(call, messages)
-        try:
-            with under(step):
-                generation = self._generate(call, messages)
-        except BaseException as error:  # whatever it was, it is noted and goes on
-            finish(step, error)
-            raise
-        _note(step, generation)
-        finish(step)
+        with within(self._begin(call, messages)) as step:
+            generation = self._generate(call, messages)
+            _note(step, generation)
         return generation
 
     def stream(self, call: LLMCall) -> Stream:

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from threading import Event
 
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.observe import Span, finish, start, under
+from ragcore.observe import Span, start, within
 
 HEARTBEAT = 0.25  # seconds without a piece after which an empty one is given
 GRACE = 1.0  # seconds that requests get to notice that nobody reads them any more
@@ -53,18 +53,15 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
 
 def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], stopped: Event) -> None:
     try:
-        if stopped.is_set():
-            step.note(never_begun=True)
-        else:
-            with under(step), closing(llm.stream(call)) as pieces:
+        with within(step):
+            if stopped.is_set():
+                step.note(never_begun=True)
+                return
+            with closing(llm.stream(call)) as pieces:
                 for piece in pieces:
                     said.put(piece)
                     if stopped.is_set():
                         break
-        finish(step)
-    except BaseException as error:
-        finish(step, error)
-        raise
     finally:
         said.put(None)
 
