@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 ESSAY = ROOT.parent / "shared" / "data" / "paul_graham" / "paul_graham_essay.txt"
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
-BLOCK = re.compile(r"^```python (U\d+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python ([UV]\d+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGE = (ROOT / "docs" / "walkthrough.md").read_text("utf-8")
 BLOCKS = dict(BLOCK.findall(PAGE))
 USERS = [(1, "Ada", "ada@example.org"), (2, "Grace", "grace@example.org"), (3, "Alan", "alan@example.org")]
@@ -150,6 +150,8 @@ def reply(messages: Messages) -> str:
         return f"Thought: I look it up.\nAction: query_engine_tool\nAction Input: {json.dumps({'input': last})}"
     if messages[-1]["role"] == "tool":
         return f"It is {last}"
+    if "Do the passages say what the statement says?" in last:
+        return "YES. They do."
     return plausible_answer(messages)
 
 
@@ -191,7 +193,8 @@ needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
 
 def test_the_page_has_every_example_once() -> None:
     names = [name for name, _ in BLOCK.findall(PAGE)]
-    assert sorted(names, key=lambda name: int(name[1:])) == [f"U{number}" for number in range(1, 25)]
+    assert sorted(names) == sorted([*(f"U{number}" for number in range(1, 25)), "V1", "V2"])
+    assert len(names) == PAGE.count("```python")
 
 
 @pytest.mark.parametrize(
@@ -577,6 +580,27 @@ def test_u23_sources_are_all_results_of_tools_in_order(walk: Walk) -> None:
         ("int_mult", "408", {"a": 12, "b": 34}),
         ("int_add", "413", {"a": 408, "b": 5}),
     ]
+
+
+# --- evaluating and observing -------------------------------------------------------------------------------------------------
+
+
+def test_v1_a_judge_gives_its_verdict_and_metrics_those_of_what_should_be_found(walk: Walk) -> None:
+    after = walk.after("V1")
+    assert after.judgement.passing is True
+    assert after.judgement.score == 1.0
+    asked = str(after.requests[-1].body["messages"][-1]["content"])
+    assert str(after.response) in asked
+    assert all(hit.text.split("\n")[0] in asked for hit in after.response.source_nodes)
+    assert list(after.measured.retrieved_ids) == [id_ for id_, _ in found_by(after.index)]
+    assert after.measured.metric_vals_dict == {"hit_rate": 1.0, "mrr": 1.0}
+
+
+def test_v2_each_trace_is_a_line_that_can_be_read_again(walk: Walk) -> None:
+    after = walk.after("V2")
+    assert after.printed == f"{after.watched.trace.outline()}\n"
+    (line,) = (walk.folder / "traces.jsonl").read_text("utf-8").splitlines()
+    assert Span.from_dict(json.loads(line)).outline() == after.watched.trace.outline()
 
 
 # --- timings ------------------------------------------------------------------------------------------------------------------
