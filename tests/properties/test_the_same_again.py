@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcore.indices import BaseIndex, DocumentSummaryIndex, SummaryIndex, TreeIndex, VectorStoreIndex
-from ragcore.indices.base import NodeIndex
+from ragcore.indices.node_index import NodeIndex
 from ragcore.ingestion import IngestionPipeline
 from ragcore.node_parser import (
     CodeSplitter,
@@ -83,9 +83,10 @@ def test_another_process_with_other_hashes_makes_the_same_of_the_same_input() ->
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
-            timeout=120,
-            check=True,
+            timeout=200,
+            check=False,
         )
+        assert ran.returncode == 0, ran.stderr
         others.append(json.loads(ran.stdout))
     here = everything()
     assert here.keys() == others[0].keys()
