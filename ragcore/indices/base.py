@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import UnknownDocumentError
+from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt
 from ragcore.observe import span
-from ragcore.schema import ChatMessage, Document, MetadataMode, TextNode
+from ragcore.schema import ChatMessage, Document, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
@@ -30,15 +29,6 @@ if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A document with its passages in reading order; `inner` are those above them in a hierarchy, which are not indexed."""
-
-    document: Document
-    nodes: tuple[TextNode, ...]
-    inner: tuple[TextNode, ...] = ()
 
 
 class BaseIndex(ABC):
@@ -287,175 +277,43 @@ class BaseIndex(ABC):
         """Documents split, and nodes gathered by document. The last of several documents with one id is the one that counts.
 
         A tree of nodes (anything with `leaves()`) gives its leaves as passages. Nodes without content are left out. With
-        `joined` the nodes come after those that their documents have already.
+        `joined` the nodes come after those that their documents have in the index already.
         """
         with span("split", given=len(given)) as step:
-            passages, inner = _leaves(given)
+            nodes, inner = leaves(given)
             documents = {item.id_: item for item in given if isinstance(item, Document)}
-            splits = [self._cut(document) for document in documents.values()]
-            gathered = _by_source([*passages, *objects], inner)
-            splits += [self._joined(split) for split in gathered] if joined else gathered
-            full = [replace(split, nodes=tuple(node for node in split.nodes if _has_content(node))) for split in splits]
-            empty = sum(len(split.nodes) for split in splits) - sum(len(split.nodes) for split in full)
-            step.note(documents=len(full), passages=sum(len(split.nodes) for split in full), empty=empty)
+            splits = {id_: self._cut(document) for id_, document in documents.items()}
+            for split in by_source([*nodes, *objects], inner):
+                id_ = split.document.id_
+                before = splits.get(id_) or (self._before(split) if joined else None)
+                splits[id_] = split if before is None else joined_to(before, split)
+            full = [split.without_empty_nodes() for split in splits.values()]
+            passages, empty = _count(full), _count(splits.values()) - _count(full)
+            step.note(documents=len(full), passages=passages, empty=empty)
         if empty:
             logger.info("left out %d passages without content", empty)
         return full
 
-    def _joined(self, split: Split) -> Split:
+    def _before(self, split: Split) -> Split | None:
+        """What there is already of the document of `split`; what stands above its passages only where `split` brings more."""
         held = self._held(split.document.id_)
         if held is None:
-            return split
-        document, before = held
-        given = {node.id_: node for node in split.nodes}
-        nodes = (*(given.pop(node.id_, node) for node in before), *given.values())
-        if document is None or not all(_stands_in(node, document) for node in split.nodes):
-            document = _rebuilt(split.document.id_, nodes)
+            return None
+        document, nodes = held
         shared = self.storage_context.docstore
-        info = shared.get_ref_doc_info(document.id_) if split.inner else None
-        above = {node.id_: node for node in (*shared.get_nodes(info.node_ids if info else ()), *split.inner)}
-        return Split(document, nodes, tuple(above.values()))
+        info = shared.get_ref_doc_info(split.document.id_) if split.inner else None
+        above = shared.get_nodes(info.node_ids) if info else ()
+        return Split(document or rebuilt(split.document.id_, nodes), tuple(nodes), tuple(above))
 
     def _cut(self, document: Document) -> Split:
         items: Sequence[Document | TextNode] = [document]
         for transformation in self.transformations:
             items = transformation(items)
-        passages, inner = _leaves(items)
+        passages, inner = leaves(items)
         if any(isinstance(item, Document) for item in items):
             raise ValueError("the transformations gave back a document: there must be a splitter among them")
         return Split(document, tuple(passages), tuple(inner))
 
 
-class NodeIndex(BaseIndex):
-    """An index that keeps its passages itself: `nodes`, in order of insertion, and what it knows about them in `entries`.
-
-    A subclass that works something out of its passages gives `_learned` and `_forgotten`.
-    """
-
-    @property
-    def nodes(self) -> DocumentStore:
-        return self.storage_context.node_store(self._record.place)
-
-    @property
-    def docstore(self) -> DocumentStore:
-        return self.nodes
-
-    @property
-    def ref_doc_info(self) -> dict[str, RefDocInfo]:
-        return self.nodes.get_all_ref_doc_info()
-
-    def entries(self) -> dict[str, Any]:
-        """What `_learned` wrote with `put_entries`."""
-        return self.storage_context.index_store.entries(self._record.place)
-
-    def put_entries(self, entries: Mapping[str, Any]) -> None:
-        self.storage_context.index_store.put_entries(self._record.place, entries)
-
-    def delete_entries(self, keys: Sequence[str]) -> None:
-        self.storage_context.index_store.delete_entries(self._record.place, keys)
-
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
-        """As `_prepared`: work out what there is to know about these passages, and give what then writes it.
-
-        That runs after the old passages of these documents were forgotten and the new ones are stored.
-        """
-        return lambda: None
-
-    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
-        """Take out what is known about these passages, which are still stored, in a transaction."""
-
-    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
-        owned = [
-            replace(split, nodes=tuple(replace(node, ref_doc_id=split.document.id_) for node in split.nodes))
-            for split in splits
-        ]
-        learned = self._learned(owned)
-
-        def write() -> int:
-            for split in owned:
-                if self.nodes.has_ref_doc(split.document.id_):
-                    self._removed(split.document.id_)
-                self.nodes.add_documents(split.nodes)
-                self.nodes.set_document_hash(split.document.id_, split.document.hash)
-                self._share(split)
-            learned()
-            return sum(len(split.nodes) for split in owned)
-
-        return write
-
-    def _removed(self, ref_doc_id: str) -> int:
-        if not self.nodes.has_ref_doc(ref_doc_id):
-            raise UnknownDocumentError(ref_doc_id)
-        info = self.nodes.get_ref_doc_info(ref_doc_id)
-        self._forgotten(ref_doc_id, info.node_ids if info else ())
-        return self.nodes.delete_ref_doc(ref_doc_id)
-
-    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
-        info = self.nodes.get_ref_doc_info(ref_doc_id)
-        return (None, self.nodes.get_nodes(info.node_ids)) if info else None
-
-    def _hashes(self) -> Mapping[str, str]:
-        return self.nodes.get_all_document_hashes()
-
-
-def _leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[TextNode]]:
-    """The passages to index, and those above them, where `items` is a tree."""
-    nodes = [item for item in items if isinstance(item, TextNode)]
-    leaves_of = getattr(items, "leaves", None)
-    if leaves_of is None:
-        return nodes, []
-    leaves = list(leaves_of())
-    ids = {leaf.id_ for leaf in leaves}
-    return leaves, [node for node in nodes if node.id_ not in ids]
-
-
-def _has_content(node: TextNode) -> bool:
-    return node.embedding is not None or bool(node.get_content(MetadataMode.EMBED).strip())
-
-
-def _by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
-    """The nodes with the documents they were cut from, as far as these can be told from them."""
-    order = {source: place for place, source in reversed(list(enumerate(_source(node) for node in nodes)))}
-    ranked = sorted(nodes, key=lambda node: order[_source(node)])  # stable: reading order inside
-    above: dict[str, list[TextNode]] = {}
-    for node in inner:
-        above.setdefault(_source(node), []).append(node)
-    splits = []
-    for source, group in groupby(ranked, key=_source):
-        members = tuple(group)
-        splits.append(Split(_rebuilt(source, members), members, tuple(above.get(source, ()))))
-    return splits
-
-
-def _rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:
-    """The document as far as it can be told from its nodes."""
-    first = nodes[0]
-    return Document(
-        _text_of(nodes),
-        id_,
-        first.metadata,
-        excluded_embed_metadata_keys=first.excluded_embed_metadata_keys,
-        excluded_llm_metadata_keys=first.excluded_llm_metadata_keys,
-        template=first.template,
-    )
-
-
-def _stands_in(node: TextNode, document: Document) -> bool:
-    return node.start_char_idx is not None and document.text[node.start_char_idx : node.end_char_idx] == node.text
-
-
-def _source(node: TextNode) -> str:
-    return node.id_ if node.ref_doc_id is None else node.ref_doc_id
-
-
-def _text_of(nodes: Sequence[TextNode]) -> str:
-    """Each node's text where it stood, spaces where nothing is known; one below the other where places are not known."""
-    placed = [(node.start_char_idx, node.text) for node in nodes if node.start_char_idx is not None]
-    if len(placed) < len(nodes):
-        return "\n\n".join(node.text for node in nodes)
-    pieces: list[str] = []
-    end = 0
-    for start, text in sorted(placed, key=lambda item: item[0]):
-        pieces += [" " * (start - end), text[max(end - start, 0) :]]
-        end = max(end, start + len(text))
-    return "".join(pieces)
+def _count(splits: Iterable[Split]) -> int:
+    return sum(len(split.nodes) for split in splits)

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragcore.errors import UnknownDocumentError
-from ragcore.indices.base import NodeIndex, Split
+from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.split import Split
 from ragcore.indices.summaries import summary_of
 from ragcore.parallel import in_order
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
-from ragcore.indices.base import NodeIndex, Split
+from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.split import Split
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.parallel import in_order

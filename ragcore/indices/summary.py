@@ -6,7 +6,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragcore.indices.base import NodeIndex
+from ragcore.indices.node_index import NodeIndex
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import UnknownDocumentError
-from ragcore.indices.base import NodeIndex, Split
 from ragcore.indices.branches import Branch, Branches
+from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.split import Split
 from ragcore.indices.summaries import summary_of
 from ragcore.llms.base import LLM
 from ragcore.observe import span

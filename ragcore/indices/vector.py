@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.base import BaseIndex, Split
+from ragcore.indices.base import BaseIndex
+from ragcore.indices.split import Split
 from ragcore.schema import ChatMessage, Document, MetadataMode, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord

@@ -11,7 +11,8 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import UnknownDocumentError
-from ragcore.indices.base import NodeIndex, Split
+from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.split import Split
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode

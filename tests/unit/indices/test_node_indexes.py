@@ -7,10 +7,10 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, UnknownDocumentError
-from ragcore.indices.base import NodeIndex
 from ragcore.indices.document_summary import DocumentSummaryIndex
 from ragcore.indices.keyword_table import KeywordTableIndex, RAKEKeywordTableIndex, SimpleKeywordTableIndex
 from ragcore.indices.loading import load_index_from_storage
+from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.summary import SummaryIndex
 from ragcore.indices.tree import TreeIndex
 from ragcore.llms.extractive import ExtractiveLLM

@@ -495,3 +495,12 @@ def test_how_many_passages_a_retriever_finds_can_be_said_later() -> None:
     retriever = index_of(*DOCUMENTS).as_retriever(similarity_top_k=1)
     retriever.similarity_top_k = 3
     assert len(retriever.retrieve("dogs")) == 3
+
+
+def test_a_node_beside_its_own_document_is_added_to_the_passages_of_that() -> None:
+    pets, extra = DOCUMENTS[0], TextNode("pets are nice", "n", ref_doc_id="pets")
+    made = VectorStoreIndex([extra, pets], embed_model=Counting(), transformations=[by_line])
+    added = index_of(DOCUMENTS[1])
+    assert added.insert_nodes([pets, extra]) == 3
+    for index in (made, added):
+        assert index.store.passage_ids("pets") == ["pets#0", "pets#1", "n"]

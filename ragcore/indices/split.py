@@ -1,0 +1,93 @@
+"""Documents and nodes as an index takes them: gathered by document, with their passages in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from ragcore.schema import Document, MetadataMode, TextNode
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A document with its passages in reading order; `inner` are those above them in a hierarchy, which are not indexed."""
+
+    document: Document
+    nodes: tuple[TextNode, ...]
+    inner: tuple[TextNode, ...] = ()
+
+    def without_empty_nodes(self) -> Split:
+        return replace(self, nodes=tuple(node for node in self.nodes if _has_content(node)))
+
+
+def leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[TextNode]]:
+    """The passages to index, and those above them, where `items` is a tree."""
+    nodes = [item for item in items if isinstance(item, TextNode)]
+    leaves_of = getattr(items, "leaves", None)
+    if leaves_of is None:
+        return nodes, []
+    leaves = list(leaves_of())
+    ids = {leaf.id_ for leaf in leaves}
+    return leaves, [node for node in nodes if node.id_ not in ids]
+
+
+def joined_to(before: Split, split: Split) -> Split:
+    """The nodes after those that their document has already, or in the places of those with their ids."""
+    given = {node.id_: node for node in split.nodes}
+    nodes = (*(given.pop(node.id_, node) for node in before.nodes), *given.values())
+    fits = all(_stands_in(node, before.document) for node in split.nodes)
+    above = {node.id_: node for node in (*before.inner, *split.inner)}
+    return Split(before.document if fits else rebuilt(before.document.id_, nodes), nodes, tuple(above.values()))
+
+
+def by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
+    """The nodes with the documents they were cut from, as far as these can be told from them."""
+    order = {source: place for place, source in reversed(list(enumerate(_source(node) for node in nodes)))}
+    ranked = sorted(nodes, key=lambda node: order[_source(node)])  # stable: reading order inside
+    above: dict[str, list[TextNode]] = {}
+    for node in inner:
+        above.setdefault(_source(node), []).append(node)
+    splits = []
+    for source, group in groupby(ranked, key=_source):
+        members = tuple(group)
+        splits.append(Split(rebuilt(source, members), members, tuple(above.get(source, ()))))
+    return splits
+
+
+def rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:
+    """The document as far as it can be told from its nodes."""
+    first = nodes[0]
+    return Document(
+        _text_of(nodes),
+        id_,
+        first.metadata,
+        excluded_embed_metadata_keys=first.excluded_embed_metadata_keys,
+        excluded_llm_metadata_keys=first.excluded_llm_metadata_keys,
+        template=first.template,
+    )
+
+
+def _stands_in(node: TextNode, document: Document) -> bool:
+    return node.start_char_idx is not None and document.text[node.start_char_idx : node.end_char_idx] == node.text
+
+
+def _source(node: TextNode) -> str:
+    return node.id_ if node.ref_doc_id is None else node.ref_doc_id
+
+
+def _text_of(nodes: Sequence[TextNode]) -> str:
+    """Each node's text where it stood, spaces where nothing is known; one below the other where places are not known."""
+    placed = [(node.start_char_idx, node.text) for node in nodes if node.start_char_idx is not None]
+    if len(placed) < len(nodes):
+        return "\n\n".join(node.text for node in nodes)
+    pieces: list[str] = []
+    end = 0
+    for start, text in sorted(placed, key=lambda item: item[0]):
+        pieces += [" " * (start - end), text[max(end - start, 0) :]]
+        end = max(end, start + len(text))
+    return "".join(pieces)
+
+
+def _has_content(node: TextNode) -> bool:
+    return node.embedding is not None or bool(node.get_content(MetadataMode.EMBED).strip())
