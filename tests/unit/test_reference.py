@@ -23,14 +23,14 @@ from ragcore.evaluation import RetrievalEvalResult, RetrievalMetricResult, Retri
 from ragcore.extractors import BaseExtractor
 from ragcore.indices import BaseIndex
 from ragcore.ingestion import run_transformations
-from ragcore.llms import ChatResponse, CompletionResponse, ScriptedLLM
+from ragcore.llms import ChatResponse, CompletionResponse, OpenAICompatibleLLM, OpenAILike, ScriptedLLM
 from ragcore.node_parser import SentenceSplitter
 from ragcore.postprocessor import BaseNodePostprocessor
 from ragcore.query_engine import BaseQueryEngine
 from ragcore.schema import ChatMessage, Document, MessageRole, TextNode
 from ragcore.selectors import BaseSelector
 from ragcore.storage import ChatStore, SimpleChatStore
-from ragcore.vector_stores import VectorStoreQueryMode
+from ragcore.vector_stores import MemoryStore, SimpleVectorStore, VectorStoreQueryMode
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")
@@ -89,6 +89,11 @@ def test_every_one_of_a_family_is_of_its_base(module: str, ending: str, base: ty
     assert len(members) >= 4
     assert [path for path in members if not issubclass(found(path), base)] == []
     assert inspect.isabstract(base)
+
+
+def test_names_that_scripts_know_stand_for_the_same() -> None:
+    assert SimpleVectorStore is MemoryStore
+    assert OpenAILike is OpenAICompatibleLLM
 
 
 # --- which retriever an index gives ----------------------------------------------------------------------------------------
