@@ -182,10 +182,14 @@ def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[Span]
 def _whole_characters(text: str, start: int, place: int) -> int:
     """The nearest place, rather before than after, that parts no accent, emoji or flag from what it belongs to."""
     candidates = chain(range(place, max(start, place - 16), -1), range(place + 1, min(place + 16, len(text)) + 1))
-    return next((candidate for candidate in candidates if not _joined(text, candidate)), place)
+    return next((candidate for candidate in candidates if not _joined(text, start, candidate)), place)
 
 
-def _joined(text: str, place: int) -> bool:
+_OF_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # letters, of which every two are a flag
+
+
+def _joined(text: str, start: int, place: int) -> bool:
+    """Whether what stands on both sides of `place` is one character to a reader; at `start` a character begins."""
     if place >= len(text):
         return False
     before, after = text[place - 1], text[place]
@@ -193,7 +197,7 @@ def _joined(text: str, place: int) -> bool:
         after == "\u200d"
         or before == "\u200d"
         or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
+        or (after in _OF_FLAGS and (place - start - len(text[start:place].rstrip(_OF_FLAGS))) % 2 == 1)
         or unicodedata.category(after)[0] == "M"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -57,6 +58,15 @@ def test_an_emoji_family_and_its_joiners_stay_together_where_they_fit() -> None:
     family = "👨\u200d👩\u200d👧"
     for size in (5, 6, 7, 8, 9):
         assert SentenceSplitter(size, 0, tokenizer=list).split_text(family * 9) == [family] * 9
+
+
+@pytest.mark.parametrize("text", ["🇩🇪🇫🇷🇮🇹🇪🇸", "👍🏽👎🏿👍🏽", "e\u0301o\u0308a\u0300", "a🇩🇪b🇫🇷"])
+def test_no_flag_skin_tone_or_accent_is_parted_from_what_it_belongs_to(text: str) -> None:
+    seen = re.compile(r"[🇦-🇿]{2}|.[🏻-🏿\u0300-\u036f]?")
+    for size in range(2, 9):
+        chunks = SentenceSplitter(size, 0, tokenizer=list).split_text(text)
+        assert [part for chunk in chunks for part in seen.findall(chunk)] == seen.findall(text)
+        assert max(map(len, chunks)) <= size
 
 
 def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
