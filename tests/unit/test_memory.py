@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import DamagedStoreError, LLMServerError
+from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import SUMMARY, ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.schema import ChatMessage, MessageRole
@@ -280,3 +281,38 @@ def test_sent_are_a_summary_and_an_end_of_the_conversation_and_the_second_time_t
     assert len(llm.calls) == (sum(words(message.content) for message in messages) > limit)
     assert not llm.calls or not whole or whole[0].role in (USER, SYSTEM)
     assert memory.get() == memory.get_all() == sent
+
+
+def test_a_conversation_that_is_forgotten_while_a_summary_is_made_stays_forgotten() -> None:
+    def reply(call: LLMCall) -> str:
+        memory.reset()
+        return "They met."
+
+    memory = ChatSummaryMemoryBuffer(12, FOUR_TURNS, words, llm=ScriptedLLM(reply))
+    assert memory.get()[0] == summary("They met.")
+    assert memory.get_all() == []
+
+
+def test_what_another_thread_says_while_the_summary_is_put_in_is_not_lost() -> None:
+    more = ChatMessage(USER, "meanwhile")
+
+    class Slow(SimpleChatStore):
+        def get_messages(self, key: str) -> list[ChatMessage]:
+            found = super().get_messages(key)
+            if speaking is not None and not speaking.is_alive() and more not in found:
+                speaking.start()
+                speaking.join(0.2)  # it gets as far as it is let
+            return found
+
+    speaking: threading.Thread | None = None
+
+    def reply(call: LLMCall) -> str:
+        nonlocal speaking
+        speaking = threading.Thread(target=memory.put, args=(more,))
+        return "They met."
+
+    memory = ChatSummaryMemoryBuffer(12, FOUR_TURNS, words, chat_store=Slow(), llm=ScriptedLLM(reply))
+    memory.get()
+    assert speaking is not None
+    speaking.join()
+    assert memory.get_all() == [summary("They met."), *FOUR_TURNS[4:], more]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
@@ -16,6 +18,9 @@ from ragcore.postprocessor import (
 )
 from ragcore.postprocessor.dates import written
 from ragcore.schema import NodeWithScore, TextNode
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 
 def names(found: Sequence[NodeWithScore]) -> list[str]:
@@ -83,6 +88,20 @@ def test_a_passage_goes_when_a_newer_one_that_stays_says_nearly_the_same() -> No
     everything = EmbeddingRecencyPostprocessor(HashEmbedding(1024), similarity_cutoff=1.0)
     assert names(everything.postprocess_nodes(hidden)) == sorted(texts, reverse=True)
     assert processor.postprocess_nodes([]) == []
+
+
+def test_a_passage_that_went_takes_no_other_with_it() -> None:
+    class Compass(HashEmbedding):
+        """Texts are angles."""
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            angles = np.deg2rad([float(text) for text in texts])
+            return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+    ages = {"0": 2022, "40": 2021, "80": 2020}  # neighbours are alike, the first and the last are not
+    hidden = {"excluded_embed_metadata_keys": ("date",)}
+    found = [NodeWithScore(TextNode(angle, angle, {"date": f"{year}-01-01"}, **hidden)) for angle, year in ages.items()]  # type: ignore[arg-type]
+    assert names(EmbeddingRecencyPostprocessor(Compass(), similarity_cutoff=0.7).postprocess_nodes(found)) == ["0", "80"]
 
 
 class Clock:
