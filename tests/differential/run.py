@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.differential.cases import Case, area, error
+from tests.differential.cases import Area, Case, area, error
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,9 +32,21 @@ def compared(name: str, python: str = sys.executable) -> list[Verdict]:
     verdicts = []
     for case, theirs in zip(cases, _theirs(name, cases, python), strict=True):
         ours = _plain(_ours(name, case))
-        reason = "" if theirs == ours else chosen.explain(case.given, theirs, ours) or "unexplained"
-        verdicts.append(Verdict(case, theirs, ours, reason))
+        verdicts.append(Verdict(case, theirs, ours, reason_for(chosen, case, theirs, ours)))
     return verdicts
+
+
+def reason_for(chosen: Area, case: Case, theirs: Any, ours: Any) -> str:
+    """ "" where they are the same; "unexplained" where ours failed alone, whatever the area makes of it."""
+    if theirs == ours:
+        return ""
+    if _failed(ours) and not _failed(theirs):
+        return "unexplained"
+    return chosen.explain(case.given, theirs, ours) or "unexplained"
+
+
+def _failed(outcome: Any) -> bool:
+    return isinstance(outcome, dict) and "error" in outcome
 
 
 def _ours(name: str, case: Case) -> Any:

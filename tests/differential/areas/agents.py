@@ -199,9 +199,9 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         # Once the rounds are used up, one more call answers from what the tools gave.
         ran = len(ours["outputs"]) == given["limit"] and ours["calls"] == given["limit"] + 1
         return "1.19" if theirs == {"ended": "failed", "calls": given["limit"]} and ran else ""
-    if theirs == {"ended": "failed", "calls": given["limit"]}:
-        return (
-            "D30" if ours["ended"] == "answered" and ours["answer"] == "three" else ""
-        )  # the answer of the last round is lost
-    unreadable = ours.get("outputs") in ([["now", True, ""]], [])  # nothing ran
-    return "D30" if unreadable and theirs.get("outputs") == [["now", False, "noon"]] else ""  # run without its arguments
+    if theirs == {"ended": "failed", "calls": given["limit"]}:  # it loses the answer of the last round
+        kept = ours["answer"] == "three" and ours["calls"] == given["limit"] == len(ours["outputs"]) + 1
+        return "D30" if kept else ""
+    refused = [["now", True, ""]] if given["kind"] == "functions" else []
+    # Theirs runs the tool without its arguments.
+    return "D30" if theirs == {**ours, "outputs": [["now", False, "noon"]]} and ours["outputs"] == refused else ""

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from tests.differential.areas.retrievers import merged_by_rule
 from tests.differential.cases import Case
 
 RATIOS = [0.3, 0.5, 0.75]
@@ -90,12 +91,6 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    return _merged(given, linked=True)
-
-
-def _merged(given: Any, *, linked: bool) -> list[list[Any]]:
-    from dataclasses import replace
-
     from ragcore.node_parser.hierarchical import HierarchicalNodeParser
     from ragcore.node_parser.tree import get_leaf_nodes
     from ragcore.observe import Span
@@ -114,8 +109,6 @@ def _merged(given: Any, *, linked: bool) -> list[list[Any]]:
     else:
         parser = HierarchicalNodeParser([8, 2], chunk_overlap=0, tokenizer=str.split, include_metadata=False)
         nodes = list(parser.get_nodes_from_documents([Document(_text(given["words"]), "d")]))
-    if not linked:
-        nodes = [replace(node, prev_id=None, next_id=None) for node in nodes]
     leaves = get_leaf_nodes(nodes)
 
     class Fixed(BaseRetriever):
@@ -131,6 +124,16 @@ def _merged(given: Any, *, linked: bool) -> list[list[Any]]:
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
-    if "words" in given and _merged(given, linked=False) == theirs:
-        return "D27"  # their leaves of a hierarchy have no neighbours, so nothing between them is filled in
-    return ""
+    """Theirs fills nothing in, for the leaves of its hierarchies have no neighbours; ours does, by the written rule."""
+    if "words" not in given:
+        return ""
+    words = _text(given["words"]).split()
+    texts = {f"leaf {place // 2}": " ".join(words[place : place + 2]) for place in range(0, len(words), 2)}
+    leaves = list(texts)
+    families = {f"parent {place}": leaves[place : place + 4] for place in range(0, len(leaves), 4)}
+    texts |= {parent: " ".join(texts[leaf] for leaf in below) for parent, below in families.items()}
+    hits = [(leaves[place], score) for place, score in given["found"]]
+    by_rule = merged_by_rule(families, hits, given["ratio"], [leaves, list(families)])
+    without_filling = merged_by_rule(families, hits, given["ratio"], [])
+    right, wrong = ([[texts[name], score] for name, score in merged] for merged in (by_rule, without_filling))
+    return "D27" if sorted(ours) == sorted(right) != sorted(wrong) == sorted(theirs) else ""

@@ -104,10 +104,15 @@ def ours(given: Any) -> Any:
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
+    said = [["user", "question 0"], ["assistant", f"A{sum(ours['calls'])}"]]
+    if given["given"] and (ours["calls"], ours["asked"]) != (theirs["calls"], theirs["asked"]):
+        return ""
     if given["given"] and theirs["given"] > ours["given"] == len(given["given"]):
-        return "D18"  # the caller's list grew
+        return "D18" if ours["history"] == [*given["given"], *said] else ""  # the caller's list grew
     if given["given"] and ours["history"] == [*given["given"], *theirs["history"]]:
         return "1.17"  # a given history takes the place of the memory; theirs forgets it after the turn
-    if not given["found"] and given["mode"] != "simple" and ours["history"] == [] and not any(ours["calls"]):
+    asked = [f"question {turn}" for turn in range(given["turns"])]
+    silent = {"calls": [0] * given["turns"], "asked": asked, "history": [], "given": 0}
+    if not given["found"] and given["mode"] != "simple" and ours == silent:
         return "D28"  # nothing found: said, not remembered, so that no turn has anything to condense
     return ""

@@ -48,12 +48,23 @@ def ours(given: Any) -> Any:
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
     if "error" in theirs and "error" in ours:
-        return "error's name"
-    room = given["limit"] - given["initial"]
-    if isinstance(ours, dict) or sum(len(text.split()) for _, text in ours) > room:
-        return ""
-    if isinstance(theirs, list) and (
-        sum(len(text.split()) for _, text in theirs) > room or (theirs and theirs[0][0] == "assistant")
-    ):
-        return "1.18"  # theirs keeps a last message that is too long, or begins with an answer; ours its tail, or nothing
-    return ""
+        return "error's name" if given["initial"] > given["limit"] else ""
+    # Theirs keeps a last message that is too long, or begins with an answer; ours never does.
+    return "1.18" if ours == _by_rule(given) and theirs != ours else ""
+
+
+def _by_rule(given: Any) -> list[list[str]]:
+    """The newest messages that fit, beginning with one of the user's. Where the last turn does not fit, those of its messages
+    that are too long by themselves keep their ends, in equal shares of what the others leave."""
+    room, messages = given["limit"] - given["initial"], given["messages"]
+    lengths = [len(text.split()) for _, text in messages]
+    starts = [place for place, (role, _) in enumerate(messages) if role == "user"]
+    fitting = [start for start in starts if sum(lengths[start:]) <= room]
+    if fitting:
+        return list(messages[fitting[0] :])
+    turn = messages[starts[-1] :]
+    long = [text for _, text in turn if len(text.split()) > room]
+    share = (room - sum(len(text.split()) for _, text in turn if text not in long)) // max(len(long), 1)
+    if not long or share < 1:
+        return []
+    return [[role, " ".join(text.split()[-share:]) if text in long else text] for role, text in turn]

@@ -132,6 +132,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return "D7" if len(calls) < len(theirs) else "whole passages"  # theirs cuts anywhere, and keeps padding free
     if ours["failed"]:
         return ""
+    if given["mode"] != "simple_summarize" and not _as_few(given, calls):
+        return ""
     if theirs["failed"]:
         return "D6" if given["answer"] >= 40 else "D7" if given["window"] <= 520 else ""  # its padding takes it all
     if given["mode"] == "simple_summarize":
@@ -165,3 +167,14 @@ def _kept_whole(calls: list[list[int]], lengths: list[int], room: int) -> bool:
 
 def _ends(outcome: Any) -> Any:
     return [call[:2] for call in outcome["calls"]]
+
+
+def _as_few(given: Any, calls: list[list[int]]) -> bool:
+    """In refine each passage that fits has a call of its own; in compact no two calls in a row could be one."""
+    begins = [sum(given["lengths"][:place]) for place in range(len(given["lengths"]))]
+    if given["mode"] == "refine":
+        return set(begins) <= {first for first, _, _ in calls} and (
+            max(given["lengths"]) > given["window"] // 4 or len(calls) == len(begins)
+        )
+    room = given["window"] - OUTPUT - given["answer"] - 10  # what the wording and the numbers of passages may take
+    return all(before[2] + after[2] > room for before, after in pairwise(calls)) or max(given["lengths"]) > room

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -173,7 +173,7 @@ def ours(given: Any) -> Any:
 
 
 def _hits(found: Any) -> list[list[Any]]:
-    return [[hit.node.get_content(), None if hit.score is None else round(hit.score, 6)] for hit in found]
+    return [[hit.node.get_content(), None if hit.score is None else round(hit.score, 5)] for hit in found]
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
@@ -181,7 +181,8 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         named = {"node": "behind", "engine": "answer"}.get(given["obj"])
         return "D33" if given["score"] == 0.0 and ours == [[named, 0.0]] and theirs == [[named, 1.0]] else ""
     if given["kind"] == "merging":
-        by_rule, without_filling = _merged(given, fill=True), _merged(given, fill=False)
+        by_rule = merged_by_rule(FAMILY, given["hits"], given["ratio"], [LEAVES])
+        without_filling = merged_by_rule(FAMILY, given["hits"], given["ratio"], [])
         return "D27" if ours == by_rule and sorted(theirs) == sorted(without_filling) != sorted(by_rule) else ""
     if given["kind"] == "router":
         # A passage that both find: ours as the first found it, theirs as the last.
@@ -196,29 +197,35 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     return ""
 
 
-def _merged(given: Any, *, fill: bool) -> list[list[Any]]:
-    """By the written rule, step by step: fill in what is missing between two neighbours, then parents for their children."""
-    hits = [(name, score) for name, score in given["hits"]]
+def merged_by_rule(
+    families: Mapping[str, Sequence[str]], hits: Any, ratio: float, rows: Sequence[Sequence[str]]
+) -> list[list[Any]]:
+    """Step by step: what is missing between two neighbours is filled in, then parents take the place of their children.
+
+    `families` are the leaves of each parent; `hits` are leaves with their scores; in each of `rows` stand neighbours.
+    """
+    hits = [(name, score) for name, score in hits]
     filled: set[str] = set()
     while True:
         before = [name for name, _ in hits]
-        if fill:
-            complete = []
-            for place, (name, score) in enumerate(hits):
-                complete.append((name, score))
-                following = hits[place + 1] if place + 1 < len(hits) else None
-                if following and name in LEAVES and following[0] in LEAVES:
-                    here, there = LEAVES.index(name), LEAVES.index(following[0])
-                    middle = LEAVES[here + 1] if there == here + 2 else None
-                    if middle and middle not in before and middle not in filled:
-                        complete.append((middle, (score + following[1]) / 2))
-                        filled.add(middle)
-            hits = complete
-        for parent, children in FAMILY.items():
+        hits = _filled_in(hits, rows, filled)
+        for parent, children in families.items():
             found = [score for name, score in hits if name in children]
-            if found and len(found) / len(children) > given["ratio"]:
+            if found and len(found) / len(children) > ratio:
                 hits = [hit for hit in hits if hit[0] not in children]
                 if parent not in dict(hits):
                     hits.append((parent, sum(found) / len(found)))
         if before == [name for name, _ in hits]:
-            return [[name, round(score, 6)] for name, score in sorted(hits, key=lambda hit: -hit[1])]
+            return [[name, round(score, 5)] for name, score in sorted(hits, key=lambda hit: -hit[1])]
+
+
+def _filled_in(hits: list[tuple[str, float]], rows: Sequence[Sequence[str]], filled: set[str]) -> list[tuple[str, float]]:
+    complete = hits[:1]
+    for (name, score), (following, its_score) in pairwise(hits):
+        for row in rows:
+            for before, middle, after in zip(row, row[1:], row[2:], strict=False):
+                if (before, after) == (name, following) and middle not in dict(hits) and middle not in filled:
+                    complete.append((middle, (score + its_score) / 2))
+                    filled.add(middle)
+        complete.append((following, its_score))
+    return complete

@@ -103,8 +103,11 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if not count:
         # Without passages nothing is sent, in any mode; it is said in words.
         if given["mode"] == "generation":
-            return "1.15" if ours["calls"] == [] else ""
-        return "words" if theirs["calls"] == ours["calls"] == [] and theirs["answer"] == "Empty Response" else ""
+            return "1.15" if ours["calls"] == [] and ours["answer"].startswith("I found nothing") else ""
+        nothing = theirs["calls"] == ours["calls"] == [] and theirs["answer"] == "Empty Response"
+        return "words" if nothing and ours["answer"].startswith("I found nothing") else ""
+    if not _in_form(mode, ours) or (mode in ("refine", "accumulate") and len(ours["calls"]) != count):
+        return ""
     seen = [number for _, numbers in ours["calls"] for number in numbers]
     in_order = seen == sorted(seen) and set(seen) == set(range(count))
     if mode == "simple_summarize":
@@ -117,3 +120,17 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if in_order and len(ours["calls"]) == len(theirs["calls"]):
         return "citations"  # ours shows each passage with its number, and divides them otherwise
     return ""
+
+
+def _in_form(mode: str, ours: Any) -> bool:
+    """Whether calls of the right kinds were made in the mode's order, and the answer is made of theirs."""
+    kinds = [kind for kind, _ in ours["calls"]]
+    said = [f"A{number}" for number in range(1, len(kinds) + 1)]
+    if mode in ("refine", "compact"):
+        return kinds == ["QA", *["REFINE"] * (len(kinds) - 1)] and ours["answer"] == said[-1]
+    if mode.endswith("accumulate"):
+        parts = ours["answer"].split("\n---------------------\n")
+        answers = sorted(part.removeprefix(f"Response {place}: ") for place, part in enumerate(parts, 1))
+        return set(kinds) == {"QA"} and answers == sorted(said) and parts[0].startswith("Response 1: ")
+    kind = {"tree_summarize": "TREE", "simple_summarize": "QA", "generation": "SIMPLE"}.get(mode)
+    return set(kinds) == ({kind} if kind else set()) and ours["answer"] in ("", *said[-1:])
