@@ -160,7 +160,8 @@ def _guessed(data: bytes) -> str:
 
 def _latin(sample: bytes) -> str | None:
     """The encoding of a text in Latin letters, whose accents are those of one language; None where it is in other letters."""
-    if len(re.findall(rb"[A-Za-z0-9]", sample)) < len(re.findall(rb"[\x80-\xff]", sample)):
+    words_without_plain_letters = re.findall(rb"(?<![A-Za-z\x80-\xff])[\x80-\xff]{2,}(?![A-Za-z\x80-\xff])", sample)
+    if 2 * sum(map(len, words_without_plain_letters)) > len(re.findall(rb"[\x80-\xff]", sample)):
         return None
     fits: dict[str, float] = {}
     for encoding in _LATIN:

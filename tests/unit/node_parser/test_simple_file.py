@@ -24,6 +24,11 @@ def test_the_kind_is_what_the_metadata_says(key: str, ending: str, text: str, ex
     assert [node.text for node in nodes] == expected
 
 
+def test_the_extension_goes_before_the_name() -> None:
+    document = Document(MARKDOWN, metadata={"file_path": "a.json", "file_name": "a.html", "extension": ".md"})
+    assert [node.text for node in SimpleFileNodeParser()([document])] == ["# A\nx", "# B\ny"]
+
+
 def test_a_document_without_a_kind_is_one_passage_and_a_blank_one_none() -> None:
     nodes = SimpleFileNodeParser.from_defaults()([Document(MARKDOWN), Document(" ")])
     assert [(node.text, node.start_char_idx, node.end_char_idx) for node in nodes] == [(MARKDOWN, 0, len(MARKDOWN))]

@@ -60,6 +60,7 @@ def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(fol
         (["sub/*.txt", "?.md"], True, ["A.TXT", "b.txt", "empty.txt"]),
         (["**/d.*", "[ab].*"], True, ["A.TXT", "empty.txt", "sub/c.txt"]),
         ([Path("sub/deep")], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt"]),
+        (["[!ab].*"], True, ["a.md", "b.txt", "empty.txt"]),
         (["s*.md"], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]),
         (["*.TX", "d", "b"], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]),
     ],
@@ -293,6 +294,15 @@ def test_files_of_another_file_system_are_chosen_and_read_by_the_same_rules(
     assert document.metadata["last_modified_date"] == datetime.now(UTC).date().isoformat()
     with pytest.raises(ValueError, match="File /bucket/gone does not exist"):
         SimpleDirectoryReader(input_files=["/bucket/gone"], fs=cloud)
+
+
+def test_a_file_system_that_keeps_no_dates_gives_none(
+    cloud: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud, "created", lambda path: fsspec.AbstractFileSystem.created(cloud, path))  # as of many
+    monkeypatch.setattr(cloud, "modified", lambda path: cloud.info(path)["no such entry"])
+    (document,) = SimpleDirectoryReader(input_files=["/bucket/a.md"], fs=cloud).load_data()
+    assert not {"creation_date", "last_modified_date"} & document.metadata.keys()
 
 
 def test_fsspec_s_own_local_files_are_the_same_as_without(folder: Path) -> None:

@@ -44,6 +44,7 @@ def test_an_encoding_that_the_file_does_not_name_is_found(encoding: str) -> None
         ("cp1254", "İstanbul ığdır şey güneş değil."),
         ("cp1257", "Žmonės džiaugėsi ąžuolais ir važiavo į seną pilį."),
         ("cp1251", 'The word "Железная дорога" means railway in Russian, a Slavic language.'),
+        ("euc_kr", "서울 Seoul, 부산 Busan"),
         ("gbk", "Open the file 设置.txt and press 保存 in the menu bar to keep it."),
     ],
 )
