@@ -42,6 +42,13 @@ def test_with_recursive_those_below_are_too(folder: Path) -> None:
     assert names(folder, recursive=True) == ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]
 
 
+def test_a_folder_s_files_stand_together_whatever_its_name(tmp_path: Path) -> None:
+    for name in ("a/x.txt", "a b/x.txt", "a.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert names(tmp_path, recursive=True) == ["a/x.txt", "a b/x.txt", "a.txt"]
+
+
 def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(folder: Path) -> None:
     assert set(names(folder, recursive=True, exclude_hidden=False)) == set(FILES)
     inside = folder.parent / ".app" / "data"
