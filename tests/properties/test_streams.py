@@ -71,6 +71,7 @@ def index() -> VectorStoreIndex:
 
 
 INDEX = index()
+BEFORE = "Let me see. "  # what the model says when it calls a function
 
 
 def writing(text: str, window: int = 8192, *, calls_functions: bool = False, tool: str = "lecterns") -> ScriptedLLM:
@@ -84,7 +85,7 @@ def writing(text: str, window: int = 8192, *, calls_functions: bool = False, too
             case "react", _:
                 return said(own) if acted else act(tool, {"input": QUESTION})
             case "agent", _:
-                return own if acted else wanting((tool, {"input": QUESTION}), text="Let me see. ")
+                return own if acted else wanting((tool, {"input": QUESTION}), text=BEFORE)
             case _, Task.SELECT:
                 return json.dumps([{"choice": 2, "reason": text}, {"choice": 1, "reason": ""}])
             case "sub_questions", _:
@@ -186,7 +187,8 @@ def conversation(chat: ChatEngine, way: str) -> Iterator[object]:
         else:
             stream = asyncio.run(chat.astream_chat(message)) if way == "async" else chat.stream_chat(message)
             pieces = "".join(stream.response_gen)
-            assert pieces.endswith(stream.response)  # words said before a tool was called are pieces too
+            # Words said before a tool was called are pieces too.
+            assert pieces in (stream.response, f"{BEFORE}\n\n{stream.response}")
             yield stream.response
             yield list(map(seen, stream.source_nodes)), [output.content for output in stream.sources]
     yield [(message.role, message.content) for message in chat.chat_history]

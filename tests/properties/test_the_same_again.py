@@ -28,7 +28,7 @@ from ragcore.node_parser import (
     SimpleFileNodeParser,
     TokenTextSplitter,
 )
-from ragcore.retrievers import BaseRetriever, BM25Retriever, HybridRetriever, QueryFusionRetriever
+from ragcore.retrievers import BaseRetriever, BM25Retriever, HybridRetriever, QueryFusionRetriever, VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.memory import MemoryStore
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, retrievers, udhr
@@ -129,6 +129,8 @@ def test_what_is_equally_good_comes_in_the_order_of_insertion_from_every_retriev
         index.as_retriever(30, vector_store_query_mode="svm"),
         index.as_retriever(30, vector_store_query_mode="logistic_regression"),
         index.as_retriever(30, vector_store_query_mode="linear_regression"),
+        VectorIndexRetriever(index, similarity_top_k=30, similarity="dot_product"),
+        VectorIndexRetriever(index, similarity_top_k=30, similarity="euclidean"),
         BM25Retriever(index.vector_store, 30),
         HybridRetriever(index.vector_store, EMBEDDER, 30),
         alone(SummaryIndex, texts).as_retriever("embedding", similarity_top_k=30),  # type: ignore[call-arg]
