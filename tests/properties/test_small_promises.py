@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from ragcore import SimpleDirectoryReader, VectorStoreIndex
-from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.embeddings import HashEmbedding, HuggingFaceEmbedding
 from ragcore.ingestion import IngestionPipeline
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser import SentenceSplitter
@@ -70,3 +70,21 @@ def test_a_prediction_takes_exactly_what_its_prompt_names() -> None:
         llm.predict(PromptTemplate("Say {word}."), wrod="hello")
     with pytest.raises(ValueError, match="context_str"):
         llm.predict(TEXT_QA, query_str="why?")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "told"),
+    [  # as the models' cards say
+        ("BAAI/bge-base-en-v1.5", "Represent this sentence for searching relevant passages: ", ""),
+        ("BAAI/bge-small-zh-v1.5", "为这个句子生成表示以用于检索相关文章：", ""),
+        ("intfloat/e5-small-v2", "query: ", "passage: "),
+        ("intfloat/multilingual-e5-large", "query: ", "passage: "),
+        ("sentence-transformers/all-MiniLM-L6-v2", "", ""),
+        ("intfloat/e5-mistral-7b-instruct", "", ""),
+    ],
+)
+def test_models_are_told_what_they_were_trained_with(name: str, asked: str, told: str) -> None:
+    embedder = HuggingFaceEmbedding(name)
+    assert (embedder.query_instruction, embedder.text_instruction) == (asked, told)
+    own = HuggingFaceEmbedding(name, query_instruction="q", text_instruction="")
+    assert (own.query_instruction, own.text_instruction) == ("q", "")
