@@ -10,7 +10,7 @@ from ragcore import SimpleDirectoryReader, VectorStoreIndex
 from ragcore.embeddings import HashEmbedding, HuggingFaceEmbedding
 from ragcore.ingestion import IngestionPipeline
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.node_parser import SentenceSplitter
+from ragcore.node_parser import HTMLNodeParser, MarkdownNodeParser, NodeParser, SentenceSplitter, SentenceWindowNodeParser
 from ragcore.prompt_templates import PromptTemplate
 from ragcore.prompts import TEXT_QA
 from ragcore.schema import Document
@@ -88,3 +88,18 @@ def test_models_are_told_what_they_were_trained_with(name: str, asked: str, told
     assert (embedder.query_instruction, embedder.text_instruction) == (asked, told)
     own = HuggingFaceEmbedding(name, query_instruction="q", text_instruction="")
     assert (own.query_instruction, own.text_instruction) == ("q", "")
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "key"),
+    [
+        (MarkdownNodeParser(), "# One\n\ntext", "header_path"),
+        (HTMLNodeParser(), "<p>text</p>", "tag"),
+        (SentenceWindowNodeParser(), "One is here. Two is there.", "window"),
+    ],
+)
+def test_what_a_splitter_says_of_a_passage_goes_before_what_its_document_says(parser: NodeParser, text: str, key: str) -> None:
+    (own, *_) = parser([Document(text, "d")])
+    (node, *_) = parser([Document(text, "d", {key: "of the document", "other": "kept"})])
+    assert node.metadata[key] == own.metadata[key] != "of the document"
+    assert node.metadata["other"] == "kept"
