@@ -287,10 +287,10 @@ class Library:
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
         """Passages by meaning and words; for a summary of everything, the central ones of every document."""
-        from ragcore.retrievers.hybrid import hybrid_retriever
+        from ragcore.retrievers.hybrid import HybridRetriever
         from ragcore.retrievers.overview import OverviewRetriever
 
-        hybrid = hybrid_retriever(self.store, self.embedder, top_k, document_ids=file_ids)
+        hybrid = HybridRetriever(self.store, self.embedder, top_k, document_ids=file_ids)
         return OverviewRetriever(self.store, top_k, otherwise=hybrid, document_ids=file_ids)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:

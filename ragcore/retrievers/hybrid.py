@@ -94,10 +94,3 @@ class HybridRetriever(BaseRetriever):
             return {}
         length = float(np.linalg.norm(vector)) or 1.0
         return dict(zip(found.ids, (found.rows @ vector / length).tolist(), strict=True))
-
-
-def hybrid_retriever(
-    store: Store, embedder: Embedder, top_k: int, document_ids: Collection[str] | None = None
-) -> HybridRetriever:
-    """The retriever that the application uses, with the settings that were measured to be best."""
-    return HybridRetriever(store, embedder, top_k, document_ids=document_ids)

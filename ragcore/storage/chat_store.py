@@ -59,7 +59,7 @@ class SimpleChatStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(path.name + ".new")
         kept = {key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()}
-        half.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+        half.write_text(json.dumps(kept), encoding="utf-8")
         half.replace(path)
 
     @classmethod

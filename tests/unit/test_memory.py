@@ -316,3 +316,14 @@ def test_what_another_thread_says_while_the_summary_is_put_in_is_not_lost() -> N
     assert speaking is not None
     speaking.join()
     assert memory.get_all() == [summary("They met."), *FOUR_TURNS[4:], more]
+
+
+def test_whoever_reads_a_file_of_conversations_reads_the_old_or_the_new(tmp_path: Path) -> None:
+    path = tmp_path / "chats.json"
+    SimpleChatStore({"ada": FOUR_TURNS}).persist(path)
+    before = path.read_text("utf-8")
+    newer = SimpleChatStore({"ada": [ChatMessage(USER, "half a character: \ud800")]})
+    with path.open(encoding="utf-8") as reading:
+        newer.persist(path)
+        assert reading.read() == before
+    assert SimpleChatStore.from_persist_path(path).get_messages("ada") == newer.get_messages("ada")

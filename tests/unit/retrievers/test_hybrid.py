@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ragcore.observe import span
-from ragcore.retrievers.hybrid import HybridRetriever, hybrid_retriever
+from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.schema import Document, QueryBundle, TextNode
 from ragcore.vector_stores.memory import MemoryStore
 
@@ -41,7 +41,7 @@ QUESTION = "invoice E-4711"
 
 
 def test_what_both_find_comes_before_what_either_finds() -> None:
-    found = hybrid_retriever(filled(PASSAGES), Constant(), 3).retrieve(QUESTION)
+    found = HybridRetriever(filled(PASSAGES), Constant(), 3).retrieve(QUESTION)
     assert found[0].node.id_ == "both"
     assert {hit.node.id_ for hit in found} == {"both", "near", "word"}
 
@@ -66,7 +66,7 @@ def test_a_share_outside_of_0_to_1_is_refused(share: float) -> None:
 def test_the_trace_tells_cosine_and_bm25_of_what_was_found_and_what_just_missed() -> None:
     store = filled(PASSAGES)
     with span("query") as root:
-        found = hybrid_retriever(store, Constant(), 2).retrieve(QUESTION)
+        found = HybridRetriever(store, Constant(), 2).retrieve(QUESTION)
     (step,) = root.named("retrieve")
     told = step.facts["found"] + step.facts["next_best"]
     assert [fact["id"] for fact in step.facts["found"]] == [hit.node.id_ for hit in found]
@@ -92,16 +92,16 @@ def test_what_only_the_words_found_has_its_cosine_and_what_is_below_the_pool_is_
 
 
 def test_only_the_chosen_documents_are_looked_in() -> None:
-    found = hybrid_retriever(filled(PASSAGES), Constant(), 5, document_ids=["of far", "of word"]).retrieve(QUESTION)
+    found = HybridRetriever(filled(PASSAGES), Constant(), 5, document_ids=["of far", "of word"]).retrieve(QUESTION)
     assert {hit.node.id_ for hit in found} == {"far", "word"}
 
 
 def test_nothing_is_found_where_there_is_nothing() -> None:
-    assert hybrid_retriever(MemoryStore(), Constant(), 5).retrieve(QUESTION) == []
-    assert hybrid_retriever(filled(PASSAGES), Constant(), 0).retrieve(QUESTION) == []
+    assert HybridRetriever(MemoryStore(), Constant(), 5).retrieve(QUESTION) == []
+    assert HybridRetriever(filled(PASSAGES), Constant(), 0).retrieve(QUESTION) == []
 
 
 def test_the_callers_question_is_left_as_it_is() -> None:
     bundle = QueryBundle(QUESTION)
-    hybrid_retriever(filled(PASSAGES), Constant(), 5).retrieve(bundle)
+    HybridRetriever(filled(PASSAGES), Constant(), 5).retrieve(bundle)
     assert bundle.embedding is None

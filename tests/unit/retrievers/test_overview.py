@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.observe import span
-from ragcore.retrievers.hybrid import hybrid_retriever
+from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.retrievers.overview import LOOKED_AT, OverviewRetriever
 from ragcore.schema import Document, TextNode
 from ragcore.vector_stores.base import StoredDocument
@@ -36,7 +36,7 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 
 def overview(store: MemoryStore, top_k: int, document_ids: list[str] | None = None) -> OverviewRetriever:
-    otherwise = hybrid_retriever(store, EMBEDDER, top_k, document_ids)
+    otherwise = HybridRetriever(store, EMBEDDER, top_k, document_ids=document_ids)
     return OverviewRetriever(store, top_k, otherwise=otherwise, document_ids=document_ids)
 
 
@@ -56,7 +56,7 @@ def test_a_summary_of_one_document_looks_at_no_other(store: MemoryStore) -> None
 def test_any_other_question_is_looked_up_as_ever(store: MemoryStore) -> None:
     question = "What did the gull steal?"
     found = overview(store, 2).retrieve(question)
-    expected = hybrid_retriever(store, EMBEDDER, 2).retrieve(question)
+    expected = HybridRetriever(store, EMBEDDER, 2).retrieve(question)
     assert [(hit.node.id_, hit.score) for hit in found] == [(hit.node.id_, hit.score) for hit in expected]
     assert found[0].node.id_ == "rail-2"
 
@@ -64,7 +64,7 @@ def test_any_other_question_is_looked_up_as_ever(store: MemoryStore) -> None:
 def test_a_summary_about_something_is_looked_up_by_it(store: MemoryStore) -> None:
     question = "Summarise what the documents say about bread"
     found = overview(store, 2).retrieve(question)
-    assert [hit.node.id_ for hit in found] == [hit.node.id_ for hit in hybrid_retriever(store, EMBEDDER, 2).retrieve(question)]
+    assert [hit.node.id_ for hit in found] == [hit.node.id_ for hit in HybridRetriever(store, EMBEDDER, 2).retrieve(question)]
     assert {hit.node.ref_doc_id for hit in found} == {"oven"}
 
 
