@@ -436,15 +436,16 @@ def test_u18_the_three_stages_are_there_to_be_seen_and_the_second_keeps_what_is_
     after = walk.after("U18")
     assert [step.name for step in after.staged.trace.children] == ["retrieve", "postprocess", "synthesize"]
     found = after.retriever.retrieve(QUESTION)
-    assert len(found) == 10
+    assert len(found) == min(10, len(ids_of(after.index))) >= 4
+    half = len(found) // 2
     assert [hit.node.id_ for hit in after.staged.source_nodes] == [hit.node.id_ for hit in found if hit.score >= 0.7]
-    middle = (found[4].score + found[5].score) / 2  # these passages are all further from the question than 0.7
+    middle = (found[half - 1].score + found[half].score) / 2  # these passages are all further from the question than 0.7
     engine = after.RetrieverQueryEngine(
         retriever=after.retriever,
         response_synthesizer=after.response_synthesizer,
         node_postprocessors=[after.SimilarityPostprocessor(similarity_cutoff=middle)],
     )
-    assert [hit.node.id_ for hit in engine.query(QUESTION).source_nodes] == [hit.node.id_ for hit in found[:5]]
+    assert [hit.node.id_ for hit in engine.query(QUESTION).source_nodes] == [hit.node.id_ for hit in found[:half]]
 
 
 MODES = ["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
