@@ -363,6 +363,10 @@ def test_a_result_longer_than_the_window_is_shortened_and_the_message_stays(kind
     assert answer.trace.named("pack")[0].facts["history_left_out"] > 0
     with pytest.raises(ContextWindowError, match=r"tools need \d+ tokens"):
         kind.made(kind.said("x"), window=2000)[0].chat("word " * 3000)
+    card = {"description": "Read. " * 50, "fn_schema": add.metadata.fn_schema}
+    many = [FunctionTool.from_defaults(add.fn, f"read_{n}", **card) for n in range(30)]  # type: ignore[arg-type]
+    with pytest.raises(ContextWindowError, match=r"tools need \d+ tokens"):
+        kind.made(kind.said("x"), tools=many, window=2000)[0].chat("Read.")
 
 
 def test_the_trace_shows_steps_and_tools(kind: Kind) -> None:

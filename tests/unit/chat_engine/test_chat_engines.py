@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,6 +16,7 @@ from ragcore.memory import ChatMemoryBuffer
 from ragcore.response_synthesizers.pack import MESSAGE_TOKENS
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from ragcore.storage.chat_store import SimpleChatStore
 from tests.unit.response_synthesizers.doubles import ListRetriever, UnlockedLLM, nodes, prompts, word_llm
 
 TWO = nodes("Ada wrote it.", "It was long.")
@@ -177,12 +180,14 @@ def test_a_streamed_turn_says_and_remembers_the_same(mode: ChatMode) -> None:
 def test_a_stream_closed_early_is_remembered_as_far_as_it_came_with_a_mark(mode: ChatMode) -> None:
     llm = word_llm(talking())
     chat, _ = engine(mode, llm)
-    for piece in chat.stream_chat("Hello?"):
+    answer = chat.stream_chat("Hello?")
+    for piece in answer:
         if piece:
             break
     assert said(chat) == [("user", "Hello?"), ("assistant", "reply")]
     assert chat.chat_history[1].additional_kwargs == {STOPPED: True}
     assert llm.closed_streams == 1
+    assert answer.text == "reply"
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -285,8 +290,13 @@ def test_turns_of_two_threads_do_not_mix() -> None:
         both.wait()
         return f"reply to {call.variables['query_str']}"
 
+    class Slow(SimpleChatStore):
+        def add_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
+            time.sleep(0.001)  # the other thread's turn
+            super().add_messages(key, messages)
+
     llm = UnlockedLLM(rule)
-    chat, _ = engine(ChatMode.CONTEXT, llm)
+    chat, _ = engine(ChatMode.CONTEXT, llm, memory=ChatMemoryBuffer(3000, chat_store=Slow()))
 
     def talk(name: str) -> None:
         for n in range(20):
