@@ -1,4 +1,4 @@
-"""ChatSummaryMemoryBuffer with words as tokens: what is sent as it is, what is summed up, and when the model is asked for that."""
+"""ChatSummaryMemoryBuffer with words as tokens: what is sent as it is, what is summed up, and when the model is asked."""
 
 from __future__ import annotations
 
