@@ -63,13 +63,12 @@ class ChatMemoryBuffer:
         tokenizer_fn: Callable[[str], Sized] | None = None,
     ) -> Self:
         """Where no limit is given: three quarters of the model's window, or 3000 tokens."""
-        return cls(
-            limit_for(llm) if token_limit is None else token_limit,
-            chat_history,
-            count_tokens if tokenizer_fn is None else partial(_length, tokenizer_fn),
-            chat_store=chat_store,
-            chat_store_key=chat_store_key,
-        )
+        limit = limit_for(llm) if token_limit is None else token_limit
+        count = count_tokens if tokenizer_fn is None else partial(_length, tokenizer_fn)
+        return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._summed_up_by(llm)
+
+    def _summed_up_by(self, llm: LLM | None) -> Self:
+        return self
 
     def put(self, *messages: ChatMessage) -> None:
         """Remember messages; several given at once stay together, whatever other threads remember."""
@@ -144,19 +143,9 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         self._prompt = prompt
         super().__init__(token_limit, messages, count, chat_store=chat_store, chat_store_key=chat_store_key)
 
-    @classmethod
-    def from_defaults(
-        cls,
-        chat_history: Sequence[ChatMessage] | None = None,
-        llm: LLM | None = None,
-        token_limit: int | None = None,
-        chat_store: ChatStore | None = None,
-        chat_store_key: str = KEY,
-        tokenizer_fn: Callable[[str], Sized] | None = None,
-    ) -> Self:
-        memory = super().from_defaults(chat_history, llm, token_limit, chat_store, chat_store_key, tokenizer_fn)
-        memory._llm = llm
-        return memory
+    def _summed_up_by(self, llm: LLM | None) -> Self:
+        self._llm = llm
+        return self
 
     def put(self, *messages: ChatMessage) -> None:
         with _changing:

@@ -7,17 +7,17 @@ store are one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragcore.defaults import Transformation
-from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
 from ragcore.indices.split import Split
-from ragcore.schema import ChatMessage, Document, MetadataMode, TextNode
+from ragcore.schema import ChatMessage, Document, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
@@ -253,21 +253,17 @@ class VectorStoreIndex(BaseIndex):
         return {stored.id_: stored.hash for stored in self.store.documents()}
 
     def _embedded(self, splits: Sequence[Split]) -> list[Split]:
-        texts = [node.get_content(MetadataMode.EMBED) for split in splits for node in split.nodes if node.embedding is None]
-        vectors = iter(list(self._vectors(texts)))
-        return [
-            replace(
-                split,
-                nodes=tuple(node if node.embedding is not None else node.with_embedding(next(vectors)) for node in split.nodes),
-            )
-            for split in splits
-        ]
-
-    def _vectors(self, texts: Sequence[str]) -> Iterator[Vector]:
-        for start in range(0, len(texts), self._batch):
-            yield from self.embed_model.embed_passages(texts[start : start + self._batch])
+        bare = [node for split in splits for node in split.nodes if node.embedding is None]
+        vectors: dict[str, Vector] = {}
+        for start in range(0, len(bare), self._batch):
+            vectors |= embed_nodes(bare[start : start + self._batch], self.embed_model)
             if self._show_progress:
-                logger.info("embedded %d of %d passages", min(start + self._batch, len(texts)), len(texts))
+                logger.info("embedded %d of %d passages", len(vectors), len(bare))
+
+        def embedded(node: TextNode) -> TextNode:
+            return node if node.embedding is not None else node.with_embedding(vectors[node.id_])
+
+        return [replace(split, nodes=tuple(map(embedded, split.nodes))) for split in splits]
 
 
 def put_all(store: Store, splits: Sequence[Split]) -> None:

@@ -50,6 +50,9 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._clear()
+
+    def _clear(self) -> None:
         self._held: dict[str, _Held] = {}
         self._place: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
@@ -69,14 +72,8 @@ class MemoryStore:
                     raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {owner!r}")
             if document.id_ in self._held:
                 self._remove(document.id_)
-            first = self._append(rows)
-            self._lengths |= {first + i: length for i, length in enumerate(lengths(nodes)) if length != 1.0}
             kept = tuple(replace(node, ref_doc_id=document.id_, embedding=None) for node in nodes)
-            self._held[document.id_] = _Held(document, kept, first, time.time())
-            for place, node in enumerate(kept, first):
-                self._nodes[place] = node
-                self._place[node.id_] = place
-                self._words.add(place, passage_terms(node))
+            self._hold(_Held(document, kept, self._append(rows), time.time()), lengths(nodes))
             return len(kept)
 
     def delete(self, document_id: str) -> int:
@@ -185,6 +182,16 @@ class MemoryStore:
         del self._held[document_id]
         return len(held.nodes)
 
+    def _hold(self, held: _Held, sizes: Sequence[float]) -> None:
+        """Keep a document the rows of which stand in the matrix; `sizes` are the lengths that its embeddings had."""
+        self._held[held.document.id_] = held
+        for place, node, length in zip(held.places, held.nodes, sizes, strict=True):
+            self._nodes[place] = node
+            self._place[node.id_] = place
+            self._words.add(place, passage_terms(node))
+            if length != 1.0:
+                self._lengths[place] = length
+
     def _append(self, rows: Vectors) -> int:
         """The place of the first of `rows`."""
         if not self._nodes:
@@ -202,25 +209,11 @@ class MemoryStore:
 
     def _compact(self) -> None:
         """Move the live rows together, in the order they are in."""
-        live = list(self._held.values())
-        rows, terms = self._rows, KeywordIndex()
-        nodes, lengths_before = self._nodes, self._lengths
-        self._rows, self._used = np.empty((0, rows.shape[1]), np.float32), 0
-        self._nodes, self._place, self._words, self._lengths = {}, {}, terms, {}
-        total = sum(len(held.nodes) for held in live)
-        packed = np.empty((total, rows.shape[1]), np.float32)
+        rows, sizes, live = self._rows, self._lengths, list(self._held.values())
+        self._clear()
         for held in live:
-            first = self._used
-            packed[first : first + len(held.nodes)] = rows[held.first : held.first + len(held.nodes)]
-            for place, node in enumerate(held.nodes, first):
-                self._nodes[place] = nodes[held.first + place - first]
-                self._place[node.id_] = place
-                if (length := lengths_before.get(held.first + place - first)) is not None:
-                    self._lengths[place] = length
-                terms.add(place, passage_terms(node))
-            self._held[held.document.id_] = replace(held, first=first)
-            self._used += len(held.nodes)
-        self._rows = packed
+            first = self._append(rows[held.first : held.first + len(held.nodes)])
+            self._hold(replace(held, first=first), [sizes.get(place, 1.0) for place in held.places])
 
 
 SimpleVectorStore = MemoryStore
