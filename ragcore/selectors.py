@@ -197,8 +197,8 @@ def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> Bas
 def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, str]]:
     """The (number, reason) pairs that a model's reply names, in its order, whether or not there are such choices.
 
-    Read as JSON of any nesting; where that names none, as broken JSON, or as words that name one choice: "Choice 2 is best"
-    is 2. The reason is the whole reply then.
+    Read as JSON of any nesting; where that names none, as broken JSON or YAML, or as words that name one choice: "Choice 2 is
+    best" is 2. The reason is the whole reply then.
     """
     said = Counter(choice.name.casefold() for choice in choices if choice.name)
     names = {choice.name.casefold(): choice.number for choice in choices if said[choice.name.casefold()] == 1}

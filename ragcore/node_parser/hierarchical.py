@@ -18,7 +18,8 @@ CHUNK_SIZES = (2048, 512, 128)  # tokens
 
 
 class HierarchicalNodeParser:
-    """Gives a tree of three levels by default, of 2048, 512 and 128 tokens; its leaves are what is embedded.
+    """Gives a tree of three levels by default, of 2048, 512 and 128 tokens; its leaves are what is embedded. ValueError
+    for sizes that do not get smaller.
 
     `node_parser_map` names a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` is their order where it is
     not the map's. With `include_prev_next_rel` every node has its neighbours of the same level and document, also where they
