@@ -298,3 +298,16 @@ def test_memories_selectors_and_retrievers_of_retrievers_edit_nothing() -> None:
     TransformRetriever(both[0], HyDEQueryTransform(QUOTING)).retrieve(bundle)
     RecursiveRetriever("root", {"root": both[0]}, node_dict={node.id_: node for node in found}).retrieve(bundle)
     assert picture((history, bundle, choices, found)) == before
+
+
+@pytest.mark.parametrize("mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "openai"])
+def test_what_is_done_to_a_given_history_while_an_answer_streams_does_not_reach_the_conversation(mode: str) -> None:
+    index = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
+    engine = chat_engine(mode, llm=QUOTING, retriever=index.as_retriever(), memory=ChatMemoryBuffer(3000))
+    history = conversation()
+    stream = engine.stream_chat(QUESTION, history)
+    history.append(ChatMessage(content="added meanwhile"))
+    assert "".join(stream.response_gen)
+    contents = [message.content for message in engine.chat_history]
+    assert contents[:3] == ["What is a lectern?", "A stand.", QUESTION]
+    assert "added meanwhile" not in contents
