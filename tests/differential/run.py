@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,13 @@ def compared(name: str, python: str = sys.executable) -> list[Verdict]:
     """`python`: an interpreter that has llama-index-core 0.14.25."""
     chosen = area(name)
     cases = list(chosen.cases())
-    verdicts = []
-    for case, theirs in zip(cases, _theirs(name, cases, python), strict=True):
-        ours = _plain(_ours(name, case))
-        verdicts.append(Verdict(case, theirs, ours, reason_for(chosen, case, theirs, ours)))
-    return verdicts
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(_theirs, name, cases, python)
+        outcomes = [_plain(_ours(name, case)) for case in cases]
+    return [
+        Verdict(case, theirs, ours, reason_for(chosen, case, theirs, ours))
+        for case, theirs, ours in zip(cases, waiting.result(), outcomes, strict=True)
+    ]
 
 
 def reason_for(chosen: Area, case: Case, theirs: Any, ours: Any) -> str:
