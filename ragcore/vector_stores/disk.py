@@ -18,20 +18,20 @@ import secrets
 import sqlite3
 import threading
 import time
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import numpy as np
 
 from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
-from ragcore.schema import PLAIN, Document, IndexNode, NodeWithScore, Page, Template, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.disk_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import (
     Array,
     mask_of,
@@ -103,7 +103,6 @@ CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 
 T = TypeVar("T")
 
-BLOCK = 16_384  # characters of text compressed together: small enough to unpack for one passage
 BATCH = 500  # passages read at a time
 COMPACT_SHARE = 0.5  # of the slots being gaps
 
@@ -192,17 +191,7 @@ class DiskStore:
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:
             row = self._document_row(db, document_id)
-            layout = json.loads(row["layout"])
-            return Document(
-                text=_Texts(db).span(row["seq"], 0, row["characters"]),
-                id_=row["id"],
-                metadata=json.loads(row["metadata"]),
-                pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
-                page_word=layout["page_word"],
-                excluded_embed_metadata_keys=tuple(layout["hidden"][0]),
-                excluded_llm_metadata_keys=tuple(layout["hidden"][1]),
-                template=_template(layout["hidden"]),
-            )
+            return document_at(db, row)
 
     def documents(self) -> list[StoredDocument]:
         with self._database.snapshot() as db:
@@ -223,8 +212,8 @@ class DiskStore:
             if not there:
                 return []
             vectors = self._mapped(db, index).rows
-            nodes = _read(db, [row["row"] for row in there])
-            return [nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(_length(row))) for row in there]
+            nodes = passages_at(db, [row["row"] for row in there])
+            return [nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(length_of(row))) for row in there]
 
         return self._at_one_moment(read)
 
@@ -305,7 +294,7 @@ class DiskStore:
             return Candidates(
                 ids=[row["id"] for row in rows],
                 rows=self._mapped(db, index).rows[[row["slot"] for row in rows]],
-                lengths=np.array([_length(row) for row in rows], np.float32),
+                lengths=np.array([length_of(row) for row in rows], np.float32),
             )
 
         return self._at_one_moment(found)
@@ -395,13 +384,6 @@ class DiskStore:
         self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode], first_slot: int
     ) -> None:
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
-        own_metadata = metadata_json(document.metadata)
-        own_hidden = _hidden(document)
-        layout = {
-            "page_word": document.page_word,
-            "pages": [[page.label, page.start, page.end] for page in document.pages],
-            "hidden": own_hidden,
-        }
         seq = db.execute(
             "INSERT INTO documents (index_id, id, name, hash, metadata, layout, characters, added, first_row, first_slot,"
             " passages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -410,8 +392,8 @@ class DiskStore:
                 document.id_,
                 shown_name(document),
                 document.hash,
-                own_metadata,
-                json.dumps(layout, separators=(",", ":")),
+                metadata_json(document.metadata),
+                layout_of(document),
                 len(document.text),
                 time.time(),
                 first_row,
@@ -419,38 +401,9 @@ class DiskStore:
                 len(nodes),
             ),
         ).lastrowid
-        db.executemany(
-            "INSERT INTO texts VALUES (?, ?, ?)",
-            (
-                (seq, start // BLOCK, zlib.compress(_bytes(document.text[start : start + BLOCK])))
-                for start in range(0, len(document.text), BLOCK)
-            ),
-        )
-        ids = [node.id_ for node in nodes]
-        plain_links = [(None, *ids, None)[i : i + 3] for i in range(len(ids))]
-
-        def passage_rows() -> Iterator[tuple[object, ...]]:
-            for i, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True)):
-                start, end = node.start_char_idx, node.end_char_idx
-                exact = start is not None and end is not None and 0 <= start <= end and document.text[start:end] == node.text
-                metadata = metadata_json(node.metadata)
-                hidden = _hidden(node)
-                before, _, after = plain_links[i]
-                links = _links(node)
-                yield (
-                    first_row + i,
-                    seq,
-                    node.id_,
-                    start,
-                    end,
-                    None if exact else _bytes(node.text),
-                    None if metadata == own_metadata else metadata,
-                    None if hidden == own_hidden else json.dumps(hidden),
-                    None if links == [before, after, None, []] else json.dumps(links),
-                    None if length == 1.0 else length,
-                )
-
-        db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", passage_rows())
+        db.executemany("INSERT INTO texts VALUES (?, ?, ?)", ((seq, number, data) for number, data in blocks_of(document.text)))
+        rows = ((first_row + i, seq, *fields) for i, fields in enumerate(passage_fields(document, nodes)))
+        db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._add_terms(db, index, zip(range(first_row, first_row + len(nodes)), nodes, strict=True))
 
     def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
@@ -466,7 +419,7 @@ class DiskStore:
         else:
             self._renew_terms_in(db, index)
             for start in range(first_row, first_row + passages, BATCH):
-                nodes = _read(db, range(start, min(start + BATCH, first_row + passages)))
+                nodes = passages_at(db, range(start, min(start + BATCH, first_row + passages)))
                 db.executemany(
                     f"INSERT INTO {index.keywords} ({index.keywords}, rowid, terms) VALUES ('delete', ?, ?)",
                     ((place, " ".join(passage_terms(node))) for place, node in nodes.items()),
@@ -486,7 +439,7 @@ class DiskStore:
         for seq in documents:
             with self._database.snapshot() as db:  # not held while the reader of these does its work
                 row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
-                nodes = _read(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
+                nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
             yield from nodes.values()
 
     def _chosen(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[sqlite3.Row]:
@@ -527,7 +480,7 @@ class DiskStore:
         return rows
 
     def _scored(self, db: sqlite3.Connection, rows: Sequence[int], scores: Sequence[float] | Array) -> list[NodeWithScore]:
-        nodes = _read(db, rows)
+        nodes = passages_at(db, rows)
         return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
 
     # --- keywords -------------------------------------------------------------------------------------------------------
@@ -553,7 +506,7 @@ class DiskStore:
         documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY seq", (index.id_,))
         for first_row, passages in documents.fetchall():
             for start in range(first_row, first_row + passages, BATCH):
-                nodes = _read(db, range(start, min(start + BATCH, first_row + passages)))
+                nodes = passages_at(db, range(start, min(start + BATCH, first_row + passages)))
                 self._add_terms(db, index, iter(nodes.items()))
         db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
 
@@ -676,93 +629,6 @@ class _MissingFileError(DamagedStoreError):
             hint="Restore the library's folder from a backup, or index the documents again.",
         )
         self.path = path
-
-
-class _Texts:
-    """The texts of documents, unpacked block by block as far as they are needed."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-        self._blocks: dict[tuple[int, int], str] = {}
-
-    def span(self, document: int, start: int, end: int) -> str:
-        """The document's characters [start, end)."""
-        blocks = range(start // BLOCK, (end + BLOCK - 1) // BLOCK)
-        text = "".join(self._block(document, number) for number in blocks)
-        offset = blocks.start * BLOCK
-        return text[start - offset : end - offset]
-
-    def _block(self, document: int, number: int) -> str:
-        key = (document, number)
-        if key not in self._blocks:
-            (data,) = self._db.execute("SELECT data FROM texts WHERE document = ? AND block = ?", key).fetchone()
-            self._blocks[key] = zlib.decompress(data).decode("utf-8", "surrogatepass")
-        return self._blocks[key]
-
-
-def _read(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, TextNode]:
-    """The passages of these rows, by row, without embeddings."""
-    found = db.execute(
-        "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
-        " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
-        " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS before,"
-        " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = p.row + 1) END AS after"
-        " FROM passages p JOIN documents d ON d.seq = p.document"
-        " WHERE p.row IN (SELECT value FROM json_each(?)) ORDER BY p.row",
-        (json.dumps(list(rows)),),
-    ).fetchall()
-    texts = _Texts(db)
-    nodes: dict[int, TextNode] = {}
-    for row in found:
-        if row["text"] is None:
-            text = texts.span(row["document"], row["first_char"], row["end_char"])
-        else:
-            text = row["text"].decode("utf-8", "surrogatepass")
-        hidden = json.loads(row["hidden"]) if row["hidden"] else json.loads(row["layout"])["hidden"]
-        links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
-        kind, stands_for = (IndexNode, {"index_id": links[4]}) if len(links) > 4 else (TextNode, {})
-        nodes[row["row"]] = kind(
-            text=text,
-            id_=row["id"],
-            metadata=json.loads(row["metadata"]),
-            ref_doc_id=row["document_id"],
-            start_char_idx=row["first_char"],
-            end_char_idx=row["end_char"],
-            prev_id=links[0],
-            next_id=links[1],
-            parent_id=links[2],
-            child_ids=tuple(links[3]),
-            excluded_embed_metadata_keys=tuple(hidden[0]),
-            excluded_llm_metadata_keys=tuple(hidden[1]),
-            template=_template(hidden),
-            **stands_for,
-        )
-    return nodes
-
-
-def _links(node: TextNode) -> list[Any]:
-    """The passages around, above and below it; of an IndexNode also what it stands for."""
-    links = [node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]
-    return [*links, node.index_id] if isinstance(node, IndexNode) else links
-
-
-def _hidden(item: Document | TextNode) -> list[list[str]]:
-    """The metadata keys hidden from the embedder and from the model, and the template where it is not the plain one."""
-    template = item.template
-    hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
-    return hidden if template == PLAIN else [*hidden, [template.text, template.entry, template.separator]]
-
-
-def _template(hidden: Sequence[Sequence[str]]) -> Template:
-    return Template(*hidden[2]) if len(hidden) > 2 else PLAIN
-
-
-def _length(row: sqlite3.Row) -> float:
-    return 1.0 if row["length"] is None else float(row["length"])
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # a broken file may give half a character; it is kept as it was
 
 
 def _stamp() -> int:

@@ -455,6 +455,7 @@ def test_what_reads_along_links_finds_the_passages_in_the_indexs_documents() -> 
     found = index.as_retriever(similarity_top_k=1).retrieve("cats purr")
     read_on = PrevNextNodePostprocessor(docstore=index.docstore).postprocess_nodes(found)
     assert [hit.node_id for hit in read_on] == ["c", "d"]
+    assert index.docstore.get_node("a").text == "above"
     node = index.docstore.get_node("d")
     assert (node.text, node.ref_doc_id, node.embedding) == ("dogs bark", "pets", None)
     info = index.docstore.get_ref_doc_info("pets")
