@@ -27,6 +27,7 @@ from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, Unk
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
 from ragcore.ingestion.files import Added, Files
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
+from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
 from ragcore.vector_stores.disk import DiskStore
 
@@ -290,7 +291,7 @@ class Library:
         from ragcore.retrievers.hybrid import HybridRetriever
         from ragcore.retrievers.overview import OverviewRetriever
 
-        hybrid = HybridRetriever(self.store, self.embedder, top_k, document_ids=file_ids)
+        hybrid = HybridRetriever(self.store, self.embedder, top_k, Scope(file_ids))
         return OverviewRetriever(self.store, top_k, otherwise=hybrid, document_ids=file_ids)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:

@@ -105,13 +105,9 @@ class VectorStoreIndex(BaseIndex):
         )
 
     @property
-    def store(self) -> Store:
-        return self._store_of_vectors
-
-    @property
     def vector_store(self) -> Store:
         """Another name of `store`."""
-        return self._store_of_vectors
+        return self.store
 
     @property
     def docstore(self) -> DocumentStore:
@@ -226,7 +222,7 @@ class VectorStoreIndex(BaseIndex):
             )
         if self._given_store is not None:
             self.storage_context.keep_in(self._given_store, self._record)
-        self._store_of_vectors = self.storage_context.store_of(self._record)
+        self.store: Store = self.storage_context.store_of(self._record)
 
     def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
         embedded = self._embedded(splits)

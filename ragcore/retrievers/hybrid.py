@@ -15,7 +15,6 @@ SciFact with 1783 of its 5183 abstracts: all that answer a question, and 1500 ot
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +24,7 @@ from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.vector_stores.base import Scope, Store
-from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
@@ -49,10 +47,8 @@ class HybridRetriever(BaseRetriever):
         store: Store,
         embedder: Embedder,
         top_k: int,
+        scope: Scope = EVERYTHING,
         *,
-        document_ids: Collection[str] | None = None,
-        node_ids: Collection[str] | None = None,
-        filters: MetadataFilters | None = None,
         pool: int = POOL,
         cosine_share: float = COSINE_SHARE,
     ) -> None:
@@ -61,7 +57,7 @@ class HybridRetriever(BaseRetriever):
         self._store = store
         self._embedder = embedder
         self._top_k = max(top_k, 0)
-        self._scope = Scope(document_ids, node_ids, filters)
+        self._scope = scope
         self._pool = max(pool, 2 * self._top_k)
         self._cosine_share = cosine_share
 

@@ -108,9 +108,7 @@ class VectorIndexRetriever(BaseRetriever):
             self._store,
             self._embedder,
             self.similarity_top_k,
-            document_ids=self._scope.document_ids,
-            node_ids=self._scope.node_ids,
-            filters=self._scope.filters,
+            self._scope,
             pool=POOL if self._sparse_top_k is None else self._sparse_top_k,
             cosine_share=COSINE_SHARE if self._alpha is None else self._alpha,
         )

@@ -7,6 +7,7 @@ import pytest
 from ragcore.observe import span
 from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.schema import Document, QueryBundle, TextNode
+from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.memory import MemoryStore
 
 
@@ -92,7 +93,7 @@ def test_what_only_the_words_found_has_its_cosine_and_what_is_below_the_pool_is_
 
 
 def test_only_the_chosen_documents_are_looked_in() -> None:
-    found = HybridRetriever(filled(PASSAGES), Constant(), 5, document_ids=["of far", "of word"]).retrieve(QUESTION)
+    found = HybridRetriever(filled(PASSAGES), Constant(), 5, Scope(["of far", "of word"])).retrieve(QUESTION)
     assert {hit.node.id_ for hit in found} == {"far", "word"}
 
 

@@ -9,7 +9,7 @@ from ragcore.observe import span
 from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.retrievers.overview import LOOKED_AT, OverviewRetriever
 from ragcore.schema import Document, TextNode
-from ragcore.vector_stores.base import StoredDocument
+from ragcore.vector_stores.base import Scope, StoredDocument
 from ragcore.vector_stores.memory import MemoryStore
 
 EMBEDDER = HashEmbedding()
@@ -36,7 +36,7 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 
 def overview(store: MemoryStore, top_k: int, document_ids: list[str] | None = None) -> OverviewRetriever:
-    otherwise = HybridRetriever(store, EMBEDDER, top_k, document_ids=document_ids)
+    otherwise = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
     return OverviewRetriever(store, top_k, otherwise=otherwise, document_ids=document_ids)
 
 
