@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ragcore.concurrency import awaitable, awaitable_stream
+from ragcore.llms.form import Form, parsed
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, start, stream_in, within
-from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables
+from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables, in_form
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
 from ragcore.text.tokens import count_tokens
 
@@ -180,11 +181,18 @@ class LLM(ABC):
         """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a missing one."""
         return self.generate(LLMCall(prompt, prompt.checked(variables))).text
 
+    def structured_predict(self, output_cls: type[Form], prompt: Prompt, /, **variables: Variable) -> Form:
+        """The answer as a pydantic model; LLMProtocolError where the reply is not of its form. Variables as in `predict`."""
+        schema = json.dumps(output_cls.model_json_schema(), ensure_ascii=False)
+        call = LLMCall(in_form(prompt), {**prompt.checked(variables), "output_schema": schema})
+        return parsed(self.generate(call).text, output_cls)
+
     achat = awaitable(chat)
     astream_chat = awaitable_stream(stream_chat)
     acomplete = awaitable(complete)
     astream_complete = awaitable_stream(stream_complete)
     apredict = awaitable(predict)
+    astructured_predict = awaitable(structured_predict)
 
     def prompt_tokens(self, call: LLMCall) -> int:
         """What a call will cost to read: its messages, the tool calls in them, and its tools' schemas."""

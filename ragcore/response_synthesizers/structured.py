@@ -1,15 +1,11 @@
-"""Answers in a form: with a verdict whether the passages held the answer, or as a pydantic model of the caller's."""
+"""Answers with a verdict whether the passages held the answer."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragcore.errors import LLMProtocolError
 from ragcore.text.loose_json import loose_json
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 _NO = ("false", "no", "0", "none")
 
@@ -28,27 +24,6 @@ def satisfied_answer(reply: str) -> str:
     if str(told.get("query_satisfied", True)).strip().lower() in _NO:
         return ""
     return _text(told.get("answer"))
-
-
-def parsed(reply: str, model: type[BaseModel]) -> BaseModel:
-    """LLMProtocolError where the reply is not JSON of the model's form."""
-    from pydantic import ValidationError
-
-    try:
-        return model.model_validate(loose_json(reply))
-    except ValidationError as error:
-        first = error.errors()[0]
-        wrong = f"{'.'.join(map(str, first['loc'])) or model.__name__}: {first['msg']}"
-        raise _not_of_the_form(model, wrong) from error
-    except ValueError as error:
-        raise _not_of_the_form(model, "it is no JSON") from error
-
-
-def _not_of_the_form(model: type[BaseModel], wrong: str) -> LLMProtocolError:
-    return LLMProtocolError(
-        f"The answer does not have the form {model.__name__} ({wrong}).",
-        hint="Ask again, choose a larger model, or ask for fewer and simpler fields.",
-    )
 
 
 def _text(answer: Any) -> str:

@@ -6,24 +6,26 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
+from ragcore.llms.form import parsed
 from ragcore.observe import Span, start, stream_in
 from ragcore.prompt_templates import Wording, in_place_of
 from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, Passage, Prompt, Variable, in_form
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, Work, run
 from ragcore.response_synthesizers.pack import Passages
-from ragcore.response_synthesizers.structured import parsed
 from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 NOTHING_FOUND = "I found nothing about this in your documents."
+
+WORKERS = 4  # calls at the same time
 
 Label: TypeAlias = Callable[[TextNode], str]
 
@@ -84,7 +86,7 @@ class Synthesizer:
         *,
         system_prompt: str = "",
         label: Label = source_label,
-        workers: int = 4,
+        workers: int = WORKERS,
         structured_answer_filtering: bool = False,
         output_cls: type[BaseModel] | None = None,
     ) -> None:
@@ -204,13 +206,26 @@ def get_response_synthesizer(
     *,
     structured_answer_filtering: bool = False,
     output_cls: type[BaseModel] | None = None,
+    use_async: bool = True,
+    streaming: Literal[False] = False,
 ) -> Synthesizer:
-    """Without a model, the one that `ragcore.defaults.services` gives. A template may be a PromptTemplate or a whole Prompt."""
+    """Without a model, the one that `ragcore.defaults.services` gives. A template may be a PromptTemplate or a whole Prompt.
+
+    With `use_async` calls that do not depend on each other are made at the same time. Any synthesizer streams when it is asked
+    with `stream`; ValueError for `streaming`.
+    """
+    if streaming:
+        raise ValueError("no synthesizer is made for streaming: ask this one with stream(question, nodes)")
     llm = services().llm if llm is None else llm
     given = {"text_qa": text_qa_template, "refine": refine_template, "summary": summary_template, "simple": simple_template}
     prompts = _worded(Prompts(), {kind: wording for kind, wording in given.items() if wording is not None}, llm)
     return Synthesizer(
-        llm, response_mode, prompts, structured_answer_filtering=structured_answer_filtering, output_cls=output_cls
+        llm,
+        response_mode,
+        prompts,
+        structured_answer_filtering=structured_answer_filtering,
+        output_cls=output_cls,
+        workers=WORKERS if use_async else 1,
     )
 
 

@@ -127,3 +127,28 @@ def test_a_form_is_refused_where_answers_are_listed_or_filtered() -> None:
             get_response_synthesizer(word_llm([]), mode, output_cls=Person)
     with pytest.raises(ValueError, match="output_cls"):
         get_response_synthesizer(word_llm([]), output_cls=Person, structured_answer_filtering=True)
+
+
+def test_streaming_is_a_call_and_no_kind_of_synthesizer() -> None:
+    with pytest.raises(ValueError, match=r"stream\(question, nodes\)"):
+        get_response_synthesizer(word_llm(["x"]), streaming=True)  # type: ignore[arg-type]
+
+
+def test_without_async_one_call_is_made_after_the_other() -> None:
+    import threading
+
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def rule(call: LLMCall) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        threading.Event().wait(0.01)
+        with lock:
+            running -= 1
+        return "x"
+
+    get_response_synthesizer(word_llm(rule), "accumulate", use_async=False).synthesize("What?", nodes(*"abcdef"))
+    assert most == 1
