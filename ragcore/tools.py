@@ -45,8 +45,8 @@ class DefaultToolFnSchema(BaseModel):
 class ToolMetadata:
     """What a model is told of a tool. `return_direct`: its result is the answer, when it is the only tool called."""
 
-    name: str
     description: str
+    name: str
     fn_schema: type[BaseModel] = DefaultToolFnSchema
     return_direct: bool = False
 
@@ -164,7 +164,7 @@ class FunctionTool(BaseTool):
             name = name or str(getattr(function, "__name__", type(function).__name__))
             described = f"{name}{_signature(function)}\n{inspect.getdoc(function) or ''}".strip()
             schema = fn_schema or schema_of(function, name)
-            tool_metadata = ToolMetadata(name, description or described, schema, return_direct)
+            tool_metadata = ToolMetadata(description or described, name, schema, return_direct)
         return cls(fn, tool_metadata, async_fn)
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
@@ -236,7 +236,7 @@ class QueryEngineTool(BaseTool):
         description: str = "Answers questions about the documents. Give it a whole question in plain words.",
         return_direct: bool = False,
     ) -> QueryEngineTool:
-        return cls(query_engine, ToolMetadata(name, description, return_direct=return_direct))
+        return cls(query_engine, ToolMetadata(description, name, return_direct=return_direct))
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         question = _input(args, kwargs)
@@ -259,7 +259,7 @@ class RetrieverTool(BaseTool):
         description: str = "Finds passages of the documents. Give it a question or keywords.",
         return_direct: bool = False,
     ) -> RetrieverTool:
-        return cls(retriever, ToolMetadata(name, description, return_direct=return_direct))
+        return cls(retriever, ToolMetadata(description, name, return_direct=return_direct))
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         question = _input(args, kwargs)

@@ -55,8 +55,9 @@ class BaseIndex(ABC):
         """`objects` are nodes too, which stand for something else. ValueError for nodes and a `record`, and for neither."""
         if (record is None) == (nodes is None and objects is None):
             raise ValueError("an index is made of nodes (of [] while there are none) or of a record, and not of both")
+        self._given_llm = llm
         chosen = services(llm, embed_model, transformations)
-        self.llm, self.embed_model, self.transformations = chosen.llm, chosen.embed_model, chosen.transformations
+        self.embed_model, self.transformations = chosen.embed_model, chosen.transformations
         self.storage_context = storage_context or StorageContext.from_defaults()
         self._show_progress = show_progress
         self._record = record or IndexRecord(self.kind, data=self._new_data())
@@ -84,6 +85,11 @@ class BaseIndex(ABC):
             llm=llm,
             show_progress=show_progress,
         )
+
+    @property
+    def llm(self) -> LLM:
+        """The model that was given; else what `Settings` names now, which may be later than when the index was made."""
+        return services(self._given_llm, self.embed_model, self.transformations).llm
 
     # --- what an index is -----------------------------------------------------------------------------------------------
 

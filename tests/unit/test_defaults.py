@@ -12,6 +12,7 @@ from ragcore.defaults import services
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.token import TokenTextSplitter
 
@@ -74,3 +75,10 @@ def test_the_reader_that_quotes_uses_the_embedder_that_was_named() -> None:
     Settings.embed_model = HashEmbedding(8)
     index = VectorStoreIndex.from_documents([Document("Cats purr."), Document("Dogs bark.")])
     assert "Dogs bark." in index.as_query_engine(similarity_top_k=1).query("Do dogs bark?").response
+
+
+def test_a_model_named_after_an_index_was_made_answers_what_is_asked_from_then_on() -> None:
+    Settings.embed_model = HashEmbedding(8)
+    index = VectorStoreIndex([Document("A lectern holds notes.", "a")])
+    Settings.llm = ScriptedLLM(["Notes."])
+    assert index.as_query_engine().query("What does it hold?").response == "Notes."

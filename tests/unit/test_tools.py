@@ -171,14 +171,14 @@ def test_what_is_given_goes_before_what_the_function_says() -> None:
         b: int = 7
 
     made = FunctionTool.from_defaults(int_mult, name="times", description="Multiply.", fn_schema=Two)
-    assert made.metadata == ToolMetadata("times", "Multiply.", Two)
+    assert made.metadata == ToolMetadata("Multiply.", "times", Two)
     assert run_tool(made, {"a": 6}).raw_output == 42
     told = ToolMetadata(name="all", description="told")
     assert FunctionTool.from_defaults(int_mult, tool_metadata=told).metadata is told
 
 
 def test_a_tool_without_a_schema_takes_one_text() -> None:
-    about = ToolMetadata("ask", "Asks.")
+    about = ToolMetadata("Asks.", "ask")
     assert about.get_parameters_dict() == {
         "type": "object",
         "properties": {"input": {"title": "Input", "type": "string"}},
@@ -188,9 +188,9 @@ def test_a_tool_without_a_schema_takes_one_text() -> None:
 
 
 def test_a_description_that_no_server_would_take_is_refused() -> None:
-    assert ToolMetadata("a", "d" * 1024).to_openai_tool()["function"]["description"] == "d" * 1024
+    assert ToolMetadata("d" * 1024, "a").to_openai_tool()["function"]["description"] == "d" * 1024
     with pytest.raises(ValueError, match=r"'a' has 1025 characters; at most 1024"):
-        ToolMetadata("a", "d" * 1025).to_openai_tool()
+        ToolMetadata("d" * 1025, "a").to_openai_tool()
 
 
 def test_an_async_function_runs_with_and_without_a_loop_around_it() -> None:
@@ -308,7 +308,7 @@ def test_a_query_engine_is_asked_the_one_text(arguments: dict[str, Any], questio
 
 def test_a_query_engine_called_from_python_takes_a_text_or_the_argument() -> None:
     asking = QueryEngineTool.from_defaults(Engine([]), name="docs", description="Knows.", return_direct=True)
-    assert asking.metadata == ToolMetadata("docs", "Knows.", return_direct=True)
+    assert asking.metadata == ToolMetadata("Knows.", "docs", return_direct=True)
     assert asking.call("who?").content == asking.call(input="who?").content == "answer to who?"
     assert asking("who?") == asyncio.run(asking.acall("who?")) == asking.call("who?")
     assert asking.call("who?").source_nodes == ()
