@@ -7,7 +7,7 @@ import streamlit as st
 from ragcore.errors import Problem
 from ui import places, resources, words
 from ui.asking import ask_in_chat
-from ui.state import fill_new_widget, session, widget
+from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
 from ui.widgets.passage import citation_clicks, open_source, passage_panel
 from ui.widgets.problem import Choice, problem
@@ -35,8 +35,10 @@ def show_earlier() -> None:
 def options(*, disabled: bool) -> None:
     """How to answer, and from which documents, just above the question."""
     fill_new_widget("chat_mode", library.settings.answers.chat_mode)
+    ready = {file.id: file.name for file in library.files.all() if file.ready}
+    fill_widget("chat_files", [file_id for file_id in widget("chat_files") or () if file_id in ready])
     mode = words.CHAT_MODES[str(widget("chat_mode"))]
-    chosen = len(widget("chat_files") or ())
+    chosen = len(widget("chat_files"))
     scope = f" · {words.count(chosen, 'document')}" if chosen else ""
     with st.popover(f"{mode.label}{scope}", type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
         st.radio(
@@ -47,7 +49,6 @@ def options(*, disabled: bool) -> None:
             captions=[words.caption(name) for name in words.CHAT_MODES],
             persist_state="session",
         )
-        ready = {file.id: file.name for file in library.files.all() if file.ready}
         st.multiselect(
             "Only in these documents",
             list(ready),
@@ -56,6 +57,17 @@ def options(*, disabled: bool) -> None:
             placeholder="All documents",
             persist_state="session",
         )
+
+
+def continue_as_asked() -> None:
+    """A conversation that is opened goes on in the way, and with the documents, of its last question."""
+    if state.conversation == state.options_of:
+        return
+    state.options_of = state.conversation
+    last = next((message.ask for message in reversed(messages) if message.ask), None)
+    if last is not None:
+        fill_widget("chat_mode", last.chat_mode)
+        fill_widget("chat_files", list(last.file_ids or ()))
 
 
 run = runs.get(conversation.id) if conversation else None
@@ -99,6 +111,7 @@ citation_clicks(answering=run is not None)
 if source is not None:
     passage_panel(source)
 
+continue_as_asked()
 with st.bottom:
     with st.container(key="composer_options", horizontal=True):
         options(disabled=run is not None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @dataclass
 class Session:
     conversation: str | None = None  # open on the chat page
+    options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
     query: str | None = None  # open on the query page
     passage: str = ""  # "message.number", open in the side panel
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to

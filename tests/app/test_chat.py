@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, Watch, answered, settled, until
+from tests.app.conftest import App, Watch, answered, row, settled, until, wait_until_read
+from tests.app.test_query import choose
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -123,6 +124,64 @@ def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, 
     page.reload()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     assert page.get_by_role("button", name="The stair", exact=True).count() == 0
+
+
+def options(page: Page) -> str:
+    return page.locator(".st-key-mode_popover button").first.inner_text()
+
+
+def set_options(page: Page, way: str, document: str) -> None:
+    page.locator(".st-key-mode_popover button").first.click()
+    page.get_by_test_id("stRadio").get_by_text(way, exact=True).click()
+    settled(page)
+    choose(page, "Only in these documents", document)
+    for _ in range(2):  # the list, then what holds it
+        page.keyboard.press("Escape")
+    settled(page)
+
+
+def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat")
+    set_options(page, "Documents each time", "staff-handbook-2021.docx")
+    ask(page, "May a dog ride in the car?")
+    answered(page)
+    assert "Documents each time · 1 document" in options(page)
+    page.reload()
+    answered(page)
+    assert "Documents each time · 1 document" in options(page)
+    ask(page, "And a horse?")
+    answered(page, 2)
+    assert page.locator('[class*="st-key-facts_"]').last.inner_text().startswith("Documents each time")
+    for chip in page.locator('[class*="st-key-chips_"]').last.locator("a").all_inner_texts():
+        assert "staff-handbook-2021.docx" in chip
+    page.goto(f"{app.url}/chat")
+    ask(page, "How many cars are there, then?")
+    answered(page)
+    assert "document" not in options(page).replace("Follow-ups and documents", "")
+    page.get_by_role("button", name="May a dog ride in the car?", exact=True).click()
+    answered(page, 2)
+    assert "Documents each time · 1 document" in options(page)
+
+
+def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:
+    page.goto(app.url)
+    page.set_input_files(
+        'input[type="file"]', {"name": "ferry.txt", "mimeType": "", "buffer": b"The ferry to Nessay leaves at noon on Sundays."}
+    )
+    row(page, "ferry.txt").wait_for()
+    wait_until_read(page)
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    set_options(page, "Follow-ups and documents", "ferry.txt")
+    assert "1 document" in options(page)
+    page.get_by_role("link", name="Documents").click()
+    row(page, "ferry.txt").get_by_role("button").click()
+    row(page, "ferry.txt").get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("ferry.txt is deleted.").wait_for()
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    settled(page)
+    assert "1 document" not in options(page)
 
 
 def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -> None:
