@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ragcore.conversations import Ask, Message
+from ragcore.conversations import Ask, Conversation, Message
 from ui import places, resources, words
 from ui.asking import ask_once
 from ui.safetext import label, plain_md
@@ -50,15 +50,24 @@ def ask() -> None:
     )
 
 
+def asked_in(query_id: str) -> Ask | None:
+    return next((message.ask for message in library.conversations.messages(query_id) if message.ask), None)
+
+
+def earlier(one: Conversation) -> str:
+    """The question and the way it was answered, which tells the same question asked twice apart."""
+    asked = asked_in(one.id)
+    return label(f"{one.title} · {words.mode_label(asked.response_mode)}" if asked else one.title)
+
+
 def open_query(query_id: str) -> None:
     """Show an earlier result with the question and the settings it had."""
     state.query, state.passage, state.problem = query_id, "", None
-    found = next((message for message in library.conversations.messages(query_id) if message.ask), None)
-    if found is not None and found.ask is not None:
-        fill_widget("query_text", found.ask.question)
-        fill_widget("query_mode", found.ask.response_mode)
-        fill_widget("query_top_k", found.ask.top_k)
-        fill_widget("query_files", list(found.ask.file_ids or ()))
+    if (asked := asked_in(query_id)) is not None:
+        fill_widget("query_text", asked.question)
+        fill_widget("query_mode", asked.response_mode)
+        fill_widget("query_top_k", asked.top_k)
+        fill_widget("query_files", list(asked.file_ids or ()))
 
 
 def passages(message: Message) -> None:
@@ -85,9 +94,10 @@ recent = library.conversations.all("query")
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title("Query", anchor=False)
     if recent:
-        with st.popover("Earlier questions", type="tertiary", icon=":material/history:"):
+        # A key of its own for each result: choosing one closes the list, which would cover it.
+        with st.popover("Earlier questions", type="tertiary", icon=":material/history:", key=f"earlier_{state.query}"):
             for number, one in enumerate(recent[:RECENT]):
-                st.button(label(one.title), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
+                st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
 st.markdown("One question on its own. Choose how the answer is made, and compare.")
 
 if not files and reply is None:

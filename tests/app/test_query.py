@@ -65,6 +65,21 @@ def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:
     assert all("staff-handbook-2021.docx" in name for name in names)
 
 
+def test_earlier_questions_name_their_way_and_open_without_covering_the_result(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/query")
+    for way in ("Refine", "Passages only"):
+        choose(page, "Way of answering", way)
+        before = page.url
+        ask(page, "How many steps has the Herring Stair?")
+        until(page, lambda before=before: page.url != before)
+        answered(page)
+    page.get_by_role("button", name="Earlier questions").click()
+    page.get_by_role("button", name="How many steps has the Herring Stair? · Passages only").first.wait_for()
+    page.get_by_role("button", name="How many steps has the Herring Stair? · Refine").first.click()
+    page.locator('[class*="st-key-facts_"]', has_text="Refine ·").wait_for()
+    page.get_by_test_id("stPopoverBody").wait_for(state="hidden")
+
+
 def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     page.goto(f"{app.url}/query")
     page.get_by_role("button", name="Ask", exact=True).click()
