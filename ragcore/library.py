@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +77,10 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A cited passage in its document: boxes on a page's image (percent of the page), or marked text with what surrounds it."""
+    """A cited passage in its document: boxes on the images of its pages, or marked text with what surrounds it.
+
+    `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches.
+    """
 
     kind: Literal["page", "text"]
     file_id: str
@@ -85,7 +89,7 @@ class SourceView:
     page_label: str | None
     page_index: int | None = None
     page_count: int = 0
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[tuple[Box, ...], ...] = ()
     before: str = ""
     marked: str = ""
     after: str = ""
@@ -375,10 +379,12 @@ class Library:
 
             index = document.pages.index(page)
             password = self.files.password(file.id)
-            boxes = pages.highlight_boxes(self.files.location(file), index, source.text, password=password)
-            return SourceView(
-                "page", file.id, file.name, document.page_word, label, index, len(document.pages), boxes=tuple(boxes)
+            last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
+            boxes = tuple(
+                tuple(pages.highlight_boxes(self.files.location(file), at, source.text, password=password))
+                for at in range(index, max(last, index + 1))
             )
+            return SourceView("page", file.id, file.name, document.page_word, label, index, len(document.pages), boxes=boxes)
         return SourceView(
             "text",
             file.id,

@@ -14,7 +14,7 @@ from typing import NoReturn, get_args
 import pytest
 
 from ragcore.config import ChatMode, ResponseMode
-from ragcore.conversations import Ask
+from ragcore.conversations import Ask, Source
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
 from ragcore.indices.vector import VectorStoreIndex
@@ -236,8 +236,24 @@ def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Libr
     view = library.source_view(cited)
     assert view.kind == "page"
     assert view.page_count == 2
-    assert view.boxes
+    assert any(view.boxes)
     assert library.page_image(cited.file_id, view.page_index or 0)[:4] in (b"RIFF", b"\x89PNG")
+
+
+def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    path = library.incoming / "given.pdf"
+    make_pdf(path, ["A cover.", "The tower was built by Ada Penrose in 1871.", "It fell in the storm of 1903.", "The end."])
+    file = library.add(path, "tower.pdf").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    start, end = text.index("The tower"), text.index("1903.") + len("1903.")
+    source = Source(1, "n", file.id, file.name, start, end, text[start:end], page_index=1)
+    view = library.source_view(source)
+    assert view.page_index == 1
+    assert [len(boxes) for boxes in view.boxes] == [1, 1]
 
 
 def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable[..., Library]) -> None:

@@ -10,10 +10,12 @@ function element(tag, className, text) {
 
 function drawPage(view) {
   const { data, root } = view;
+  const marked = (index) => data.boxes[index - data.index] ?? [];
   view.label.textContent = `${data.word[0].toUpperCase()}${data.word.slice(1)} ${view.index === data.index ? data.label : view.index + 1} of ${data.count}`;
   view.back.disabled = view.index <= 0;
   view.on.disabled = view.index >= data.count - 1;
   view.home.hidden = view.index === data.index;
+  view.more.hidden = view.index !== data.index || !marked(view.index + 1).length;
   const sheet = element("div", "sheet");
   const image = new Image();
   image.alt = `${data.name}, ${view.label.textContent}`;
@@ -26,12 +28,10 @@ function drawPage(view) {
   sheet.classList.add("waiting");
   sheet.append(image);
   image.src = data.address.replace("{index}", String(view.index));
-  if (view.index === data.index) {
-    for (const [left, top, width, height] of data.boxes) {
-      const mark = element("mark");
-      mark.style.cssText = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
-      sheet.append(mark);
-    }
+  for (const [left, top, width, height] of marked(view.index)) {
+    const mark = element("mark");
+    mark.style.cssText = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
+    sheet.append(mark);
   }
   root.querySelector(".sheet")?.remove();
   root.append(sheet);
@@ -60,7 +60,8 @@ function build(view) {
   view.label = element("span", "label");
   view.home = element("button", "link", `Back to the passage`);
   view.home.onclick = () => { view.index = data.index; drawPage(view); };
-  bar.append(view.back, view.label, view.on, view.home);
+  view.more = element("span", "more", `Continues on the next ${data.word}`);
+  bar.append(view.back, view.label, view.on, view.home, view.more);
   root.append(bar);
   view.index = data.index;
   drawPage(view);

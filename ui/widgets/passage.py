@@ -71,7 +71,7 @@ def passage_panel(source: Source) -> None:
                 "label": view.page_label or str((view.page_index or 0) + 1),
                 "index": view.page_index or 0,
                 "count": view.page_count,
-                "boxes": [[box.left, box.top, box.width, box.height] for box in view.boxes],
+                "boxes": [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in view.boxes],
             }
         else:
             data |= {"before": view.before, "marked": view.marked, "after": view.after}
