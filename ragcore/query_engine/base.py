@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
@@ -17,6 +19,8 @@ from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 
+logger = logging.getLogger(__name__)
+
 
 class QueryEngine(Protocol):
     def query(self, query: str | QueryBundle) -> Response:
@@ -27,7 +31,9 @@ class QueryEngine(Protocol):
 
 
 class BaseQueryEngine(ABC):
-    """Subclasses give `_answer`. Holds nothing of a question: threads may share it."""
+    """Subclasses give `_answer`. Holds nothing of a question: threads may share it. With `verbose` it logs each trace."""
+
+    verbose: bool = False
 
     def query(self, query: str | QueryBundle) -> Response:
         """QuestionError for an empty question; LLMErrors."""
@@ -46,17 +52,29 @@ class BaseQueryEngine(ABC):
             finish(step, error)
             raise
         pieces = stream_in(step, tallied(step, answer.pieces))
+        if self.verbose:
+            pieces = logged(step, pieces)
         return AnswerStream(pieces, answer.source_nodes, trace=step, extra=answer.extra)
 
     aquery = awaitable(query)
+    astream_query = awaitable(stream_query)  # iterate with `async for piece in answer.async_response_gen()`
 
     @abstractmethod
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         """`step` is the span "query"."""
 
 
+def logged(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
+    """`pieces`; when they end, early or not, the outline of the trace is logged."""
+    with closing(pieces):
+        try:
+            yield from pieces
+        finally:
+            logger.info("%s", step.outline())
+
+
 def combined(
-    synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: Mapping[str, Any]
+    synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: dict[str, Any]
 ) -> AnswerStream:
     """One answer from several, each a passage below its head. Their sources come together, and their citations follow them."""
     sources = distinct(hit for answer in answers for hit in answer.source_nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import services
@@ -16,6 +16,9 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 PROMPTS_OF = "response_synthesizer:"
 
@@ -57,10 +60,25 @@ class RetrieverQueryEngine(BaseQueryEngine):
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         *,
         response_synthesizer: Synthesizer | None = None,
+        output_cls: type[BaseModel] | None = None,
+        use_async: bool = True,
+        streaming: Literal[False] = False,
     ) -> RetrieverQueryEngine:
-        """A given `response_synthesizer` goes before everything that would make one."""
+        """A given `response_synthesizer` goes before everything that would make one, as `get_response_synthesizer` does.
+
+        Any engine streams when it is asked with `stream_query`; ValueError for `streaming`.
+        """
+        if streaming:
+            raise ValueError("no engine is made for streaming: ask this one with stream_query(question), and iterate over that")
         synthesizer = response_synthesizer or get_response_synthesizer(
-            llm, response_mode, text_qa_template, refine_template, summary_template, simple_template
+            llm,
+            response_mode,
+            text_qa_template,
+            refine_template,
+            summary_template,
+            simple_template,
+            output_cls=output_cls,
+            use_async=use_async,
         )
         return cls(retriever, synthesizer, node_postprocessors)
 

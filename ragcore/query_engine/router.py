@@ -40,9 +40,12 @@ class RouterQueryEngine(BaseQueryEngine):
         query_engine_tools: Sequence[EngineTool],
         llm: LLM | None = None,
         summarizer: Synthesizer | None = None,
+        *,
+        verbose: bool = False,
     ) -> None:
         if not query_engine_tools:
             raise ValueError("a router needs at least one query engine tool")
+        self.verbose = verbose
         self._tools = tuple(query_engine_tools)
         self._selector = selector or get_selector_from_llm(llm)
         self._summarizer = summarizer or Synthesizer(services(llm).llm, ResponseMode.TREE_SUMMARIZE)
@@ -65,7 +68,7 @@ class RouterQueryEngine(BaseQueryEngine):
         extra = {"selector_result": result}
         if len(engines) == 1:
             answer: AnswerStream = engines[0].stream_query(query)
-            answer.extra = {**answer.extra, **extra}
+            answer.extra.update(extra)
             return answer
         answers = in_order(lambda engine: engine.query(query), engines)
         return combined(self._summarizer, query, answers, [""] * len(answers), extra)

@@ -17,7 +17,7 @@ from ragcore.query_engine.base import BaseQueryEngine, combined
 from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response
 from ragcore.text.loose_json import loose_json
 
@@ -51,19 +51,26 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         response_synthesizer: Synthesizer | None = None,
         *,
         prompt: Wording = SUB_QUESTIONS,
+        use_async: bool = True,
+        verbose: bool = False,
     ) -> None:
+        """Without `use_async` one part is asked after the other."""
         if not query_engine_tools:
             raise ValueError("a sub-question engine needs at least one query engine tool")
         self._tools = {tool.metadata.name or "": tool for tool in query_engine_tools}
         if len(self._tools) < len(query_engine_tools):
             raise ValueError(f"tools need names of their own: {[tool.metadata.name for tool in query_engine_tools]}")
+        self.verbose = verbose
         self._llm = services(llm).llm
         self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
         self._prompt = in_place_of(SUB_QUESTIONS, prompt, self._llm)
+        self._workers = WORKERS if use_async else 1
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         parts = self._divided(query)
-        answers = in_order(lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts)
+        answers = in_order(
+            lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts, workers=self._workers
+        )
         return combined_parts(self._synthesizer, query, parts, answers)
 
     def _divided(self, query: QueryBundle) -> list[SubQuestion]:

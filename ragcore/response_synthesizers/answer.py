@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any
 
@@ -23,12 +23,12 @@ class AnswerStream(StreamingResponse):
         source_nodes: Sequence[NodeWithScore] = (),
         *,
         trace: Span | None = None,
-        extra: Mapping[str, Any] | None = None,
+        extra: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(pieces, source_nodes)
         self.pieces = pieces  # as they are; iterating this object also keeps them in `text`
         self.trace = trace
-        self.extra: Mapping[str, Any] = extra or {}  # as in Response
+        self.extra = {} if extra is None else extra  # as in Response; may grow until the end
         self._closed = False
 
     def __iter__(self) -> Generator[str, None, None]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import services
@@ -119,13 +120,9 @@ class Synthesizer:
         `additional_source_nodes` are sources of the answer that no call shows. `prev_response`, for refine and compact, is an
         answer to go on from.
         """
-        answer = self.stream(
+        return self.stream(
             query, nodes, history, additional_source_nodes=additional_source_nodes, prev_response=prev_response
         ).whole()
-        if self._output_cls is None or not nodes:
-            return answer
-        output = parsed(answer.response, self._output_cls)
-        return replace(answer, response=output.model_dump_json(), extra={**answer.extra, "output": output})
 
     asynthesize = awaitable(synthesize)
 
@@ -138,13 +135,16 @@ class Synthesizer:
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> AnswerStream:
-        """The same answer in pieces. Nothing is sent before the first one is asked for."""
+        """The same answer in pieces, one where there is `output_cls`. Nothing is sent before the first one is asked for."""
         if prev_response and self.mode not in _REFINING:
             raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
         pieces = self._pieces(as_bundle(query).query_str, nodes, history, prev_response)
         sources = (*nodes, *additional_source_nodes)
-        return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step)
+        extra: dict[str, Any] = {}
+        if self._output_cls is not None and nodes:
+            pieces = _in_form(pieces, self._output_cls, extra)
+        return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
     def get_prompts(self) -> dict[str, Prompt]:
         """What the mode says to its model, by the names of get_response_synthesizer's arguments."""
@@ -180,6 +180,20 @@ class Synthesizer:
 def _said(text: str) -> Pieces:
     yield text
     return text
+
+
+def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> Pieces:
+    """The whole answer as JSON of the model, which `extra` gets as "output". LLMProtocolError."""
+    reply = ""
+    with closing(pieces):
+        for piece in pieces:
+            reply += piece
+            yield ""
+    output = parsed(reply, model)
+    extra["output"] = output
+    answer = output.model_dump_json()
+    yield answer
+    return answer
 
 
 def _or_nothing_found(pieces: Pieces) -> Pieces:

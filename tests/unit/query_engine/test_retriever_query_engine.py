@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 import pytest
+from pydantic import BaseModel
 
 from ragcore.errors import LLMServerError, QuestionError
+from ragcore.llms.base import LLMCall
 from ragcore.observe import span
 from ragcore.prompt_templates import PromptTemplate
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle
-from tests.unit.response_synthesizers.doubles import ListRetriever, counting, nodes, shown, word_llm
+from tests.unit.response_synthesizers.doubles import ListRetriever, UnlockedLLM, counting, nodes, shown, word_llm
 
 THREE = nodes("one", "two", "three")
 
@@ -143,6 +146,36 @@ def test_a_synthesizer_given_goes_before_what_would_make_one_and_none_is_needed(
     assert engine.query("What?").response == "from the given one"
     quoting = RetrieverQueryEngine(ListRetriever(nodes("Cats purr when they are glad.")), node_postprocessors=None)
     assert quoting.synthesize("Do cats purr?", []).response == NOTHING_FOUND
+
+
+class Animal(BaseModel):
+    name: str
+
+
+def test_it_is_made_as_its_synthesizer_is() -> None:
+    made = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(['{"name": "cat"}']), output_cls=Animal)
+    assert made.query("What?").metadata["output"] == Animal(name="cat")
+    with pytest.raises(ValueError, match="stream_query"):
+        RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm([]), streaming=True)  # type: ignore[arg-type]
+    together = threading.Barrier(2)
+
+    def rule(call: LLMCall) -> str:
+        together.wait(0.05)
+        return "A"
+
+    one_by_one = RetrieverQueryEngine.from_args(ListRetriever(THREE[:2]), UnlockedLLM(rule), "accumulate", use_async=False)
+    with pytest.raises(threading.BrokenBarrierError):
+        one_by_one.query("What?")
+
+
+def test_an_answer_streams_in_an_event_loop() -> None:
+    async def ask() -> list[str]:
+        engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(["three little words"]))
+        answer = await engine.astream_query("What?")
+        assert len(answer.source_nodes) == 3
+        return [piece async for piece in answer.async_response_gen()]
+
+    assert asyncio.run(ask()) == ["three", " little", " words"]
 
 
 def test_it_answers_in_an_event_loop_which_goes_on_meanwhile() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
@@ -9,7 +10,7 @@ from ragcore.errors import LLMServerError, QuestionError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.query_engine import RouterQueryEngine
+from ragcore.query_engine import RouterQueryEngine, SubQuestionQueryEngine
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.selectors import LLMMultiSelector, LLMSingleSelector
 from ragcore.tools import QueryEngineTool
@@ -155,3 +156,18 @@ def test_engines_are_asked_at_the_same_time() -> None:
     llm = ScriptedLLM(rule)
     tools = [tool("a", FixedEngine(wait)), tool("b", FixedEngine(wait))]
     assert str(RouterQueryEngine.from_defaults(tools, llm, select_multi=True).query("What?")) == "both"
+
+
+def test_verbose_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.query_engine")
+    llm = ScriptedLLM(lambda call: "1" if call.prompt.name == "select_single" else "Which?")
+    chosen = LLMSingleSelector(llm, embed_model=HashEmbedding())
+    for verbose in (False, True):
+        made = [
+            RouterQueryEngine(chosen, [tool("essay", essay())], llm, verbose=verbose),
+            SubQuestionQueryEngine.from_defaults([tool("essay", essay())], llm, verbose=verbose),
+        ]
+        for engine in made:
+            engine.query("Who?")
+    first = [[line.split()[0].rstrip(":") for line in message.splitlines()[:2]] for message in caplog.messages]
+    assert first == [["query", "select"], ["query", "divide"]]

@@ -69,6 +69,21 @@ def test_parts_run_at_the_same_time_and_their_answers_keep_their_order() -> None
     assert [pair.answer for pair in response.metadata["sub_questions"]] == ["slow", "quick"]
 
 
+def test_parts_may_be_asked_one_after_the_other() -> None:
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        time.sleep(0.05)
+        asked.append("answered")
+        return "A"
+
+    tools = [tool("rome", FixedEngine(answer)), tool("paris", FixedEngine(answer))]
+    llm = ScriptedLLM([json.dumps(PARTS), "Both."])
+    SubQuestionQueryEngine.from_defaults(query_engine_tools=tools, llm=llm, use_async=False).query("Who?")
+    assert asked == ["Who lives in Rome?", "answered", "Who lives in Paris?", "answered"]
+
+
 def test_a_part_for_an_unknown_tool_is_left_out_and_the_trace_says_so() -> None:
     parts = [{"sub_question": "Who lives in Oslo?", "tool_name": "oslo"}, PARTS[0]]
     response = engine(ScriptedLLM([json.dumps(parts), "Romans."])).query("Who?")

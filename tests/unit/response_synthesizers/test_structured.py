@@ -12,10 +12,13 @@ from ragcore.errors import LLMProtocolError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.query_engine import RetrieverQueryEngine, RouterQueryEngine
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.structured import satisfied_answer
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
-from tests.unit.response_synthesizers.doubles import nodes, prompts, shown, word_llm
+from ragcore.selectors import LLMSingleSelector
+from ragcore.tools import QueryEngineTool
+from tests.unit.response_synthesizers.doubles import ListRetriever, nodes, prompts, shown, word_llm
 
 
 def found_in(*satisfied: int | None) -> ScriptedLLM:
@@ -100,6 +103,21 @@ def test_an_answer_can_have_the_form_of_a_model(mode: str) -> None:
     assert response.extra["output"] == Person(name="Ann", born=1815)
     assert Person.model_validate_json(response.response) == response.extra["output"]
     assert all('"born"' in call.messages[-1].content for call in llm.calls)
+
+
+def test_an_engine_s_answer_has_the_form_too_also_behind_a_router_and_in_a_stream() -> None:
+    def engine() -> RetrieverQueryEngine:
+        synthesizer = get_response_synthesizer(word_llm(lambda call: 'Here: {"name": "Ann"}'), output_cls=Person)
+        return RetrieverQueryEngine(ListRetriever(nodes("a")), synthesizer)
+
+    answer = engine().query("Who?")
+    assert (answer.extra["output"], answer.response) == (Person(name="Ann"), '{"name":"Ann","born":null}')
+    selector = LLMSingleSelector(word_llm(["1"]), embed_model=HashEmbedding())
+    routed = RouterQueryEngine(selector, [QueryEngineTool.from_defaults(engine())], word_llm([])).query("Who?")
+    assert (routed.metadata["output"], routed.metadata["selector_result"].ind) == (Person(name="Ann"), 0)
+    stream = engine().stream_query("Who?")
+    assert [piece for piece in stream if piece] == ['{"name":"Ann","born":null}']
+    assert stream.extra["output"] == Person(name="Ann")
 
 
 @pytest.mark.parametrize(("reply", "says"), [("It was Ann.", "no JSON"), ('{"born": 1815}', "name: Field required")])
