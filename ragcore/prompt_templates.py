@@ -79,10 +79,6 @@ class PromptTemplate(Prompt):
         """The text with these values."""
         return "\n".join(message.content for message in self.render(values))
 
-    def get_template(self, llm: Model = None) -> str:
-        """The text as it was written."""
-        return "\n".join(message.content for message in self.messages)
-
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
         values = {**self.fixed, **variables}
         texts = {name: as_text(value) for name, value in values.items()}
@@ -168,11 +164,16 @@ class SelectorPromptTemplate:
         return _template(self.select(llm)).format_messages(llm, **values)
 
 
-Wording: TypeAlias = Prompt | SelectorPromptTemplate
+Wording: TypeAlias = Prompt | SelectorPromptTemplate | str
 
 
 def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
-    """The prompt that takes the place of one of ours: a template gets its name and task, as a whole Prompt has its own."""
+    """The prompt that takes the place of one of ours: a template gets its name and task, as a whole Prompt has its own.
+
+    A text is the template that says it.
+    """
+    if isinstance(wording, str):
+        wording = PromptTemplate(wording)
     chosen = wording.select(llm) if isinstance(wording, SelectorPromptTemplate) else wording
     return replace(chosen, name=ours.name, task=ours.task) if isinstance(chosen, PromptTemplate) else chosen
 

@@ -148,6 +148,10 @@ class Prompt:
     def variables(self) -> frozenset[str]:
         return frozenset(name for message in self.messages for name in _VARIABLE.findall(message.content))
 
+    def get_template(self, llm: Any = None) -> str:
+        """The text as it was written, its messages below each other."""
+        return "\n".join(message.content for message in self.messages)
+
     def checked(self, variables: Variables) -> Variables:
         """`variables` as they are. ValueError where they are not exactly those that the templates name."""
         if wrong := self.variables ^ variables.keys():

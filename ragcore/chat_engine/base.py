@@ -18,6 +18,7 @@ from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer, limit_for
 from ragcore.observe import Span, finish, span, start, stream_in, under
 from ragcore.prompts import CONDENSE_QUESTION, Prompt, Variables
+from ragcore.query_engine.base import logged
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.pack import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
@@ -101,8 +102,9 @@ class StreamingAgentChatResponse(AnswerStream):
 
 
 class ChatEngine(ABC):
-    """Answers messages of one conversation."""
+    """Answers messages of one conversation. With `verbose` it logs the trace of each."""
 
+    verbose: bool = False
     mode: ClassVar[str]
     span_name: ClassVar[str] = "chat"
 
@@ -156,8 +158,10 @@ class ChatEngine(ABC):
         except BaseException as error:  # whatever it was, it is noted and goes on
             finish(step, error)
             raise
-        pieces = self._remembering(message, given, reply, tallied(step, reply.pieces))
-        return StreamingAgentChatResponse(stream_in(step, pieces), reply, trace=step)
+        pieces = stream_in(step, self._remembering(message, given, reply, tallied(step, reply.pieces)))
+        if self.verbose:
+            pieces = logged(step, pieces)
+        return StreamingAgentChatResponse(pieces, reply, trace=step)
 
     def _history(self, given: Sequence[ChatMessage] | None) -> list[ChatMessage]:
         if given is None:

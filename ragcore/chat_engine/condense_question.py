@@ -8,7 +8,8 @@ from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, me
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts import CONDENSE_QUESTION, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import CONDENSE_QUESTION
 from ragcore.query_engine.base import QueryEngine
 from ragcore.schema import ChatMessage
 
@@ -19,26 +20,29 @@ class CondenseQuestionChatEngine(ChatEngine):
     mode = "condense_question"
 
     def __init__(
-        self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer, *, condense_prompt: Prompt = CONDENSE_QUESTION
+        self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer, *, condense_prompt: Wording = CONDENSE_QUESTION
     ) -> None:
         super().__init__(memory)
         self._query_engine = query_engine
         self._llm = llm
-        self._condense_prompt = condense_prompt
+        self._condense_prompt = in_place_of(CONDENSE_QUESTION, condense_prompt, llm)
 
     @classmethod
     def from_defaults(
         cls,
         query_engine: QueryEngine,
-        condense_question_prompt: Prompt | None = None,
+        condense_question_prompt: Wording | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         memory: ChatMemoryBuffer | None = None,
         llm: LLM | None = None,
+        verbose: bool = False,
     ) -> CondenseQuestionChatEngine:
         """`llm` condenses; how the question then is answered, system prompt included, is the query engine's own."""
         chosen = services(llm).llm
         prompt = condense_question_prompt or CONDENSE_QUESTION
-        return cls(query_engine, chosen, memory_for(chosen, memory, chat_history), condense_prompt=prompt)
+        engine = cls(query_engine, chosen, memory_for(chosen, memory, chat_history), condense_prompt=prompt)
+        engine.verbose = verbose
+        return engine
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         question = condense(self._llm, message, history, self._condense_prompt)

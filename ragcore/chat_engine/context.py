@@ -7,17 +7,19 @@ from the second turn on with a call of its own, and looks that up; a model that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, memory_for, system_and_prefix
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
+from ragcore.prompt_templates import Wording, in_place_of
 from ragcore.prompts import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT, Prompt
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
 from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.schema import ChatMessage, QueryBundle
+from ragcore.schema import ChatMessage, MessageRole, QueryBundle
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
 
@@ -57,11 +59,16 @@ class ContextChatEngine(ChatEngine):
         system_prompt: str | None = None,
         prefix_messages: Sequence[ChatMessage] | None = None,
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
+        context_template: Wording | None = None,
     ) -> Self:
-        """ValueError when both a system prompt and prefix messages are given."""
+        """`context_template`, of one message, is what the system says of the passages, {context_str}, behind the system prompt;
+        several messages are said as they are. ValueError when both a system prompt and prefix messages are given."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
+        prompts = CHAT_PROMPTS
+        if context_template is not None:
+            prompts = replace(prompts, text_qa=_about_the_passages(in_place_of(CONTEXT_CHAT, context_template, chosen)))
+        synthesizer = Synthesizer(chosen, prompts=prompts, system_prompt=system)
         remembered = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
         return cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
 
@@ -79,6 +86,13 @@ class ContextChatEngine(ChatEngine):
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
 
+def _about_the_passages(prompt: Prompt) -> Prompt:
+    if len(prompt.messages) > 1:
+        return prompt
+    said = "{system_prompt}\n\n" + prompt.get_template()
+    return replace(prompt, messages=(ChatMessage(MessageRole.SYSTEM, said), ChatMessage(MessageRole.USER, "{query_str}")))
+
+
 class CondensePlusContextChatEngine(ContextChatEngine):
     mode = "condense_plus_context"
     condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are looked up as they are
@@ -93,14 +107,18 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         system_prompt: str | None = None,
         prefix_messages: Sequence[ChatMessage] | None = None,
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
-        condense_prompt: Prompt | None = None,
+        condense_prompt: Wording | None = None,
         skip_condense: bool = False,
+        context_prompt: Wording | None = None,
+        verbose: bool = False,
     ) -> Self:
-        """`skip_condense`: messages are looked up as they are, as in `context`."""
+        """`skip_condense`: messages are looked up as they are, as in `context`. `context_prompt`: its `context_template`."""
         engine = super().from_defaults(
-            retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors
+            retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )
-        engine.condense_prompt = None if skip_condense else condense_prompt or CONDENSE_QUESTION
+        wording = in_place_of(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._synthesizer.llm)
+        engine.condense_prompt = None if skip_condense else wording
+        engine.verbose = verbose
         return engine
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:

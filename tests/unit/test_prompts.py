@@ -96,6 +96,7 @@ def test_the_first_template_whose_condition_holds_is_selected() -> None:
     [
         PromptTemplate("own {context_msg} {query_str}"),
         SelectorPromptTemplate(PromptTemplate("other"), [(is_large, PromptTemplate("own {context_msg} {query_str}"))]),
+        "own {context_msg} {query_str}",
     ],
 )
 def test_a_template_in_the_place_of_a_prompt_is_asked_for_what_that_was(wording: Any) -> None:
@@ -109,6 +110,11 @@ def test_a_template_in_the_place_of_a_prompt_is_asked_for_what_that_was(wording:
         (Origin.INSTRUCTIONS, " "),
         (Origin.QUESTION, "Who?"),
     ]
+
+
+def test_a_prompt_shows_what_it_says() -> None:
+    two = (ChatMessage(MessageRole.SYSTEM, "Be brief."), ChatMessage(MessageRole.USER, "{query_str}"))
+    assert Prompt("own", Task.ANSWER, two).get_template() == ChatPromptTemplate(two).get_template() == "Be brief.\n{query_str}"
 
 
 def test_a_prompt_in_the_place_of_another_keeps_its_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -25,6 +26,7 @@ from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
+from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate
 from ragcore.prompts import Prompt, Task
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
@@ -219,6 +221,50 @@ def test_condensing_may_be_skipped_or_worded_otherwise() -> None:
     CondenseQuestionChatEngine.from_defaults(queries, own, llm=llm).chat("When?", before)
     assert retriever.asked[1:] == ["When did Ada?", "When did Ada?"]
     assert llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
+
+
+def test_a_template_that_condenses_is_asked_for_that_of_a_reader_that_quotes_too() -> None:
+    before = [ChatMessage(USER, "Who wrote the first program?"), ChatMessage(ASSISTANT, "Ada.")]
+    for wording in (PromptTemplate("{chat_history} / {question}"), "{chat_history} / {question}"):
+        retriever = ListRetriever(TWO)
+        llm = word_llm(lambda call: "When did Ada?" if call.prompt.task is Task.CONDENSE else "1843.")
+        CondensePlusContextChatEngine.from_defaults(retriever, llm, condense_prompt=wording).chat("When?", before)
+        queries = RetrieverQueryEngine(retriever, Synthesizer(llm))
+        CondenseQuestionChatEngine.from_defaults(queries, wording, llm=llm).chat("When?", before)
+        assert retriever.asked == ["When did Ada?", "When did Ada?"]
+        assert llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
+
+
+def test_what_the_system_says_of_the_passages_may_be_worded_otherwise() -> None:
+    made: list[Callable[..., ChatEngine]] = [
+        lambda llm, wording: ContextChatEngine.from_defaults(
+            ListRetriever(TWO), llm, system_prompt="Be kind.", context_template=wording
+        ),
+        lambda llm, wording: CondensePlusContextChatEngine.from_defaults(
+            ListRetriever(TWO), llm, system_prompt="Be kind.", context_prompt=wording
+        ),
+    ]
+    several = ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{context_str}: {query_str}")])
+    for make in made:
+        llm = word_llm(lambda call: "Ada.")
+        make(llm, 'As {"json"}: {context_str}').chat("Who?")
+        make(llm, several).chat("Who?")
+        system, user = llm.calls[0].messages
+        assert system.content.startswith('Be kind.\n\nAs {"json"}: [1] book.pdf, page 1\nAda wrote the first')
+        assert (user.role, user.content, prompts(llm)) == (USER, "Who?", ["context_chat", "context_chat"])
+        assert [message.content[:9] for message in llm.calls[1].messages] == ["Be brief.", "[1] book."]
+
+
+def test_verbose_logs_the_trace_of_each_turn(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.query_engine")
+    llm = word_llm(writing)
+    queries = RetrieverQueryEngine(ListRetriever(TWO), Synthesizer(llm))
+    for verbose in (False, True):
+        CondenseQuestionChatEngine.from_defaults(queries, llm=llm, verbose=verbose).chat("Who?")
+        CondensePlusContextChatEngine.from_defaults(ListRetriever(TWO), llm, verbose=verbose).chat("Who?")
+    modes = [message.splitlines()[0] for message in caplog.messages]
+    assert [mode.split()[0].rstrip(":") for mode in modes] == ["chat", "chat"]
+    assert all("synthesize" in message for message in caplog.messages)
 
 
 def test_passages_pass_the_postprocessors() -> None:
