@@ -26,6 +26,7 @@ from ragcore.chat_engine.base import (
     refuse_empty,
     system_and_prefix,
 )
+from ragcore.concurrency import awaitable
 from ragcore.defaults import services
 from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
@@ -35,7 +36,7 @@ from ragcore.observe import span, start, stream_in
 from ragcore.parallel import in_order
 from ragcore.prompts import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import cited_anew
-from ragcore.schema import ChatMessage, NodeWithScore, Response, new_id
+from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
 from ragcore.tools import Tool, ToolOutput, as_json, run_tool
 
 logger = logging.getLogger(__name__)
@@ -203,6 +204,21 @@ class Agent(ChatEngine):
         """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are pieces too, and
         no part of `response`. A stream closed early leaves no call of a tool in the conversation."""
         return self._turn(message, chat_history, lambda asked, history: self._working(self._task(asked, history, tool_choice)))
+
+    def query(self, query: str | QueryBundle) -> Response:
+        """The answer in a conversation of its own: it knows nothing of the one so far, and is not remembered. So an agent may
+        stand behind a tool of another. QuestionError, LLMErrors."""
+        message = as_bundle(query).query_str
+        refuse_empty(message)
+        with span(self.span_name, mode=self.mode, question=message) as step:
+            task = self._task(message, (), None)
+            with closing(self._working(task).pieces) as pieces:
+                for _ in pieces:
+                    continue
+        done = self._response(task)
+        return Response(done.response, done.source_nodes, step, {"sources": done.sources})
+
+    aquery = awaitable(query)
 
     def create_task(
         self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None

@@ -187,6 +187,25 @@ def test_in_an_event_loop_it_does_the_same(kind: Kind) -> None:
     assert asyncio.run(talk()) == ["It is three.", "3", "Bye."]
 
 
+def test_a_query_has_a_conversation_of_its_own_so_an_agent_may_be_a_tool_of_another(kind: Kind) -> None:
+    inner, llm = kind.made(kind.said("Hello."), kind.act("add", {"a": 1, "b": 2}), kind.said("It is 3."))
+    inner.chat("Hi")
+    outer, _ = kind.made(
+        kind.act("sums", {"input": "1 + 2?"}),
+        kind.said("3, says the other."),
+        tools=[QueryEngineTool.from_defaults(inner, "sums", "Knows sums.")],
+    )
+    answer = outer.chat("What is 1 + 2?")
+    assert (str(answer), answer.sources[0].content) == ("3, says the other.", "It is 3.")
+    assert [output.content for output in answer.sources[0].raw_output.metadata["sources"]] == ["3"]
+    assert contents(llm, 1) == [("user", "1 + 2?")]
+    assert history(inner) == [("user", "Hi"), ("assistant", "Hello.")]
+    assert answer.trace is not None
+    assert len(answer.trace.named("agent")) == 2
+    with pytest.raises(QuestionError):
+        inner.query(" ")
+
+
 @pytest.mark.parametrize("pieces", [0, 1, 2, 3, 30])
 def test_a_stream_left_early_keeps_the_conversation_whole(kind: Kind, pieces: int) -> None:
     agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.said("It is three."))
