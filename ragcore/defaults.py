@@ -29,7 +29,7 @@ class SettingsOfAScript:
     """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes."""
 
     llm: LLM | None = None
-    embed_model: Embedder | None = None
+    embed_model: Embedder | str | None = None
     node_parser: Transformation | None = None
     chunk_size: int | None = None
     chunk_overlap: int | None = None
@@ -57,17 +57,20 @@ class Services:
 
 
 def services(
-    llm: LLM | None = None, embed_model: Embedder | None = None, transformations: Sequence[Transformation] | None = None
+    llm: LLM | None = None, embed_model: Embedder | str | None = None, transformations: Sequence[Transformation] | None = None
 ) -> Services:
     """What is given; else what `Settings` names; else the bundled embedder, the reader that quotes, and a SentenceSplitter.
 
-    Nothing is loaded or sent by this.
+    An embedder may be named, "local:BAAI/bge-small-en-v1.5"; "local" is the bundled one. ValueError for any other text. Nothing
+    is loaded or sent by this.
     """
-    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
     from ragcore.llms.extractive import ExtractiveLLM
     from ragcore.node_parser.sentence import SentenceSplitter
 
-    embedder = embed_model or Settings.embed_model or HuggingFaceEmbedding()
+    embedder = _embedder(embed_model or Settings.embed_model or "local")
+    chosen = llm or Settings.llm or ExtractiveLLM(embedder)
+    if isinstance(chosen, str):
+        raise ValueError(f"llm is the text {chosen!r}; give the model itself, such as OpenAI(model={chosen!r})")
     if transformations is None:
         transformations = Settings.transformations
     if transformations is None:
@@ -75,4 +78,15 @@ def services(
         size = usual.chunk_size if Settings.chunk_size is None else Settings.chunk_size
         overlap = usual.chunk_overlap if Settings.chunk_overlap is None else Settings.chunk_overlap
         transformations = (Settings.node_parser or SentenceSplitter(size, overlap, tokenizer=Settings.tokenizer),)
-    return Services(llm or Settings.llm or ExtractiveLLM(embedder), embedder, tuple(transformations))
+    return Services(chosen, embedder, tuple(transformations))
+
+
+def _embedder(given: Embedder | str) -> Embedder:
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+
+    if not isinstance(given, str):
+        return given
+    place, _, name = given.partition(":")
+    if place != "local":
+        raise ValueError(f"embed_model is the text {given!r}; give the model itself, or 'local:' and the name or folder of one")
+    return HuggingFaceEmbedding(model_name=name) if name else HuggingFaceEmbedding()

@@ -37,6 +37,21 @@ def test_nothing_said_means_what_needs_no_server_and_no_download() -> None:
     assert (splitter.chunk_size, splitter.chunk_overlap) == (1024, 200)
 
 
+def test_an_embedder_may_be_named_and_any_other_text_is_refused_where_it_is_given() -> None:
+    Settings.embed_model = "local:somebody/some-model"
+    assert services().embed_model.name == HuggingFaceEmbedding("somebody/some-model").name
+    assert services(embed_model="local").embed_model.name == HuggingFaceEmbedding().name
+    Settings.embed_model = "text-embedding-3-small"
+    with pytest.raises(ValueError, match=r"'text-embedding-3-small'.*'local:'"):
+        services()
+
+
+def test_a_model_s_name_is_no_model() -> None:
+    Settings.llm = "gpt-4o-mini"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match=r"OpenAI\(model='gpt-4o-mini'\)"):
+        VectorStoreIndex([], embed_model=HashEmbedding()).as_query_engine()
+
+
 def test_settings_are_used_by_whatever_is_built_after_them_and_by_nothing_built_before() -> None:
     Settings.embed_model = HashEmbedding(8)
     Settings.llm = ExtractiveLLM(HashEmbedding(8))
