@@ -154,7 +154,39 @@ class OpenAICompatibleLLM(ServedLLM):
         return choice
 
 
-OpenAILike = OpenAICompatibleLLM
+class OpenAILike(OpenAICompatibleLLM):
+    """The same by the names that scripts know: `api_base` is the address, `max_tokens` are kept free for the answer."""
+
+    def __init__(
+        self,
+        model: str,
+        api_base: str,
+        *,
+        api_key: str = "",
+        temperature: float = 0.1,
+        max_tokens: int = 768,
+        context_window: int = 8192,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        sleep: Callable[[float], None] = time.sleep,
+        is_chat_model: bool = True,
+        is_function_calling_model: bool = False,
+    ) -> None:
+        """ValueError for a model that does not chat: it is asked at /chat/completions, and nowhere else."""
+        if not is_chat_model:
+            raise ValueError(f"{model!r} is asked at /chat/completions, so is_chat_model must be True")
+        super().__init__(
+            model,
+            api_base,
+            api_key=api_key,
+            temperature=temperature,
+            num_output=max_tokens,
+            context_window=context_window,
+            timeout=timeout,
+            max_retries=max_retries,
+            sleep=sleep,
+            is_function_calling_model=is_function_calling_model,
+        )
 
 
 class OpenAI(OpenAICompatibleLLM):

@@ -14,7 +14,7 @@ import pytest
 
 from ragcore.errors import LLMServerError
 from ragcore.llms import ChatMessage, MessageRole, Ollama, OpenAI, OpenAILike, ScriptedLLM, ToolCall
-from ragcore.llms.base import Generation, LLMCall, Usage
+from ragcore.llms.base import Generation, LLMCall, LLMMetadata, Usage
 from ragcore.llms.openai import CallsInPieces
 from ragcore.llms.served import ServedLLM
 from ragcore.model_server import BrokenOffError, NoToolsError
@@ -268,7 +268,18 @@ def test_a_refusal_about_something_else_is_not_blamed_on_the_tools(opened: Open)
 def test_who_calls_functions_is_known() -> None:
     assert OpenAI(model="gpt-4o-mini", api_key="sk").metadata.is_function_calling_model
     assert not OpenAILike("m", "localhost:1").metadata.is_function_calling_model
-    assert OpenAILike("m", "localhost:1", is_function_calling_model=True).metadata.is_function_calling_model
+    like = OpenAILike(
+        model="m",
+        api_base="localhost:1",
+        api_key="fake",
+        is_chat_model=True,
+        is_function_calling_model=True,
+        context_window=32_000,
+        max_tokens=99,
+    )
+    assert like.metadata == LLMMetadata("m", 32_000, 99, is_function_calling_model=True)
+    with pytest.raises(ValueError, match="is_chat_model"):
+        OpenAILike("m", "localhost:1", is_chat_model=False)
     llama = Ollama(model="llama3", request_timeout=360.0)
     assert (llama.metadata.model_name, llama.metadata.is_function_calling_model) == ("llama3", False)
     assert Ollama("qwen3", is_function_calling_model=True).metadata.is_function_calling_model
