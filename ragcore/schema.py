@@ -14,9 +14,9 @@ import re
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +29,25 @@ if TYPE_CHECKING:
 Scalar: TypeAlias = str | int | float | bool | None
 Value: TypeAlias = Scalar | Sequence[Scalar]
 Metadata: TypeAlias = Mapping[str, Value]
+Frozen = TypeVar("Frozen")
 
 
 def new_id() -> str:
     """A random id, for things that have no content to derive one from."""
     return uuid.uuid4().hex
+
+
+def _changed_by_replace(cls: type[Frozen]) -> type[Frozen]:
+    """A frozen class that says, when one of its fields is set, what to do instead."""
+
+    def refuse(self: Frozen, name: str, value: object) -> None:
+        raise FrozenInstanceError(
+            f"a {cls.__name__} does not change, so its {name} cannot be set; "
+            f"make a changed one: dataclasses.replace(it, {name}=...)"
+        )
+
+    cls.__setattr__ = refuse  # type: ignore[method-assign, assignment]
+    return cls
 
 
 class MetadataMode(Enum):
@@ -66,6 +80,7 @@ class Template:
 PLAIN = Template()
 
 
+@_changed_by_replace
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Document:
     """The text of one file, in reading order.
@@ -94,8 +109,16 @@ class Document:
         template: Template = PLAIN,
         *,
         doc_id: str | None = None,
+        text_template: str | None = None,
+        metadata_template: str | None = None,
+        metadata_separator: str | None = None,
+        metadata_seperator: str | None = None,
     ) -> None:
-        """`doc_id` is another name of `id_`; a random id where neither is given. ValueError when they differ."""
+        """`doc_id` is another name of `id_`; a random id where neither is given. ValueError when they differ.
+
+        `text_template`, `metadata_template` and `metadata_separator`, also spelt `metadata_seperator`, take the place of the
+        three parts of `template`.
+        """
         if id_ is not None and doc_id is not None and id_ != doc_id:
             raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
         put = object.__setattr__
@@ -106,7 +129,10 @@ class Document:
         put(self, "page_word", page_word)
         put(self, "excluded_embed_metadata_keys", tuple(excluded_embed_metadata_keys))
         put(self, "excluded_llm_metadata_keys", tuple(excluded_llm_metadata_keys))
-        put(self, "template", template)
+        if metadata_separator is None:
+            metadata_separator = metadata_seperator
+        parts = {"text": text_template, "entry": metadata_template, "separator": metadata_separator}
+        put(self, "template", replace(template, **{name: part for name, part in parts.items() if part is not None}))
 
     @classmethod
     def example(cls) -> Document:
@@ -129,6 +155,13 @@ class Document:
     def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
         return _with_metadata(self, metadata_mode)
 
+    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
+        return metadata_text(self, mode)
+
+    def get_text(self) -> str:
+        """The text without metadata."""
+        return self.text
+
     def page_at(self, char: int) -> Page | None:
         """The page that holds the character at `char`, or the nearest before it; None where there are no pages."""
         found = None
@@ -139,6 +172,7 @@ class Document:
         return found or (self.pages[0] if self.pages else None)
 
 
+@_changed_by_replace
 @dataclass(frozen=True, slots=True, eq=False)
 class TextNode:
     """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,))."""
@@ -169,10 +203,18 @@ class TextNode:
     def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
         return _with_metadata(self, metadata_mode)
 
+    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
+        return metadata_text(self, mode)
+
+    def get_text(self) -> str:
+        """The text without metadata."""
+        return self.text
+
     def with_embedding(self, embedding: Vector) -> TextNode:
         return replace(self, embedding=embedding)
 
 
+@_changed_by_replace
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexNode(TextNode):
     """A passage that stands for something else: a node, a retriever or a query engine, given as `obj` or found by `index_id`.
@@ -182,6 +224,11 @@ class IndexNode(TextNode):
 
     index_id: str = ""
     obj: Any = None
+
+    @classmethod
+    def from_text_node(cls, node: TextNode, index_id: str) -> IndexNode:
+        """The same passage, which now stands for what has `index_id`."""
+        return cls(**{each.name: getattr(node, each.name) for each in fields(TextNode)}, index_id=index_id)
 
 
 def content_hash(text: str, metadata: Metadata) -> str:
@@ -213,6 +260,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return re.sub("|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template)
 
 
+@_changed_by_replace
 @dataclass(frozen=True, slots=True)
 class NodeWithScore:
     """A node and how well it answers, higher is better; None where the retriever does not score."""
@@ -225,6 +273,10 @@ class NodeWithScore:
         return self.node.text
 
     @property
+    def id_(self) -> str:
+        return self.node.id_
+
+    @property
     def node_id(self) -> str:
         return self.node.id_
 
@@ -234,6 +286,10 @@ class NodeWithScore:
 
     def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
         return self.node.get_content(metadata_mode)
+
+    def get_text(self) -> str:
+        """The text without metadata."""
+        return self.node.text
 
     def get_score(self, raise_error: bool = False) -> float:
         """The score; where there is none 0.0, or with `raise_error` a ValueError."""

@@ -193,7 +193,7 @@ needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
 
 def test_the_page_has_every_example_once() -> None:
     names = [name for name, _ in BLOCK.findall(PAGE)]
-    assert sorted(names) == sorted([*(f"U{number}" for number in range(1, 25)), "V1", "V2"])
+    assert sorted(names) == sorted([*(f"U{number}" for number in range(1, 25)), "V1", "V2", "V3", "V4"])
     assert len(names) == PAGE.count("```python")
 
 
@@ -602,6 +602,30 @@ def test_v2_each_trace_is_a_line_that_can_be_read_again(walk: Walk) -> None:
     assert after.printed == f"{after.watched.trace.outline()}\n"
     (line,) = (walk.folder / "traces.jsonl").read_text("utf-8").splitlines()
     assert Span.from_dict(json.loads(line)).outline() == after.watched.trace.outline()
+
+
+# --- differences --------------------------------------------------------------------------------------------------------------
+
+
+def test_v3_what_one_writes_oneself_is_taken_as_it_is(walk: Walk) -> None:
+    after = walk.after("V3")
+    assert {hit.text for hit in after.own.source_nodes} <= {row.text.replace(",", " ") for row in after.rows}
+    words = "id: 2  name: Grace  email: grace@example.org"
+    assert words in [hit.text for hit in after.own.source_nodes]
+    assert max(hit.get_score() for hit in after.own.source_nodes) == 0.25
+    assert max(hit.get_score() for hit in after.both.retrieve("Who is Grace?")) > 0.25
+    assert after.by_letters.embed_model.name == "letters"
+
+
+def test_v4_an_engine_takes_the_retriever_of_a_mode_and_small_passages_lead_to_large_ones(walk: Walk) -> None:
+    after = walk.after("V4")
+    assert [hit.id_ for hit in after.nearest.source_nodes] == [
+        hit.id_ for hit in after.in_order.as_retriever(retriever_mode="embedding").retrieve("Who is Grace?")
+    ]
+    large = {node.id_ for node in after.large}
+    assert 0 < len(after.found) <= 2
+    assert {hit.id_ for hit in after.found} <= large
+    assert large.isdisjoint(hit.id_ for hit in after.start.retrieve(QUESTION))
 
 
 # --- timings ------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from ragcore.concurrency import awaitable
 from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
 from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt
@@ -164,6 +165,12 @@ class BaseIndex(ABC):
             if delete_from_docstore:
                 self.storage_context.docstore.delete_ref_doc(ref_doc_id, raise_error=False)
         return passages
+
+    ainsert = awaitable(insert)
+    ainsert_nodes = awaitable(insert_nodes)
+    aupdate_ref_doc = awaitable(update_ref_doc)
+    arefresh_ref_docs = awaitable(refresh_ref_docs)
+    adelete_ref_doc = awaitable(delete_ref_doc)
 
     # --- answers --------------------------------------------------------------------------------------------------------
 

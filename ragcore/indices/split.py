@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,18 @@ def by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Spli
         above.setdefault(_source(node), []).append(node)
     splits = []
     for source, group in groupby(ranked, key=_source):
-        members = tuple(group)
+        members = _once(group)
         splits.append(Split(rebuilt(source, members), members, tuple(above.get(source, ()))))
     return splits
+
+
+def _once(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
+    """Each once: of a short text, splitters of two sizes make the same passage, with the same id."""
+    first: dict[Hashable, TextNode] = {}
+    for node in nodes:
+        stands_for = (node.index_id, id(node.obj)) if isinstance(node, IndexNode) else None
+        first.setdefault((node.id_, node.hash, stands_for), node)
+    return tuple(first.values())
 
 
 def rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:

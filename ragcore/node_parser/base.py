@@ -6,6 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from ragcore.concurrency import awaitable
 from ragcore.from_defaults import SameAsConstructor
 from ragcore.node_parser.nodes import Cut, IdFunction, nodes_from_cuts
 from ragcore.schema import Document, TextNode
@@ -48,6 +49,8 @@ class NodeParser(ABC):
             if show_progress:
                 logger.info("split %s: %d passages", document.id_, len(found))
         return nodes
+
+    aget_nodes_from_documents = awaitable(get_nodes_from_documents)
 
     def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
         return self.get_nodes_from_documents(nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.schema import NodeWithScore, QueryBundle
 
@@ -22,6 +23,8 @@ class BaseNodePostprocessor(ABC):
         if query_bundle is not None and query_str is not None:
             raise ValueError("query_bundle and query_str are two ways to give the question; give one of them")
         return self._postprocess_nodes(nodes, QueryBundle(query_str) if query_str is not None else query_bundle)
+
+    apostprocess_nodes = awaitable(postprocess_nodes)
 
 
 def asked(query_bundle: QueryBundle | None) -> QueryBundle:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from ragcore.concurrency import awaitable
 from ragcore.errors import DamagedFileError, MissingPackageError, Problem, RagError, UnreadableFileError, UnsupportedFileError
 from ragcore.readers import text as plain
 from ragcore.readers.base import ReadOptions
@@ -112,6 +113,8 @@ class SimpleDirectoryReader:
                 pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
                 results = stack.enter_context(pool).map(partial(_attempt, how=self._how), self.input_files)
             return [document for documents in self._collected(results, show_progress) for document in documents]
+
+    aload_data = awaitable(load_data)
 
     def iter_data(self, show_progress: bool = False) -> Iterator[list[Document]]:
         """The documents of one file after the other; `failures` grows meanwhile."""

@@ -44,7 +44,9 @@ class AutoMergingRetriever(BaseRetriever):
         vector_retriever: Retriever,
         storage_context: StorageContext | DocumentStore | NodesById,
         simple_ratio_thresh: float = 0.5,
+        verbose: bool = False,
     ) -> None:
+        self.verbose = verbose
         self._retriever = vector_retriever
         self._source = storage_context
         self._ratio = simple_ratio_thresh

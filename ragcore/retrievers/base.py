@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import signature
 from typing import Any
 
 from ragcore.concurrency import awaitable
@@ -11,11 +13,22 @@ from ragcore.errors import QuestionError
 from ragcore.observe import Span, span
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
+logger = logging.getLogger(__name__)
+
 
 class BaseRetriever(ABC):
-    """Subclasses give `name` and `_retrieve`. Holds nothing of a question: threads may share it."""
+    """Subclasses give `_retrieve`, and a `name`. Holds nothing of a question: threads may share it.
 
-    name: str  # as the trace says it
+    With `verbose` it logs the trace of each question. A `_retrieve` that has no use for the step may take the question alone.
+    """
+
+    name: str = "custom"  # as the trace says it
+    verbose: bool = False
+
+    def __init_subclass__(cls) -> None:
+        own = cls.__dict__.get("_retrieve")
+        if own is not None and len(signature(own).parameters) == 2:
+            cls._retrieve = lambda self, query, step: own(self, query)  # type: ignore[method-assign]
 
     @abstractmethod
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
@@ -38,6 +51,8 @@ class BaseRetriever(ABC):
             if any(_object_of(hit) is not None for hit in found):
                 found = distinct(passage for hit in found for passage in _followed(hit, bundle))
                 step.note(followed=as_facts(found))
+        if self.verbose:
+            logger.info("%s", step.outline())
         return distinct(found)
 
     aretrieve = awaitable(retrieve)

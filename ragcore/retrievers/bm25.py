@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+import numpy as np
+
+from ragcore.indices.base import BaseIndex
+from ragcore.indices.split import by_source
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.memory import MemoryStore
 
 
 class BM25Retriever(BaseRetriever):
@@ -31,6 +37,28 @@ class BM25Retriever(BaseRetriever):
         self._store = store
         self.similarity_top_k = similarity_top_k
         self._scope = Scope(document_ids, node_ids, filters)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        index: BaseIndex | None = None,
+        nodes: Sequence[TextNode] | None = None,
+        docstore: DocumentStore | None = None,
+        similarity_top_k: int = 2,
+        *,
+        filters: MetadataFilters | None = None,
+    ) -> BM25Retriever:
+        """Over the passages that an index, a list or a document store has now. ValueError unless one of them is given."""
+        if [index, nodes, docstore].count(None) != 2:
+            raise ValueError("give one of index, nodes and docstore, whose passages are to be found")
+        if nodes is None:
+            kept = index.docstore if index is not None else docstore
+            nodes = [item for item in kept.docs.values() if isinstance(item, TextNode)] if kept is not None else ()
+        store = MemoryStore()
+        for split in by_source(nodes, ()):
+            # a store holds a vector for each passage; nobody compares these
+            store.put(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
+        return cls(store, similarity_top_k, filters=filters)
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         return self._store.keyword_search(query.query_str, self.similarity_top_k, self._scope)

@@ -46,12 +46,15 @@ class QueryFusionRetriever(BaseRetriever):
         num_queries: int = 4,
         use_async: bool = True,
         retriever_weights: Sequence[float] | None = None,
+        *,
+        verbose: bool = False,
     ) -> None:
         """`use_async=False` asks one after the other."""
         if num_queries < 1:
             raise ValueError(f"num_queries must be at least 1, not {num_queries}")
         if mode not in get_args(FusionMode):
             raise ValueError(f"mode must be one of {', '.join(get_args(FusionMode))}, not {mode!r}")
+        self.verbose = verbose
         self._retrievers = tuple(retrievers)
         self._llm = services(llm).llm
         self._prompt = in_place_of(REPHRASE, query_gen_prompt, self._llm)

@@ -35,9 +35,11 @@ class RecursiveRetriever(BaseRetriever):
         retriever_dict: Mapping[str, Retriever],
         query_engine_dict: Mapping[str, QueryEngine] | None = None,
         node_dict: Mapping[str, TextNode] | None = None,
+        verbose: bool = False,
     ) -> None:
         if root_id not in retriever_dict:
             raise ValueError(f"root_id is {root_id!r}, which is none of the retrievers {sorted(retriever_dict)}")
+        self.verbose = verbose
         self._root_id = root_id
         self._retrievers = dict(retriever_dict)
         self._engines = dict(query_engine_dict or {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, TypeGuard
@@ -69,7 +69,17 @@ class MetadataFilters:
     condition: FilterCondition = FilterCondition.AND
 
     def __post_init__(self) -> None:
+        """ValueError for a filter that is a dict."""
         object.__setattr__(self, "condition", FilterCondition(self.condition))
+        if plain := [each for each in self.filters if isinstance(each, Mapping)]:
+            raise ValueError(f"{plain[0]} is a dict, not a filter: MetadataFilters.from_dicts takes a list of those")
+
+    @classmethod
+    def from_dicts(
+        cls, filter_dicts: Sequence[Mapping[str, Any]], condition: FilterCondition = FilterCondition.AND
+    ) -> MetadataFilters:
+        """Each has what MetadataFilter takes: "key", "value" and, unless it is ==, "operator"."""
+        return cls([MetadataFilter(**each) for each in filter_dicts], condition)
 
     def match(self, metadata: Metadata) -> bool:
         passed = (each.match(metadata) for each in self.filters)

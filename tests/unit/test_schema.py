@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
@@ -53,6 +53,36 @@ def test_a_template_says_how_text_and_metadata_are_laid_out() -> None:
     assert document.get_content(MetadataMode.ALL) == "[a=1, b=None] words"
 
 
+def test_a_template_may_be_given_in_its_parts() -> None:
+    parts = {"text_template": "[{metadata_str}] {content}", "metadata_template": "{key}={value}"}
+    for separator in ("metadata_separator", "metadata_seperator"):
+        document = Document("words", metadata={"a": 1, "b": 2}, **parts, **{separator: "::"})
+        assert document.template == Template("[{metadata_str}] {content}", "{key}={value}", "::")
+    assert Document("words", template=Template("-{content}"), metadata_separator="").template == Template(
+        "-{content}", separator=""
+    )
+    assert Document("words").template == Template()
+
+
+def test_the_metadata_and_the_text_can_be_had_by_themselves() -> None:
+    for item in (Document("text", metadata=KEYS, excluded_llm_metadata_keys=["secret"]), TextNode("text", metadata=KEYS)):
+        assert item.get_metadata_str() == "title: Gulls\nsecret: 7\nfolder: birds"
+        assert item.get_metadata_str(MetadataMode.NONE) == ""
+        assert item.get_text() == "text"
+    hidden = Document("text", metadata=KEYS, excluded_llm_metadata_keys=["secret"])
+    assert hidden.get_metadata_str(mode=MetadataMode.LLM) == "title: Gulls\nfolder: birds"
+    hit = NodeWithScore(TextNode("text", id_="n", metadata=KEYS))
+    assert (hit.get_text(), hit.id_) == ("text", "n")
+
+
+def test_a_passage_can_be_made_to_stand_for_something_else() -> None:
+    node = TextNode("text", "n", {"k": 1}, "d", 3, 7, "before", "after", "above", ("below",), np.ones(2, np.float32), ("k",))
+    stands = IndexNode.from_text_node(node, "far")
+    assert (stands.index_id, stands.obj) == ("far", None)
+    for each in fields(TextNode):
+        assert getattr(stands, each.name) is getattr(node, each.name)
+
+
 def test_braces_in_a_text_or_its_metadata_are_only_text() -> None:
     node = TextNode("{metadata_str} {key}", metadata={"{value}": "{content}"})
     assert node.get_content(MetadataMode.ALL) == "{value}: {content}\n\n{metadata_str} {key}"
@@ -89,8 +119,13 @@ def test_the_example_is_a_document_with_text_and_metadata() -> None:
 
 def test_data_cannot_be_changed_and_a_changed_copy_leaves_the_first_alone() -> None:
     node = TextNode("text", id_="n")
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError, match=r"a TextNode does not change, .* dataclasses\.replace\(it, text=\.\.\.\)"):
         node.text = "other"  # type: ignore[misc]
+    for item, name in ((Document("t"), "metadata"), (IndexNode("t"), "metadata"), (NodeWithScore(node, 0.5), "score")):
+        with pytest.raises(FrozenInstanceError, match=rf"a {type(item).__name__} .* its {name} "):
+            setattr(item, name, {})
+    with pytest.raises(FrozenInstanceError, match="its doc_id cannot be set"):
+        Document("t").doc_id = "d"  # type: ignore[misc]
     vector = np.ones(3, np.float32)
     assert node.with_embedding(vector).embedding is vector
     assert node.embedding is None

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -505,3 +506,18 @@ def test_a_node_beside_its_own_document_is_added_to_the_passages_of_that() -> No
     assert added.insert_nodes([pets, extra]) == 3
     for index in (made, added):
         assert index.store.passage_ids("pets") == ["pets#0", "pets#1", "n"]
+
+
+def test_an_index_is_changed_from_an_event_loop_as_elsewhere() -> None:
+    async def changes() -> list[object]:
+        index = VectorStoreIndex([], embed_model=HashEmbedding(8))
+        done: list[object] = [
+            await index.ainsert(Document("a boat", id_="a")),
+            await index.ainsert_nodes([TextNode("a gull", "g", ref_doc_id="b")]),
+            await index.aupdate_ref_doc(Document("a red boat", id_="a")),
+            await index.arefresh_ref_docs([Document("a red boat", id_="a"), Document("a sail", id_="c")]),
+            await index.adelete_ref_doc("b"),
+        ]
+        return [*done, sorted(index.ref_doc_info)]
+
+    assert asyncio.run(changes()) == [1, 1, 1, [False, True], 1, ["a", "c"]]

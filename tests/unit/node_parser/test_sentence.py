@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.schema import Document
 from ragcore.text.tokens import WordTokenizer, has_vocabulary, tiktoken_tokenizer
 from tests.unit.text.vocabulary import find_vocabulary
 
@@ -158,3 +160,9 @@ def test_a_text_of_headings_alone_is_still_divided_and_nothing_is_lost() -> None
     chunks = SentenceSplitter(7, 0, tokenizer=str.split, keep_headings=True).split_text(text)
     assert " ".join(chunks).split() == text.split()
     assert max(len(chunk.split()) for chunk in chunks) <= 7
+
+
+def test_documents_can_be_split_from_an_event_loop() -> None:
+    splitter, documents = SentenceSplitter(6, 0, tokenizer=WORDS), [Document("One two three. Four five six.", id_="d")]
+    found = asyncio.run(splitter.aget_nodes_from_documents(documents))
+    assert [node.id_ for node in found] == [node.id_ for node in splitter.get_nodes_from_documents(documents)]

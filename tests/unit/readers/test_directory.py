@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -325,3 +326,8 @@ def test_nothing_of_a_copied_file_stays_behind(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     SimpleDirectoryReader("bucket", fs=cloud, recursive=True).load_data()
     assert list(tmp_path.joinpath("scratch").iterdir()) == []
+
+
+def test_files_can_be_read_from_an_event_loop(folder: Path) -> None:
+    reader = SimpleDirectoryReader(folder)
+    assert [each.text for each in asyncio.run(reader.aload_data())] == [each.text for each in reader.load_data()]

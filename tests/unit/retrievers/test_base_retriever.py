@@ -1,9 +1,11 @@
 import asyncio
+import logging
 
 import pytest
 
 from ragcore.observe import span
-from ragcore.schema import IndexNode, NodeWithScore, TextNode
+from ragcore.retrievers import BaseRetriever, RecursiveRetriever
+from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
 from tests.unit.retrievers.doubles import Answering, Finding, pairs
 
 A, B, C = (TextNode(f"text of {id_}", id_) for id_ in "abc")
@@ -69,3 +71,26 @@ def test_the_trace_tells_what_was_found_and_what_it_led_to() -> None:
 
 def test_an_event_loop_may_ask() -> None:
     assert pairs(asyncio.run(Finding((A, 0.5)).aretrieve("?"))) == [("a", 0.5)]
+
+
+def test_a_retriever_of_ones_own_may_take_the_question_alone_and_needs_no_name() -> None:
+    class Own(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:  # type: ignore[override]
+            return [NodeWithScore(TextNode(query_bundle.query_str, "n"), 0.5)]
+
+    class Named(Own):
+        name = "named"
+
+    with span("root") as root:
+        assert [hit.text for hit in (*Own().retrieve("What?"), *Named().retrieve("And?"))] == ["What?", "And?"]
+    assert [step.facts["retriever"] for step in root.named("retrieve")] == ["custom", "named"]
+
+
+def test_a_verbose_retriever_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.retrievers")
+    RecursiveRetriever("root", {"root": Finding((A, 0.5))}).retrieve("?")
+    assert caplog.messages == []
+    RecursiveRetriever("root", {"root": Finding((A, 0.5))}, verbose=True).retrieve("?")
+    assert [[line.split(":")[0] for line in message.splitlines()] for message in caplog.messages] == [
+        ["retrieve", "  retrieve"]
+    ]

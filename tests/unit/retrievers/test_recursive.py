@@ -1,8 +1,13 @@
+from dataclasses import replace
+
 import pytest
 
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.indices.vector import VectorStoreIndex
+from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.observe import span
 from ragcore.retrievers.recursive import RecursiveRetriever
-from ragcore.schema import IndexNode, TextNode
+from ragcore.schema import Document, IndexNode, TextNode
 from tests.unit.retrievers.doubles import Answering, Finding, pairs
 
 A, B = (TextNode(f"text of {id_}", id_) for id_ in "ab")
@@ -44,3 +49,20 @@ def test_ids_that_lead_nowhere_or_to_two_things_are_said() -> None:
         RecursiveRetriever("root", {"r": Finding()})
     with pytest.raises(ValueError, match=r"more than one thing: \['r'\]"):
         RecursiveRetriever("r", {"r": Finding()}, node_dict={"r": A})
+
+
+def test_small_passages_of_two_sizes_lead_to_the_large_ones_even_where_both_sizes_are_the_same_passage() -> None:
+    documents = [Document("One boat is red. Two boats are green. " * 9, id_="long"), Document("A gull.", id_="short")]
+    large = SentenceSplitter(200, 0).get_nodes_from_documents(documents)
+    small = [
+        IndexNode.from_text_node(part, node.id_)
+        for node in large
+        for size in (20, 40)
+        for part in SentenceSplitter(size, 0).get_nodes_from_documents([node])
+    ]
+    assert len({node.id_ for node in small}) < len(small)
+    index = VectorStoreIndex(small, embed_model=HashEmbedding(64))
+    retriever = RecursiveRetriever("small", {"small": index.as_retriever()}, node_dict={node.id_: node for node in large})
+    assert next(hit.text for hit in retriever.retrieve("A gull.")) == "A gull."
+    with pytest.raises(ValueError, match="two nodes have the id"):
+        VectorStoreIndex([small[0], replace(small[0], index_id="other")], embed_model=HashEmbedding(64))

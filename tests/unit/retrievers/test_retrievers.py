@@ -5,11 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ragcore import SummaryIndex, VectorStoreIndex
+from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import QuestionError
 from ragcore.observe import span
 from ragcore.retrievers.bm25 import BM25Retriever
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
+from ragcore.storage.docstore import SimpleDocumentStore
+from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
 
 PLACES = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (3.0, 4.0), "south": (0.0, -1.0)}
@@ -102,3 +106,24 @@ def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
         "question": "north",
         "found": [{"id": "north/0", "score": 1.0}, {"id": "north-east/0", "score": pytest.approx(0.8)}],
     }
+
+
+def test_bm25_searches_the_passages_of_an_index_a_list_or_a_document_store() -> None:
+    nodes = [TextNode("the north wind", "n", {"side": 1}), TextNode("the south wind blows", "s"), TextNode("a boat", "b")]
+    docstore = SimpleDocumentStore()
+    docstore.add_documents([*nodes, Document("the north wind, whole", id_="d")])
+    expected = hits(BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=3).retrieve("north wind"))
+    assert [id_ for id_, _ in expected] == ["n", "s"]
+    assert expected[0][1] > expected[1][1]
+    for made in (
+        BM25Retriever.from_defaults(docstore=docstore, similarity_top_k=3),
+        BM25Retriever.from_defaults(index=VectorStoreIndex(nodes, embed_model=HashEmbedding(8)), similarity_top_k=3),
+        BM25Retriever.from_defaults(SummaryIndex(nodes), similarity_top_k=3),
+    ):
+        assert hits(made.retrieve("north wind")) == expected
+    filters = MetadataFilters([MetadataFilter("side", 1)])
+    assert [hit.id_ for hit in BM25Retriever.from_defaults(nodes=nodes, filters=filters).retrieve("wind")] == ["n"]
+    assert BM25Retriever.from_defaults(nodes=[]).retrieve("wind") == []
+    for given in ({}, {"nodes": nodes, "docstore": docstore}):
+        with pytest.raises(ValueError, match="one of index, nodes and docstore"):
+            BM25Retriever.from_defaults(**given)  # type: ignore[arg-type]

@@ -79,3 +79,14 @@ def test_operators_and_conditions_may_be_given_as_text_and_wrong_ones_are_said()
         MetadataFilter("weight", 1, "=~")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="compares with a list of values, not with 'Fish'"):
         MetadataFilter("kind", "Fish", FilterOperator.IN)
+
+
+def test_filters_can_be_given_as_dicts() -> None:
+    plain = [{"key": "kind", "value": "Fish"}, {"key": "weight", "value": 9, "operator": ">"}]
+    filters = MetadataFilters.from_dicts(plain, FilterCondition.OR)
+    assert filters == MetadataFilters(
+        [MetadataFilter("kind", "Fish"), MetadataFilter("weight", 9, FilterOperator.GT)], FilterCondition.OR
+    )
+    assert not MetadataFilters.from_dicts(plain).match(FISH)
+    with pytest.raises(ValueError, match=r"is a dict, not a filter: MetadataFilters\.from_dicts"):
+        MetadataFilters(plain)  # type: ignore[arg-type]
