@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 Value: TypeAlias = Scalar | Sequence[Scalar]
 Metadata: TypeAlias = Mapping[str, Value]
 Frozen = TypeVar("Frozen")
+SHOWN = 80  # characters of a passage, printed
 
 
 def new_id() -> str:
@@ -210,6 +212,9 @@ class TextNode:
         """The text without metadata."""
         return self.text
 
+    def __str__(self) -> str:
+        return f"Node ID: {self.id_}\nText: {shorten(self.text, SHOWN)}"
+
     def with_embedding(self, embedding: Vector) -> TextNode:
         return replace(self, embedding=embedding)
 
@@ -290,6 +295,9 @@ class NodeWithScore:
     def get_text(self) -> str:
         """The text without metadata."""
         return self.node.text
+
+    def __str__(self) -> str:
+        return f"{self.node}\nScore: {'none' if self.score is None else f'{self.score:.3f}'}"
 
     def get_score(self, raise_error: bool = False) -> float:
         """The score; where there is none 0.0, or with `raise_error` a ValueError."""

@@ -192,3 +192,14 @@ def test_a_stream_can_be_written_to_the_terminal_as_it_comes(capsys: pytest.Capt
     answer = StreamingResponse(pieces())
     answer.print_response_stream()
     assert (seen, answer.text) == (["One ", "two."], "One two.")
+
+
+def test_a_passage_prints_in_short_with_its_id_and_score() -> None:
+    node = TextNode("A boat is\n  red. " + "It sails. " * 20, id_="n", embedding=np.ones(3, np.float32))
+    id_line, text_line = str(node).splitlines()
+    assert id_line == "Node ID: n"
+    assert text_line.startswith("Text: A boat is red. It sails. ")
+    assert text_line.endswith("[...]")
+    assert len(text_line) <= len("Text: ") + 80
+    assert str(NodeWithScore(TextNode("A gull.", id_="g"), 0.12345)) == "Node ID: g\nText: A gull.\nScore: 0.123"
+    assert str(NodeWithScore(TextNode("A gull.", id_="g"))).endswith("Score: none")
