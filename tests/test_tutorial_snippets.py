@@ -193,7 +193,7 @@ needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
 
 def test_the_page_has_every_example_once() -> None:
     names = [name for name, _ in BLOCK.findall(PAGE)]
-    assert sorted(names) == sorted([*(f"U{number}" for number in range(1, 25)), "V1", "V2", "V3", "V4"])
+    assert sorted(names) == sorted([*(f"U{number}" for number in range(1, 25)), "V1", "V2", "V3", "V4", "V5"])
     assert len(names) == PAGE.count("```python")
 
 
@@ -626,6 +626,14 @@ def test_v4_an_engine_takes_the_retriever_of_a_mode_and_small_passages_lead_to_l
     assert 0 < len(after.found) <= 2
     assert {hit.id_ for hit in after.found} <= large
     assert large.isdisjoint(hit.id_ for hit in after.start.retrieve(QUESTION))
+
+
+def test_v5_a_model_of_one_s_own_answers_in_ones_own_words_and_streams(walk: Walk) -> None:
+    after = walk.after("V5")
+    assert after.printed == "WHAT DID THE AUTHOR DO?\n"
+    answer = after.loud.query("So?")
+    assert answer.response == "SO?"
+    assert answer.trace.named("llm")[0].facts["model"] == "loud"
 
 
 # --- timings ------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragcore.llms.base import LLM, LLMMetadata
+    from ragcore.llms.base import LLM, Generation, LLMMetadata
     from ragcore.llms.extractive import ExtractiveLLM
     from ragcore.llms.ollama import Ollama
     from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM, OpenAILike
@@ -20,6 +20,7 @@ _HOMES = {
     "ChatResponse": "ragcore.schema",
     "CompletionResponse": "ragcore.schema",
     "ExtractiveLLM": "ragcore.llms.extractive",
+    "Generation": "ragcore.llms.base",
     "LLMMetadata": "ragcore.llms.base",
     "MessageRole": "ragcore.schema",
     "Ollama": "ragcore.llms.ollama",
@@ -36,6 +37,7 @@ __all__ = [
     "ChatResponse",
     "CompletionResponse",
     "ExtractiveLLM",
+    "Generation",
     "LLMMetadata",
     "MessageRole",
     "Ollama",

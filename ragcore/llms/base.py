@@ -87,7 +87,7 @@ Stream: TypeAlias = Generator[str, None, Generation]
 
 
 class LLM(ABC):
-    """A language model. Subclasses give `metadata`, `_generate` and `_stream`; failures are LLMErrors."""
+    """A language model. Subclasses give `metadata` and `_generate`, and `_stream` where they can; failures are LLMErrors."""
 
     provider = "ragcore"  # who runs it, as traces name it
 
@@ -98,8 +98,10 @@ class LLM(ABC):
     @abstractmethod
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation: ...
 
-    @abstractmethod
-    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream: ...
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        generation = self._generate(call, messages)
+        yield generation.text
+        return generation
 
     def count_tokens(self, text: str) -> int:
         return count_tokens(text)
