@@ -14,6 +14,7 @@ from email.utils import formatdate
 
 import pytest
 
+from ragcore import model_server as http
 from ragcore.errors import (
     ContextWindowError,
     LLMAuthError,
@@ -25,12 +26,11 @@ from ragcore.errors import (
     RateLimitError,
     UnknownModelError,
 )
-from ragcore import model_server as http
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.model_server import BrokenOffError, EmptyAnswerError, WrongServerError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.served import ServedLLM
+from ragcore.model_server import BrokenOffError, EmptyAnswerError, WrongServerError
 from ragcore.observe import span
 from ragcore.prompts import GENERATION
 from tests.scripted_server import FAULTS, HTML, Fault, ScriptedServer, error
