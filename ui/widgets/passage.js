@@ -15,6 +15,7 @@ function drawPage(view) {
   view.back.disabled = view.index <= 0;
   view.on.disabled = view.index >= data.count - 1;
   view.home.hidden = view.index === data.index;
+  view.more.textContent = `Continues on ${data.word} ${view.index + 2}`;
   view.more.hidden = view.index !== data.index || !marked(view.index + 1).length;
   const sheet = element("div", "sheet");
   const image = new Image();
@@ -60,7 +61,7 @@ function build(view) {
   view.label = element("span", "label");
   view.home = element("button", "link", `Back to the passage`);
   view.home.onclick = () => { view.index = data.index; drawPage(view); };
-  view.more = element("span", "more", `Continues on the next ${data.word}`);
+  view.more = element("span", "more");
   bar.append(view.back, view.label, view.on, view.home, view.more);
   root.append(bar);
   view.index = data.index;
