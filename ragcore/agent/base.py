@@ -391,6 +391,11 @@ class Agent(ChatEngine):
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
+    for tool in tools:
+        if not hasattr(tool, "metadata"):
+            raise ValueError(
+                f"{tool!r} is no tool; FunctionTool.from_defaults and QueryEngineTool.from_defaults make one of it"
+            )
     named = {tool.metadata.name: tool for tool in tools}
     if len(named) < len(tools):
         names = [tool.metadata.name for tool in tools]
