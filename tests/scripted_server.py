@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import select
+import selectors
 import socket
 import threading
 import time
@@ -376,9 +376,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _is_gone(self) -> bool:
-        readable, _, _ = select.select([self.connection], [], [], 0)
-        if not readable:
-            return False
+        with selectors.DefaultSelector() as selector:  # select() itself takes no descriptor over 1023
+            selector.register(self.connection, selectors.EVENT_READ)
+            if not selector.select(0):
+                return False
         try:
             return self.connection.recv(1, socket.MSG_PEEK) == b""
         except OSError:

@@ -82,6 +82,7 @@ class ChromaVectorStore:
         self._view: _View | None = None
         self._lock = threading.RLock()
         self._words = _Words()
+        self._own_client: Any = None
 
     @classmethod
     def from_params(
@@ -100,11 +101,14 @@ class ChromaVectorStore:
                 client = chromadb.PersistentClient(path=persist_dir, settings=settings)
             else:
                 client = chromadb.EphemeralClient(settings=settings)
-            return cls(
+            store = cls(
                 client.get_or_create_collection(
                     collection_name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
                 )
             )
+        # A client of a server keeps its connections whatever one does: only an embedded one can be closed.
+        store._own_client = client if host is None else None
+        return store
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self._lock, _in_words():
@@ -218,7 +222,10 @@ class ChromaVectorStore:
         return self._now().passages
 
     def close(self) -> None:
-        """Nothing to close: the client is its owner's."""
+        """Close the embedded Chroma that `from_params` opened; one whose collection was given is its owner's."""
+        if self._own_client is not None:
+            self._own_client.close()
+            self._own_client = None
 
     # --- what there is --------------------------------------------------------------------------------------------------
 

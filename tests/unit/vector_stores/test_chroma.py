@@ -23,10 +23,17 @@ from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.chroma_where import where_of
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
+from tests.chroma import close_clients
 
 chromadb = pytest.importorskip("chromadb")
 
 ROWS = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    close_clients()
 
 
 def client(folder: Path) -> Any:
@@ -320,3 +327,17 @@ def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, su
     process.wait()
     with pytest.raises(StoreError, match=re.escape("The Chroma server does not answer")):
         reader.documents()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts this process's open files")
+def test_closing_a_store_closes_the_client_it_opened(tmp_path: Path) -> None:
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    counts = []
+    for number in range(4):
+        store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path / str(number)))
+        store.put(*item("a"))
+        store.close()
+        counts.append(open_files())
+    assert counts[3] - counts[0] < 9  # an open one has more than ten
