@@ -22,6 +22,8 @@ from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
@@ -188,6 +190,8 @@ class BaseIndex(ABC):
         summary_template: Wording | None = None,
         simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        output_cls: type[BaseModel] | None = None,
+        use_async: bool = True,
         streaming: Literal[False] = False,
     ) -> RetrieverQueryEngine:
         """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations.
@@ -196,8 +200,6 @@ class BaseIndex(ABC):
         """
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
-        if streaming:
-            raise ValueError("no engine is made for streaming: ask this one with stream_query(question), and iterate over that")
         return RetrieverQueryEngine.from_args(
             retriever or self.as_retriever(),
             llm or self.llm,
@@ -207,6 +209,9 @@ class BaseIndex(ABC):
             summary_template,
             simple_template,
             node_postprocessors,
+            output_cls=output_cls,
+            use_async=use_async,
+            streaming=streaming,
         )
 
     def as_chat_engine(

@@ -27,6 +27,8 @@ from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.ranking import VectorStoreQueryMode
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
@@ -165,6 +167,8 @@ class VectorStoreIndex(BaseIndex):
         summary_template: Wording | None = None,
         simple_template: Wording | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        output_cls: type[BaseModel] | None = None,
+        use_async: bool = True,
         streaming: Literal[False] = False,
     ) -> RetrieverQueryEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
@@ -183,6 +187,8 @@ class VectorStoreIndex(BaseIndex):
             summary_template=summary_template,
             simple_template=simple_template,
             node_postprocessors=node_postprocessors,
+            output_cls=output_cls,
+            use_async=use_async,
             streaming=streaming,
         )
 

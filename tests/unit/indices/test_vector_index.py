@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError, StoreError, UnknownDocumentError
 from ragcore.indices.loading import load_index_from_storage
 from ragcore.indices.vector import VectorStoreIndex
+from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.node_parser.tree import NodeTree
@@ -521,3 +523,12 @@ def test_an_index_is_changed_from_an_event_loop_as_elsewhere() -> None:
         return [*done, sorted(index.ref_doc_info)]
 
     assert asyncio.run(changes()) == [1, 1, 1, [False, True], 1, ["a", "c"]]
+
+
+def test_a_query_engine_answers_in_the_form_it_was_given() -> None:
+    class Tower(BaseModel):
+        builder: str
+
+    llm = ScriptedLLM(['{"builder": "Ada"}'])
+    engine = index_of(Document("Ada built the tower.", "a")).as_query_engine(llm, output_cls=Tower)
+    assert engine.query("Who built the tower?").metadata["output"] == Tower(builder="Ada")
