@@ -48,7 +48,7 @@ class BaseQueryEngine(ABC):
         try:
             with under(step):
                 answer = self._answer(bundle, step)
-        except BaseException as error:
+        except BaseException as error:  # whatever it was, it is noted and goes on
             finish(step, error)
             raise
         pieces = stream_in(step, tallied(step, answer.pieces))

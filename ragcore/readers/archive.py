@@ -71,7 +71,7 @@ def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
         for member in _members(path, into, "", 1, budget):
             found.append(member)
             options.progress(len(found), 0)
-    except BaseException:
+    except BaseException:  # whatever broke it off, nothing half unpacked stays; it goes on
         for file in into.glob("member-*"):
             file.unlink()
         raise
