@@ -6,11 +6,10 @@ An answer is written down while it is being made. One whose writer has fallen si
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ragcore.database import Database, writable
 from ragcore.errors import InputError, Problem
@@ -238,7 +237,7 @@ class Conversations:
         )
         return written == 1
 
-    def _read(self, query: str, values: Sequence[object] | Mapping[str, object]) -> list[sqlite3.Row]:
+    def _read(self, query: str, values: Sequence[object] | Mapping[str, object]) -> list[Any]:
         with self._database.snapshot() as db:
             return db.execute(query, values).fetchall()
 
@@ -248,11 +247,11 @@ class Conversations:
             return db.execute(statement, values).rowcount
 
 
-def _conversation(row: sqlite3.Row) -> Conversation:
+def _conversation(row: Any) -> Conversation:
     return Conversation(row["id"], row["kind"], row["title"], row["created"], row["updated"])
 
 
-def _message(row: sqlite3.Row) -> Message:
+def _message(row: Any) -> Message:
     state: State = row["state"]
     if state == "writing" and time.time() - row["signed"] > SILENT_SECONDS:
         state = "interrupted"

@@ -23,11 +23,11 @@ from ragcore import config
 from ragcore.config import Settings
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
-from ragcore.database import Database
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
 from ragcore.ingestion.files import Added, Files
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
 from ragcore.vector_stores.disk import DiskStore
@@ -114,7 +114,7 @@ class Library:
                 f"The library's folder {folder} cannot be used: {error.strerror}.",
                 hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
             ) from error
-        self.database = Database(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA, CONVERSATIONS_SCHEMA)
+        self.database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA, CONVERSATIONS_SCHEMA)
         self.files = Files(self.database, folder)
         self.conversations = Conversations(self.database)
         self.store = DiskStore(self.database, vectors=folder / "vectors")

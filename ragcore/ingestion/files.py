@@ -14,15 +14,14 @@ import contextlib
 import hashlib
 import json
 import shutil
-import sqlite3
 import time
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from ragcore.config import IngestSettings
-from ragcore.database import Database, writable
+from ragcore.database import Connection, Database, writable
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
 from ragcore.schema import new_id
 
@@ -360,7 +359,7 @@ class Files:
                     shutil.rmtree(folder, ignore_errors=True)
 
     @staticmethod
-    def _queue(db: sqlite3.Connection, file_id: str) -> None:
+    def _queue(db: Connection, file_id: str) -> None:
         db.execute(
             "UPDATE files SET stage = 'queued', done = 0, total = 0, problem = NULL, stop_asked = 0, worker = NULL"
             " WHERE id = ?",
@@ -385,7 +384,7 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _row(row: sqlite3.Row) -> FileRow:
+def _row(row: Any) -> FileRow:
     """From the columns of _COLUMNS."""
     id_, name, path, hash_, size, added, stage, done, total, stage_started, passages, pages, problem, page_word = row
     return FileRow(

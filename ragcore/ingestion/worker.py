@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragcore.config import IngestSettings, read_settings
-from ragcore.database import Database
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import NoTextError, RagError, UnknownDocumentError
 from ragcore.ingestion.files import FileRow, Files, Stage
@@ -30,6 +29,7 @@ from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Scalar, TextNode, new_id
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
@@ -218,7 +218,7 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
-    database = Database(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA)
+    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA)
     embedder = HuggingFaceEmbedding()
     files, store = Files(database, folder), DiskStore(database, vectors=folder / "vectors")
     worker = Worker(files, store, embedder, lambda: read_settings(folder).ingest)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.codec import Item, decoded, encoded
-from ragcore.database import Database
 from ragcore.schema import TextNode
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
@@ -67,7 +67,7 @@ class DiskStorage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.database = Database(folder / FILE, disk.SCHEMA, SCHEMA)
+        self.database = SQLiteDatabase(folder / FILE, disk.SCHEMA, SCHEMA)
         self.index_store = DiskIndexStore(self.database)
         self._vectors: dict[str, disk.DiskStore] = {}
 
@@ -138,7 +138,7 @@ class DiskStorage:
 class DiskDocumentStore(DocumentStore):
     """The documents and passages of one place."""
 
-    def __init__(self, database: Database, place: str) -> None:
+    def __init__(self, database: SQLiteDatabase, place: str) -> None:
         self._database = database
         self._place = place
 
@@ -206,7 +206,7 @@ class DiskDocumentStore(DocumentStore):
 class DiskIndexStore:
     """See `ragcore.storage.index_store.IndexStore`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SQLiteDatabase) -> None:
         self._database = database
 
     def put(self, record: IndexRecord) -> None:

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import numpy as np
 
-from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.disk_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
@@ -146,7 +146,7 @@ class DiskStore:
     stores of one library, in one process or several, may be used at the same time.
     """
 
-    def __init__(self, database: Database, *, index: str = "documents", vectors: Path) -> None:
+    def __init__(self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path) -> None:
         self._database = database
         self._name = index
         self._folder = vectors

@@ -24,9 +24,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from ragcore.database import Database
 from ragcore.errors import DimensionError, UnknownDocumentError
 from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.text.keywords import content_words
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.chroma import ChromaVectorStore
@@ -44,7 +44,7 @@ def open_memory(folder: Path) -> Store:
 
 
 def open_disk(folder: Path) -> Store:
-    return DiskStore(Database(folder / "library.db", SCHEMA), vectors=folder / "vectors")
+    return DiskStore(SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors")
 
 
 def open_chroma(folder: Path) -> Store:

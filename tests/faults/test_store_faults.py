@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, TextNode
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
@@ -64,7 +64,7 @@ def check(store: DiskStore, folder: Path) -> set[int]:
 
 @contextmanager
 def opened(folder: Path, index: str = "documents") -> Iterator[DiskStore]:
-    database = Database(folder / "library.db", SCHEMA)
+    database = SQLiteDatabase(folder / "library.db", SCHEMA)
     store = DiskStore(database, index=index, vectors=folder / "vectors")
     yield store
     store.close()

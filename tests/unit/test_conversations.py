@@ -8,9 +8,9 @@ import pytest
 
 from ragcore import conversations as conversations_module
 from ragcore.conversations import SCHEMA, AnswerFacts, Ask, Conversations, Source
-from ragcore.database import Database
 from ragcore.errors import Problem
 from ragcore.observe import Span, span
+from ragcore.sqlite import SQLiteDatabase
 
 SOURCE = Source(1, "n1", "f1", "handbook.pdf", 10, 20, "ten letters", 0.5, "iv", "page", 3)
 FACTS = AnswerFacts("compact", "compact", 2, 1.8, 6, 340, 900, 80, condensed="Who built the tower?")
@@ -18,11 +18,11 @@ FACTS = AnswerFacts("compact", "compact", 2, 1.8, 6, 340, 900, 80, condensed="Wh
 
 @pytest.fixture
 def conversations(tmp_path: Path) -> Conversations:
-    return Conversations(Database(tmp_path / "library.db", SCHEMA))
+    return Conversations(SQLiteDatabase(tmp_path / "library.db", SCHEMA))
 
 
 def reopened(tmp_path: Path) -> Conversations:
-    return Conversations(Database(tmp_path / "library.db", SCHEMA))
+    return Conversations(SQLiteDatabase(tmp_path / "library.db", SCHEMA))
 
 
 def test_a_finished_answer_is_read_back_whole_after_a_restart(conversations: Conversations, tmp_path: Path) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from ragcore.config import IngestSettings
-from ragcore.database import Database
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion import files as files_module
 from ragcore.ingestion.files import SCHEMA, Files, Stage
+from ragcore.sqlite import SQLiteDatabase
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
-    return Files(Database(tmp_path / "library.db", SCHEMA), tmp_path)
+    return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), tmp_path)
 
 
 def given(tmp_path: Path, text: str = "hello") -> Path:
@@ -177,7 +177,7 @@ def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(files
     newer = files.location(first).with_name("newer.txt")
 
     def add_in_another_process() -> None:
-        with Database(tmp_path / "library.db").transaction():
+        with SQLiteDatabase(tmp_path / "library.db").transaction():
             newer.write_text("new", "utf-8")
             arrived.set()
             finished.wait(5)

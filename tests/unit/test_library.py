@@ -376,7 +376,7 @@ def test_an_answer_goes_on_being_written_after_the_database_was_busy(
     open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragcore.runs.WRITE_SECONDS", 0.05)
-    monkeypatch.setattr("ragcore.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("ragcore.sqlite.BUSY_SECONDS", 0.05)
     llm = Silent()
     library = open_library(llm)
     take_in(library, TOWER, "tower.txt")

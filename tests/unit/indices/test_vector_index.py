@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError, StoreError, UnknownDocumentError
 from ragcore.indices.loading import load_index_from_storage
@@ -21,6 +20,7 @@ from ragcore.observe import Listener, Span, add_listener, span
 from ragcore.postprocessor import PrevNextNodePostprocessor
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.schema import ChatMessage, Document, IndexNode, MessageRole, TextNode
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
@@ -152,7 +152,7 @@ def test_transformations_without_a_splitter_are_refused() -> None:
 
 
 def test_an_index_on_disk_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
-    database = Database(tmp_path / "library.db", SCHEMA)
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     store = DiskStore(database, vectors=tmp_path / "vectors")
     VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line], store=store)
     database.close()
@@ -408,7 +408,7 @@ def test_a_view_on_a_store_keeps_the_context_it_was_given() -> None:
 
 
 def test_a_view_that_is_opened_again_is_the_index_that_it_was(tmp_path: Path) -> None:
-    database = Database(tmp_path / "library.db", SCHEMA)
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
 
     def opened() -> DiskStore:
         return DiskStore(database, vectors=tmp_path / "vectors")

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
 from ragcore.indices.loading import load_index_from_storage
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.schema import Document, TextNode
+from ragcore.sqlite import SQLiteDatabase
 from ragcore.storage.disk import DiskStorage
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.storage.index_store import IndexRecord
@@ -186,7 +186,7 @@ def test_indexes_of_one_context_have_stores_of_their_own(tmp_path: Path) -> None
 
 
 def test_a_given_store_is_used_and_one_that_keeps_itself_must_be_given_again(tmp_path: Path) -> None:
-    database = Database(tmp_path / "elsewhere.db", SCHEMA)
+    database = SQLiteDatabase(tmp_path / "elsewhere.db", SCHEMA)
     kept = DiskStore(database, vectors=tmp_path / "elsewhere")  # as a server's store would, it outlives its context
     index = index_of("cats purr", context=StorageContext.from_defaults(vector_store=kept))
     assert index.store is kept

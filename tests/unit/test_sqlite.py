@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.database import Database
 from ragcore.errors import DamagedStoreError, StoreError
+from ragcore.sqlite import SQLiteDatabase
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY);"
 
 
-def names(database: Database) -> list[str]:
+def names(database: SQLiteDatabase) -> list[str]:
     return [row["name"] for row in database.connection().execute("SELECT name FROM things ORDER BY name")]
 
 
@@ -22,19 +22,19 @@ def add(connection: sqlite3.Connection, name: str) -> None:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "deep" / "library.db", SCHEMA)
+def database(tmp_path: Path) -> Iterator[SQLiteDatabase]:
+    opened = SQLiteDatabase(tmp_path / "deep" / "library.db", SCHEMA)
     yield opened
     opened.close()
 
 
-def test_nothing_is_made_before_it_is_used(database: Database) -> None:
+def test_nothing_is_made_before_it_is_used(database: SQLiteDatabase) -> None:
     assert not database.path.parent.exists()
     assert names(database) == []
     assert database.path.exists()
 
 
-def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:
+def test_a_transaction_is_kept_whole_or_not_at_all(database: SQLiteDatabase) -> None:
     with database.transaction() as connection:
         add(connection, "a")
     with pytest.raises(sqlite3.IntegrityError), database.transaction() as connection:
@@ -42,7 +42,7 @@ def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:
     assert names(database) == ["a"]
 
 
-def test_a_transaction_inside_another_is_part_of_it(database: Database) -> None:
+def test_a_transaction_inside_another_is_part_of_it(database: SQLiteDatabase) -> None:
     def nested() -> None:
         with database.transaction():
             with database.transaction() as connection:
@@ -54,8 +54,8 @@ def test_a_transaction_inside_another_is_part_of_it(database: Database) -> None:
     assert names(database) == []
 
 
-def test_a_snapshot_sees_one_moment(database: Database) -> None:
-    other = Database(database.path)
+def test_a_snapshot_sees_one_moment(database: SQLiteDatabase) -> None:
+    other = SQLiteDatabase(database.path)
     with database.snapshot():
         assert names(database) == []
         with other.transaction() as connection:
@@ -65,7 +65,7 @@ def test_a_snapshot_sees_one_moment(database: Database) -> None:
     other.close()
 
 
-def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: Database) -> None:
+def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: SQLiteDatabase) -> None:
     seen: list[sqlite3.Connection] = [database.connection()]
     for _ in range(3):
         thread = threading.Thread(target=lambda: seen.append(database.connection()))
@@ -78,7 +78,7 @@ def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: Da
             connection.execute("SELECT 1")
 
 
-def test_closing_closes_the_connections_of_all_threads(database: Database) -> None:
+def test_closing_closes_the_connections_of_all_threads(database: SQLiteDatabase) -> None:
     begun, done = threading.Event(), threading.Event()
     seen: list[sqlite3.Connection] = []
 
@@ -97,8 +97,8 @@ def test_closing_closes_the_connections_of_all_threads(database: Database) -> No
     thread.join()
 
 
-def test_a_second_writer_waits_for_the_first(database: Database) -> None:
-    other = Database(database.path)
+def test_a_second_writer_waits_for_the_first(database: SQLiteDatabase) -> None:
+    other = SQLiteDatabase(database.path)
     order = []
 
     def write() -> None:
@@ -118,8 +118,8 @@ def test_a_second_writer_waits_for_the_first(database: Database) -> None:
     assert names(database) == ["a", "b"]
 
 
-def test_reading_waits_for_no_writer(database: Database) -> None:
-    other = Database(database.path, SCHEMA)
+def test_reading_waits_for_no_writer(database: SQLiteDatabase) -> None:
+    other = SQLiteDatabase(database.path, SCHEMA)
     names(database)
     with database.transaction() as connection:
         add(connection, "a")
@@ -127,9 +127,9 @@ def test_reading_waits_for_no_writer(database: Database) -> None:
     other.close()
 
 
-def test_a_writer_that_waits_too_long_says_so(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcore.database.BUSY_SECONDS", 0.05)
-    other = Database(database.path)
+def test_a_writer_that_waits_too_long_says_so(database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.sqlite.BUSY_SECONDS", 0.05)
+    other = SQLiteDatabase(database.path)
     with database.transaction(), pytest.raises(StoreError, match="being written by another program"), other.transaction():
         pass
     other.close()
@@ -137,14 +137,14 @@ def test_a_writer_that_waits_too_long_says_so(database: Database, monkeypatch: p
 
 def test_many_processes_can_make_the_same_new_library(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from ragcore.database import Database\n"
-        f"database = Database(Path(sys.argv[1]), {SCHEMA!r})\n"
+        "import sys; from pathlib import Path; from ragcore.sqlite import SQLiteDatabase\n"
+        f"database = SQLiteDatabase(Path(sys.argv[1]), {SCHEMA!r})\n"
         "with database.transaction() as c: c.execute('INSERT INTO things VALUES (?)', (sys.argv[2],))\n"
     )
     path = tmp_path / "library.db"
     started = [subprocess.Popen([sys.executable, "-c", program, str(path), str(i)]) for i in range(4)]
     assert [process.wait() for process in started] == [0] * 4
-    database = Database(path)
+    database = SQLiteDatabase(path)
     assert names(database) == ["0", "1", "2", "3"]
     database.close()
 
@@ -153,7 +153,7 @@ def test_many_processes_can_make_the_same_new_library(tmp_path: Path) -> None:
 def test_a_file_that_is_no_library_is_called_damaged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "library.db"
     path.write_bytes(content)
-    database = Database(path, SCHEMA)
+    database = SQLiteDatabase(path, SCHEMA)
     with pytest.raises(DamagedStoreError, match=r"library\.db is damaged") as caught:
         names(database)
     assert "backup" in caught.value.hint
@@ -162,12 +162,12 @@ def test_a_file_that_is_no_library_is_called_damaged(tmp_path: Path, content: by
 
 def test_a_folder_in_the_place_of_the_file_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "library.db").mkdir()
-    database = Database(tmp_path / "library.db", SCHEMA)
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     with pytest.raises(StoreError, match="cannot be opened"):
         names(database)
 
 
-def test_a_full_disk_changes_nothing_and_says_so(database: Database) -> None:
+def test_a_full_disk_changes_nothing_and_says_so(database: SQLiteDatabase) -> None:
     names(database)
     connection = database.connection()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
@@ -180,7 +180,7 @@ def test_a_full_disk_changes_nothing_and_says_so(database: Database) -> None:
     assert names(database) == ["a"]
 
 
-def test_the_space_of_deleted_rows_goes_back_to_the_disk(database: Database) -> None:
+def test_the_space_of_deleted_rows_goes_back_to_the_disk(database: SQLiteDatabase) -> None:
     with database.transaction() as connection:
         for i in range(50):
             add(connection, f"{i}" + "x" * 20_000)
@@ -194,14 +194,14 @@ def test_the_space_of_deleted_rows_goes_back_to_the_disk(database: Database) -> 
     assert database.path.with_name("library.db-wal").stat().st_size == 0
 
 
-def test_shrinking_while_another_writes_is_left_for_later(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcore.database.SHRINK_SECONDS", 0.01)
+def test_shrinking_while_another_writes_is_left_for_later(database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.sqlite.SHRINK_SECONDS", 0.01)
     with database.transaction() as connection:
         add(connection, "x" * 100_000)
         add(connection, "b")
     with database.transaction() as connection:
         connection.execute("DELETE FROM things WHERE name != 'b'")
-    other = Database(database.path)
+    other = SQLiteDatabase(database.path)
     with other.transaction():
         database.shrink()
     other.close()
@@ -210,22 +210,22 @@ def test_shrinking_while_another_writes_is_left_for_later(database: Database, mo
 
 def test_a_file_of_an_earlier_version_is_given_the_columns_it_lacks(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
-    earlier = Database(path, SCHEMA)
+    earlier = SQLiteDatabase(path, SCHEMA)
     with earlier.transaction() as db:
         db.execute("INSERT INTO things VALUES ('kept')")
     earlier.close()
     columns = "word TEXT NOT NULL DEFAULT 'page', note TEXT"
-    later = Database(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, " + columns + ")")
+    later = SQLiteDatabase(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, " + columns + ")")
     assert [tuple(row) for row in later.connection().execute("SELECT name, word, note FROM things")] == [("kept", "page", None)]
     later.close()
 
 
 def test_a_file_that_lacks_what_cannot_be_added_says_which_version_opens_it(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
-    earlier = Database(path, SCHEMA)
+    earlier = SQLiteDatabase(path, SCHEMA)
     names(earlier)
     earlier.close()
-    later = Database(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, owner TEXT NOT NULL)")
+    later = SQLiteDatabase(path, "CREATE TABLE IF NOT EXISTS things (name TEXT, owner TEXT NOT NULL)")
     with pytest.raises(StoreError, match="another version of Lectern: its table things has no owner") as caught:
         later.connection()
     assert "version that made it" in caught.value.hint

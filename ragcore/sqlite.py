@@ -1,0 +1,206 @@
+"""The library's SQLite file: how it is opened, and how a change is made whole or not at all.
+
+Write-ahead logging lets several processes read while one writes. Each thread has its own connection, closed when the thread
+ends. Tables belong to the modules that use them; each gives its schema, written so that running it twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from ragcore.errors import DamagedStoreError, StoreError
+
+BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
+WAL_LIMIT = 4 << 20  # bytes that the log may keep on disk once its contents are in the file
+SHRINK_SECONDS = 0.5  # how long giving space back waits for others
+
+
+class _Opened:
+    """A thread's connection. When the thread ends, this goes, and `closing` closes the connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.closing = weakref.finalize(self, connection.close)
+
+
+class SQLiteDatabase:
+    """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection."""
+
+    def __init__(self, path: Path, *schemas: str) -> None:
+        self.path = path
+        self._schemas = schemas
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._closing: list[weakref.finalize[[], _Opened]] = []
+        self._prepared = False
+
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection: autocommit, rows by name, foreign keys on."""
+        opened: _Opened | None = getattr(self._local, "opened", None)
+        if opened is None:
+            opened = self._local.opened = self._open()
+        return opened.connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Everything inside is committed together, or, on any error, nothing of it. Takes the write lock at once."""
+        with self._begin("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Everything read inside is of one moment, whatever others write meanwhile. Waits for nobody. Write nothing inside."""
+        with self._begin("BEGIN") as connection:
+            yield connection
+
+    def shrink(self) -> None:
+        """Give the space of deleted rows back to the disk. Not in a transaction.
+
+        While others read or write, it may be left for the next time.
+        """
+        connection = self.connection()
+        with self._in_words():
+            connection.execute(f"PRAGMA busy_timeout = {int(1000 * SHRINK_SECONDS)}").fetchall()
+            try:
+                connection.executescript("PRAGMA incremental_vacuum")  # execute() would give back one page
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}").fetchall()
+
+    def close(self) -> None:
+        with self._lock:
+            for closing in self._closing:
+                closing()
+            self._closing.clear()
+            self._local = threading.local()
+
+    @contextmanager
+    def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._in_words():
+            connection = self.connection()
+            if connection.in_transaction:  # part of the transaction around it
+                yield connection
+                return
+            connection.execute(begin)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:  # undone for any reason, which goes on
+                if connection.in_transaction:  # SQLite has ended it already when, say, the disk was full
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> _Opened:
+        with self._in_words():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            opened = _Opened(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False))
+            with self._lock:
+                try:
+                    self._prepare(opened.connection)
+                except BaseException:  # undone for any reason, which goes on
+                    opened.closing()
+                    raise
+                self._closing = [closing for closing in self._closing if closing.alive]
+                self._closing.append(opened.closing)
+            return opened
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.row_factory = sqlite3.Row
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:  # an old file would not listen, and wait for writers
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        give_up = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                if not self._prepared:
+                    self._add_new_columns(connection)
+                    for schema in self._schemas:
+                        connection.executescript(schema)
+                break
+            except sqlite3.OperationalError as error:
+                # Two processes making the same new file: SQLite does not wait by itself here.
+                if "locked" not in str(error) or time.monotonic() > give_up:
+                    raise
+                time.sleep(0.01)
+        self._prepared = True
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}").fetchall()
+
+    def _add_new_columns(self, connection: sqlite3.Connection) -> None:
+        """Give a file of an earlier version the columns it lacks: those that may be empty or have a default."""
+        tables = {table for table, _ in _columns(connection)}
+        if not tables:
+            return
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            for schema in self._schemas:
+                fresh.executescript(schema)
+            wanted = {place: definition for place, definition in _columns(fresh).items() if place[0] in tables}
+        if wanted.keys() <= _columns(connection).keys():
+            return
+        connection.execute("BEGIN IMMEDIATE")  # another process may be at it too
+        present = _columns(connection)
+        for (table, column), definition in wanted.items():
+            if (table, column) in present:
+                continue
+            if not definition:
+                raise StoreError(
+                    f"The library file {self.path} was made by another version of Lectern: its table {table} has no {column}.",
+                    hint="Open it with the version that made it, or name another folder in LECTERN_HOME.",
+                )
+            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
+        connection.execute("COMMIT")
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """SQLite's own failures as errors that a person can act on."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            said = str(error)
+            if "locked" in said:
+                raise StoreError(
+                    f"The library file {self.path} is being written by another program, which has not finished.",
+                    hint="Wait for it, or close the other program, and try again.",
+                ) from error
+            if "full" in said:
+                raise StoreError(
+                    f"There is no room on the disk to write {self.path}. Nothing was changed.",
+                    hint="Free some space and try again.",
+                ) from error
+            if "unable to open" in said or "readonly" in said or "disk I/O" in said:
+                raise StoreError(
+                    f"The library file {self.path} cannot be opened or written: {said}.",
+                    hint="Check that the folder exists, that you may write in it, and that its disk is connected.",
+                ) from error
+            raise
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError):
+            raise  # a bug of ours
+        except sqlite3.DatabaseError as error:
+            raise DamagedStoreError(
+                f"The library file {self.path} is damaged or is not a library: {error}.",
+                hint="Restore the library's folder from a backup, or delete it and add the documents again.",
+            ) from error
+
+
+def _columns(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """By table and column, what adds the column to a table with rows; "" where nothing can."""
+    found: dict[tuple[str, str], str] = {}
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'").fetchall()
+    for (table,) in tables:
+        for _, column, kind, required, default, key in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
+            if key or (required and default is None):
+                found[table, column] = ""
+            else:
+                given = "" if default is None else f" DEFAULT {default}"
+                found[table, column] = f"{kind or 'ANY'}{' NOT NULL' if required else ''}{given}"
+    return found
