@@ -24,6 +24,7 @@ from ragcore.config import Settings
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
+from ragcore.ingestion.file_bytes import FolderBytes
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
 from ragcore.ingestion.files import Added, Files
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
@@ -115,7 +116,7 @@ class Library:
                 hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
             ) from error
         self.database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA, CONVERSATIONS_SCHEMA)
-        self.files = Files(self.database, folder)
+        self.files = Files(self.database, FolderBytes(folder))
         self.conversations = Conversations(self.database)
         self.store = DiskStore(self.database, vectors=folder / "vectors")
         self.settings = config.read_settings(folder)

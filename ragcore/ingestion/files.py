@@ -10,10 +10,8 @@ fallen silent is claimed again, so a killed worker costs time and nothing else.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import shutil
 import time
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -23,6 +21,7 @@ from typing import Any, Literal
 from ragcore.config import IngestSettings
 from ragcore.database import Connection, Database, writable
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
+from ragcore.ingestion.file_bytes import FileBytes, Received
 from ragcore.schema import new_id
 
 SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
@@ -33,12 +32,12 @@ CREATE TABLE IF NOT EXISTS files (
     name TEXT NOT NULL,
     path TEXT NOT NULL,              -- relative to the library's folder
     hash TEXT NOT NULL,              -- SHA-256 of the bytes
-    size INTEGER NOT NULL,           -- bytes
-    added REAL NOT NULL,             -- seconds since the epoch
+    size BIGINT NOT NULL,           -- bytes
+    added DOUBLE PRECISION NOT NULL,             -- seconds since the epoch
     stage TEXT NOT NULL,
     done INTEGER NOT NULL DEFAULT 0,
     total INTEGER NOT NULL DEFAULT 0,
-    stage_started REAL NOT NULL DEFAULT 0,
+    stage_started DOUBLE PRECISION NOT NULL DEFAULT 0,
     passages INTEGER NOT NULL DEFAULT 0,
     pages INTEGER NOT NULL DEFAULT 0,
     page_word TEXT NOT NULL DEFAULT 'page',
@@ -46,7 +45,7 @@ CREATE TABLE IF NOT EXISTS files (
     problem TEXT,                    -- JSON of a Problem
     stop_asked INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
-    heartbeat REAL NOT NULL DEFAULT 0
+    heartbeat DOUBLE PRECISION NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
 CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
@@ -140,11 +139,11 @@ class Added:
 
 
 class Files:
-    """The table of files and the folder that holds their bytes."""
+    """The table of files, and what holds their bytes."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
+    def __init__(self, database: Database, file_bytes: FileBytes) -> None:
         self._database = database
-        self._folder = folder
+        self._bytes = file_bytes
 
     def add(self, source: Path, name: str, settings: IngestSettings | None = None) -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.
@@ -166,20 +165,31 @@ class Files:
             source.unlink()
             raise
         digest = file_hash(source)
+        duplicate = self._duplicate(digest)
+        if duplicate is None:
+            with self._bytes.receiving(source) as received, self._database.transaction():
+                duplicate = self._duplicate(digest)  # given by someone else meanwhile
+                if duplicate is None:
+                    return self._add(received, writable(name), digest, size)
+        source.unlink()
+        return duplicate
+
+    def _duplicate(self, digest: str) -> Added | None:
+        """The file that has these bytes; where it was stopped, it is queued again."""
         with self._database.transaction() as db:
-            same = db.execute("SELECT * FROM files WHERE hash = ? AND stage != 'failed'", (digest,)).fetchone()
-            if same is not None:
-                source.unlink()
-                if same["stage"] == Stage.STOPPED:
-                    self._queue(db, same["id"])
-                return Added(self._must(same["id"]), "duplicate")
-            name = writable(name)
+            same = db.execute("SELECT id, stage FROM files WHERE hash = ? AND stage != 'failed'", (digest,)).fetchone()
+            if same is None:
+                return None
+            if same["stage"] == Stage.STOPPED.value:
+                self._queue(db, same["id"])
+            return Added(self._must(same["id"]), "duplicate")
+
+    def _add(self, received: Received, name: str, digest: str, size: int) -> Added:
+        with self._database.transaction() as db:
             named = db.execute("SELECT id FROM files WHERE name = ?", (name,)).fetchone()
             file_id = named["id"] if named else new_id()[:16]
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
-            target = self._folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(source, target)
+            received.place(path)
             if named:
                 db.execute("UPDATE files SET path = ?, hash = ?, size = ?, added = ?, password = NULL WHERE id = ?",
                            (path, digest, size, time.time(), file_id))  # fmt: skip
@@ -205,7 +215,7 @@ class Files:
     def all(self) -> list[FileRow]:
         """Newest first."""
         with self._database.snapshot() as db:
-            return [_row(row) for row in db.execute(f"SELECT {_COLUMNS} FROM files ORDER BY added DESC, rowid DESC")]
+            return [_row(row) for row in db.execute(f"SELECT {_COLUMNS} FROM files ORDER BY added DESC, id")]
 
     def get(self, file_id: str) -> FileRow | None:
         with self._database.snapshot() as db:
@@ -215,8 +225,10 @@ class Files:
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
         with self._database.snapshot() as db:
-            ready, size = db.execute("SELECT total(stage = 'ready'), total(size) FROM files WHERE path != ''").fetchone()
-        return int(ready), int(size)
+            ready, size = db.execute(
+                "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
+            ).fetchone()
+        return ready, int(size)
 
     def password(self, file_id: str) -> str | None:
         with self._database.snapshot() as db:
@@ -224,7 +236,8 @@ class Files:
         return row["password"] if row else None
 
     def location(self, file: FileRow) -> Path:
-        return self._folder / file.path
+        """Where a program of this machine can read its bytes. StoreError when they are gone."""
+        return self._bytes.local(file.path)
 
     def stop(self, file_id: str) -> None:
         """A waiting file stops now; one being worked on within two seconds. Nothing happens to a finished one."""
@@ -242,10 +255,10 @@ class Files:
                 self._queue(db, file_id)
 
     def remove(self, file_id: str) -> None:
-        """Forget the row and delete the file's bytes from the disk."""
+        """Forget the row and delete the file's bytes."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-        shutil.rmtree(self._folder / "files" / file_id, ignore_errors=True)
+        self._bytes.drop(file_id)
 
     # What a worker does to a row.
 
@@ -277,7 +290,7 @@ class Files:
             changed = db.execute(
                 "UPDATE files SET stage_started = CASE WHEN stage = ? THEN stage_started ELSE ? END,"
                 " stage = ?, done = ?, total = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (stage, now, stage, done, total, now, file_id, worker),
+                (stage.value, now, stage.value, done, total, now, file_id, worker),
             ).rowcount
         return changed == 1
 
@@ -301,12 +314,7 @@ class Files:
                 (passages, pages, page_word, file_id, worker),
             ).rowcount
             if changed:
-                current = self.location(self._must(file_id))
-                # Versions that this one replaced. In the transaction, so that none that is just arriving is taken for one.
-                for path in current.parent.glob("*"):
-                    if path != current:
-                        with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
-                            path.unlink()
+                self._bytes.drop_versions_before(self._must(file_id).path)
         return changed == 1
 
     def fail(self, file_id: str, worker: str, error: RagError) -> None:
@@ -347,16 +355,9 @@ class Files:
             self._queue(db, file_id)
 
     def sweep(self) -> None:
-        """Delete folders that belong to no file, as a crash between two steps may leave them.
-
-        What is newer than every known file stays: the database may be an older copy that was put back.
-        """
-        with self._database.transaction() as db:  # nobody makes a new folder while this one holds the lock
-            known = {row["id"]: row["added"] for row in db.execute("SELECT id, added FROM files")}
-            newest = max(known.values(), default=0.0)
-            for folder in (self._folder / "files").glob("*"):
-                if folder.name not in known and folder.stat().st_mtime < newest:
-                    shutil.rmtree(folder, ignore_errors=True)
+        """Delete bytes that belong to no file, as a crash between two steps may leave them."""
+        with self._database.transaction() as db:  # nobody adds a file while this one holds the lock
+            self._bytes.sweep({row["id"]: row["added"] for row in db.execute("SELECT id, added FROM files")})
 
     @staticmethod
     def _queue(db: Connection, file_id: str) -> None:

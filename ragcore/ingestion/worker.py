@@ -23,6 +23,7 @@ from pathlib import Path
 from ragcore.config import IngestSettings, read_settings
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import NoTextError, RagError, UnknownDocumentError
+from ragcore.ingestion.file_bytes import FolderBytes
 from ragcore.ingestion.files import FileRow, Files, Stage
 from ragcore.ingestion.sandbox import Cancelled, read_isolated
 from ragcore.node_parser.sentence import SentenceSplitter
@@ -220,7 +221,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA)
     embedder = HuggingFaceEmbedding()
-    files, store = Files(database, folder), DiskStore(database, vectors=folder / "vectors")
+    files, store = Files(database, FolderBytes(folder)), DiskStore(database, vectors=folder / "vectors")
     worker = Worker(files, store, embedder, lambda: read_settings(folder).ingest)
     threading.Thread(target=embedder.warm, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):

@@ -12,13 +12,14 @@ import pytest
 from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion import files as files_module
+from ragcore.ingestion.file_bytes import FolderBytes
 from ragcore.ingestion.files import SCHEMA, Files, Stage
 from ragcore.sqlite import SQLiteDatabase
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
-    return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), tmp_path)
+    return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), FolderBytes(tmp_path))
 
 
 def given(tmp_path: Path, text: str = "hello") -> Path:

@@ -1,0 +1,189 @@
+"""Where the bytes of a library's files are: in a folder of this machine, or in the database server that holds the library.
+
+A file goes by its path in the library, `files/<id>/<version>.<suffix>`. It is received before the transaction that adds its
+row, which may be long, and placed in it, which is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from ragcore.database import Database
+from ragcore.errors import StoreError
+from ragcore.schema import new_id
+
+CHUNK_BYTES = 1 << 20  # of a file, in one row of the server
+UNCLAIMED_SECONDS = 24 * 3600.0  # before bytes that were received and never placed are deleted
+UNUSED_SECONDS = 24 * 3600.0  # before a copy that nobody reads leaves this machine
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS file_chunks (
+    path TEXT NOT NULL,
+    file_id TEXT NOT NULL,           -- '' until they are placed
+    place INTEGER NOT NULL,          -- 0, 1, 2 ... in the order of the bytes
+    data BYTEA NOT NULL,
+    added DOUBLE PRECISION NOT NULL, -- seconds since the epoch
+    PRIMARY KEY (path, place)
+);
+CREATE INDEX IF NOT EXISTS file_chunks_by_file ON file_chunks (file_id);
+"""
+
+
+class Received(Protocol):
+    def place(self, path: str) -> None:
+        """Give the bytes their path. Inside the transaction that adds the row."""
+
+
+class FileBytes(Protocol):
+    def receiving(self, source: Path) -> contextlib.AbstractContextManager[Received]:
+        """Take the bytes of the file at `source`, which goes when they are placed; what is not placed inside is dropped."""
+
+    def local(self, path: str) -> Path:
+        """Where a program of this machine can read the bytes. StoreError when they are nowhere."""
+
+    def drop(self, file_id: str) -> None:
+        """Delete all bytes of a file."""
+
+    def drop_versions_before(self, path: str) -> None:
+        """Delete the bytes that this file had under other paths."""
+
+    def sweep(self, known: Mapping[str, float]) -> None:
+        """Delete what a crash between two steps left: bytes of none of the `known` files (id: seconds since the epoch)."""
+
+
+class FolderBytes:
+    """In the folder of a library on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextlib.contextmanager
+    def receiving(self, source: Path) -> Iterator[Received]:
+        yield _Moving(source, self._folder)
+
+    def local(self, path: str) -> Path:
+        return self._folder / path
+
+    def drop(self, file_id: str) -> None:
+        shutil.rmtree(self._folder / "files" / file_id, ignore_errors=True)
+
+    def drop_versions_before(self, path: str) -> None:
+        """In the transaction that finishes the file, so that no version that is just arriving is taken for an old one."""
+        current = self._folder / path
+        for other in current.parent.glob("*"):
+            if other != current:
+                with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
+                    other.unlink()
+
+    def sweep(self, known: Mapping[str, float]) -> None:
+        """What is newer than every known file stays: the database may be an older copy that was put back."""
+        newest = max(known.values(), default=0.0)
+        for folder in (self._folder / "files").glob("*"):
+            if folder.name not in known and folder.stat().st_mtime < newest:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Moving:
+    def __init__(self, source: Path, folder: Path) -> None:
+        self._source = source
+        self._folder = folder
+
+    def place(self, path: str) -> None:
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(self._source, target)
+
+
+class ServerBytes:
+    """In the database, in chunks. `cache` is a folder of this machine for copies, as readers need a path."""
+
+    def __init__(self, database: Database, cache: Path) -> None:
+        self._database = database
+        self._cache = FolderBytes(cache)
+
+    @contextlib.contextmanager
+    def receiving(self, source: Path) -> Iterator[Received]:
+        coming = f"incoming/{new_id()}"
+        try:
+            with source.open("rb") as file:
+                place = 0
+                while data := file.read(CHUNK_BYTES):
+                    with self._database.transaction() as db:  # short, as nobody else writes meanwhile
+                        db.execute("INSERT INTO file_chunks VALUES (?, '', ?, ?, ?)", (coming, place, data, time.time()))
+                    place += 1
+            yield _Renaming(self._database, coming, source)
+        finally:
+            with contextlib.suppress(StoreError), self._database.transaction() as db:  # the server is gone: `sweep` will do it
+                db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
+
+    def local(self, path: str) -> Path:
+        copy = self._cache.local(path)
+        if copy.exists():
+            os.utime(copy)  # in use
+            return copy
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        draft = copy.with_name(f"{new_id()}.part")
+        try:
+            with draft.open("wb") as file:
+                self._fetch(path, file.write)
+            draft.replace(copy)
+        finally:
+            draft.unlink(missing_ok=True)
+        return copy
+
+    def drop(self, file_id: str) -> None:
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM file_chunks WHERE file_id = ?", (file_id,))
+        self._cache.drop(file_id)
+
+    def drop_versions_before(self, path: str) -> None:
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM file_chunks WHERE file_id = ? AND path != ?", (_file_of(path), path))
+        self._cache.drop_versions_before(path)
+
+    def sweep(self, known: Mapping[str, float]) -> None:
+        """Copies that nobody reads go too."""
+        long_ago = time.time() - UNCLAIMED_SECONDS
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM file_chunks WHERE file_id = '' AND added < ?", (long_ago,))
+            kept = {row[0] for row in db.execute("SELECT DISTINCT file_id FROM file_chunks WHERE file_id != ''")}
+            for file_id in kept - known.keys():
+                db.execute("DELETE FROM file_chunks WHERE file_id = ?", (file_id,))
+        for copy in self._cache.local("files").glob("*/*"):
+            with contextlib.suppress(OSError):  # gone meanwhile, or being read
+                if copy.stat().st_mtime < time.time() - UNUSED_SECONDS:
+                    copy.unlink()
+
+    def _fetch(self, path: str, write: Callable[[bytes], object]) -> None:
+        with self._database.snapshot() as db:
+            chunk = "SELECT data FROM file_chunks WHERE path = ? AND place = ?"
+            place = 0
+            while row := db.execute(chunk, (path, place)).fetchone():
+                write(row[0])
+                place += 1
+        if not place:
+            raise StoreError("The bytes of this file are not in the library any more.", hint="Add the file again.")
+
+
+class _Renaming:
+    def __init__(self, database: Database, coming: str, source: Path) -> None:
+        self._database = database
+        self._coming = coming
+        self._source = source
+
+    def place(self, path: str) -> None:
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))  # the same bytes given again
+            db.execute("UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?", (path, _file_of(path), self._coming))
+        self._source.unlink()
+
+
+def _file_of(path: str) -> str:
+    """The id in `files/<id>/<version>.<suffix>`."""
+    return PurePosixPath(path).parts[1]
