@@ -11,22 +11,19 @@ A change gives the index a new stamp. Every search compares it, so that what ano
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import secrets
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
+from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
@@ -42,6 +39,7 @@ from ragcore.vector_stores.search import (
     terms_version,
     unit_query,
 )
+from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -149,7 +147,7 @@ class DiskStore:
     def __init__(self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path) -> None:
         self._database = database
         self._name = index
-        self._folder = vectors
+        self._files = VectorFolder(vectors)
         self._matrix: _Matrix | None = None
         self._mapping = threading.Lock()
 
@@ -335,7 +333,7 @@ class DiskStore:
             index = self._index(db)
         files = [database, database.with_name(database.name + "-wal")]
         if index is not None and index.file is not None:
-            files.append(self._folder / index.file)
+            files.append(self._files.path / index.file)
         return sum(file.stat().st_size for file in files if file.exists())
 
     # --- rows -----------------------------------------------------------------------------------------------------------
@@ -519,7 +517,7 @@ class DiskStore:
             try:
                 with self._database.snapshot() as db:
                     return work(db)
-            except _MissingFileError as error:
+            except MissingFileError as error:
                 if error.path == missing:
                     raise
                 missing = error.path
@@ -532,65 +530,20 @@ class DiskStore:
             if index.file is None or index.dimension is None or not index.slots:
                 rows, file = np.empty((0, index.dimension or 0), np.float32), ""
             else:
-                rows, file = self._map(db, index.file, index.slots, index.dimension), index.file
+                rows, file = self._files.mapped(index.file, index.slots, index.dimension), index.file
             spans = db.execute("SELECT first_slot, slots FROM gaps WHERE index_id = ?", (index.id_,)).fetchall()
             gaps = mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
             matrix = _Matrix(index.stamp, file, rows, gaps)
             self._matrix = matrix
             return matrix
 
-    def _map(self, db: sqlite3.Connection, file: str, slots: int, dimension: int) -> Vectors:
-        path = self._folder / file
-        try:
-            size = path.stat().st_size
-        except FileNotFoundError:
-            raise _MissingFileError(path) from None
-        if size < 4 * slots * dimension:
-            raise DamagedStoreError(
-                f"The file {path} holds {size} bytes, but {4 * slots * dimension} bytes of vectors were written to it.",
-                hint="Restore the library's folder from a backup, or index the documents again.",
-            )
-        try:
-            mapped = np.memmap(path, np.float32, "r", shape=(slots, dimension))
-        except FileNotFoundError:
-            raise _MissingFileError(path) from None
-        return np.asarray(mapped)
-
     def _append(self, index: _Index, rows: Vectors) -> tuple[str | None, int]:
-        """Write `rows` behind the committed ones and make them safe on disk; gives the file's name and the first slot."""
+        """Write `rows` behind the committed ones; gives the file's name and the first slot."""
         if not len(rows):
             return index.file, index.slots
-        file = index.file or _new_name(index)
-        with self._writing(self._folder / file, new=index.file is None) as out:
-            start = 4 * index.slots * rows.shape[1]
-            if out.seek(0, os.SEEK_END) < start:
-                raise DamagedStoreError(
-                    f"The file {self._folder / file} is shorter than what was written to it.",
-                    hint="Restore the library's folder from a backup, or index the documents again.",
-                )
-            out.seek(start)
-            out.write(rows.tobytes())
-            out.truncate()
+        file = index.file or self._files.new_name(index.id_)
+        self._files.append(file, index.slots, rows)
         return file, index.slots
-
-    @contextmanager
-    def _writing(self, path: Path, *, new: bool) -> Iterator[BinaryIO]:
-        try:
-            if new:
-                self._folder.mkdir(parents=True, exist_ok=True)
-            with path.open("xb" if new else "r+b") as out:
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-            if new:
-                _sync_folder(self._folder)
-        except FileNotFoundError as error:
-            raise _MissingFileError(path) from error
-        except OSError as error:
-            raise StoreError(
-                f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
-                hint="Check that the disk has room and that you may write in this folder.",
-            ) from error
 
     def _worth_compacting(self, db: sqlite3.Connection) -> bool:
         index = self._index_now(db)
@@ -604,47 +557,20 @@ class DiskStore:
         documents = db.execute(
             "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
         ).fetchall()
-        file, slot = _new_name(index), 0
-        with self._writing(self._folder / file, new=True) as out:
-            for seq, first_slot, passages in documents:
-                out.write(rows[first_slot : first_slot + passages].tobytes())
-                db.execute("UPDATE documents SET first_slot = ? WHERE seq = ?", (slot, seq))
-                slot += passages
+        slot = 0
+        for seq, _, passages in documents:
+            db.execute("UPDATE documents SET first_slot = ? WHERE seq = ?", (slot, seq))
+            slot += passages
+        file = self._files.new_name(index.id_)
+        self._files.write(file, (rows[first : first + passages] for _, first, passages in documents))
         return file
 
     def _sweep(self) -> None:
-        """Remove vector files of this index that the database does not name: replaced ones, and those of a killed writer."""
         with self._database.transaction() as db:  # nobody makes a new file while this one holds the lock
             index = self._index_now(db)
-            for path in self._folder.glob(f"{index.id_}-*.f32"):
-                if path.name != index.file:
-                    with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
-                        path.unlink()
-
-
-class _MissingFileError(DamagedStoreError):
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"The file {path}, which holds the vectors of this library, is missing.",
-            hint="Restore the library's folder from a backup, or index the documents again.",
-        )
-        self.path = path
+            self._files.sweep(index.id_, {index.file})
 
 
 def _stamp() -> int:
     # Not a counter: a change that is rolled back must not share its stamp with the one that comes next.
     return secrets.randbits(62)
-
-
-def _new_name(index: _Index) -> str:
-    return f"{index.id_}-{secrets.token_hex(8)}.f32"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new file's name safe on disk too, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
