@@ -18,6 +18,7 @@ from ragcore.schema import new_id
 
 SILENT_SECONDS = 10.0  # an answer whose writer has not signed it for so long was interrupted
 TITLE_CHARS = 60
+SEARCH_CHARS = 1000  # of what is searched for; SQLite compares with a pattern of 50,000 bytes at most
 
 Kind = Literal["chat", "query"]
 State = Literal["writing", "done", "stopped", "failed", "interrupted"]
@@ -42,7 +43,8 @@ CREATE TABLE IF NOT EXISTS messages (
     facts TEXT,                      -- JSON of AnswerFacts
     sources TEXT,                    -- JSON list of Source
     problem TEXT,                    -- JSON of Problem
-    trace TEXT                       -- JSON of the Span tree
+    trace TEXT,                      -- JSON of the Span tree
+    place INTEGER NOT NULL DEFAULT 0  -- 1, 2, 3 ... in its conversation, as clocks are set and differ
 );
 CREATE INDEX IF NOT EXISTS messages_by_conversation ON messages (conversation_id, created);
 """
@@ -141,12 +143,13 @@ class Conversations:
 
     def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
         """Those with at least one message, latest first; with `search`, those whose title or messages contain it."""
+        words = search[:SEARCH_CHARS].replace("!", "!!").replace("%", "!%").replace("_", "!_")
         rows = self._read(
             "SELECT * FROM conversations c WHERE kind = :kind AND EXISTS"
             " (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
-            " AND (:words = '' OR instr(lower(m.text), lower(:words)) OR instr(lower(c.title), lower(:words))))"
-            " ORDER BY updated DESC, rowid DESC",
-            {"kind": kind, "words": search},
+            " AND (lower(m.text) LIKE lower(:words) ESCAPE '!' OR lower(c.title) LIKE lower(:words) ESCAPE '!'))"
+            " ORDER BY updated DESC, created DESC, id",
+            {"kind": kind, "words": f"%{writable(words)}%"},
         )
         return [_conversation(row) for row in rows]
 
@@ -159,7 +162,7 @@ class Conversations:
     def messages(self, conversation_id: str) -> list[Message]:
         """In the order they were said."""
         rows = self._read(
-            f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY created, rowid", (conversation_id,)
+            f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC", (conversation_id,)
         )
         return [_message(row) for row in rows]
 
@@ -170,6 +173,16 @@ class Conversations:
     def trace(self, message_id: str) -> Span | None:
         rows = self._read("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", (message_id,))
         return Span.from_dict(json.loads(rows[0]["trace"])) if rows else None
+
+    def being_answered(self, conversation_id: str) -> bool:
+        """Whether an answer is being written, by this process or any other. Its writer may have fallen silent just now."""
+        alive = time.time() - SILENT_SECONDS
+        return bool(
+            self._read(
+                "SELECT id FROM messages WHERE conversation_id = ? AND state = 'writing' AND signed >= ?",
+                (conversation_id, alive),
+            )
+        )
 
     # How an answer is written.
 
@@ -185,15 +198,17 @@ class Conversations:
             ).rowcount
             if not there:
                 raise InputError("This conversation has been deleted.", hint="Begin a new one.")
+            last = "SELECT coalesce(max(place), 0) FROM messages WHERE conversation_id = ?"
+            place = db.execute(last, (conversation_id,)).fetchone()[0] + 1
             db.execute(
-                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed)"
-                " VALUES (?, ?, 'user', ?, 'done', ?, ?)",
-                (new_id()[:16], conversation_id, question, now, now),
+                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, place)"
+                " VALUES (?, ?, 'user', ?, 'done', ?, ?, ?)",
+                (new_id()[:16], conversation_id, question, now, now, place),
             )
             db.execute(
-                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask)"
-                " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?)",
-                (answer_id, conversation_id, now, now, json.dumps(asdict(ask))),
+                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask, place)"
+                " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
+                (answer_id, conversation_id, now, now, json.dumps(asdict(ask)), place + 1),
             )
         return Message(answer_id, conversation_id, "assistant", "", "writing", now, ask)
 

@@ -27,8 +27,8 @@ CREATE TABLE IF NOT EXISTS file_chunks (
     path TEXT NOT NULL,
     file_id TEXT NOT NULL,           -- '' until they are placed
     place INTEGER NOT NULL,          -- 0, 1, 2 ... in the order of the bytes
-    data BYTEA NOT NULL,
-    added DOUBLE PRECISION NOT NULL, -- seconds since the epoch
+    data BLOB NOT NULL,
+    added REAL NOT NULL,             -- seconds since the epoch
     PRIMARY KEY (path, place)
 );
 CREATE INDEX IF NOT EXISTS file_chunks_by_file ON file_chunks (file_id);

@@ -32,12 +32,12 @@ CREATE TABLE IF NOT EXISTS files (
     name TEXT NOT NULL,
     path TEXT NOT NULL,              -- relative to the library's folder
     hash TEXT NOT NULL,              -- SHA-256 of the bytes
-    size BIGINT NOT NULL,           -- bytes
-    added DOUBLE PRECISION NOT NULL,             -- seconds since the epoch
+    size INTEGER NOT NULL,           -- bytes
+    added REAL NOT NULL,             -- seconds since the epoch
     stage TEXT NOT NULL,
     done INTEGER NOT NULL DEFAULT 0,
     total INTEGER NOT NULL DEFAULT 0,
-    stage_started DOUBLE PRECISION NOT NULL DEFAULT 0,
+    stage_started REAL NOT NULL DEFAULT 0,
     passages INTEGER NOT NULL DEFAULT 0,
     pages INTEGER NOT NULL DEFAULT 0,
     page_word TEXT NOT NULL DEFAULT 'page',
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS files (
     problem TEXT,                    -- JSON of a Problem
     stop_asked INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
-    heartbeat DOUBLE PRECISION NOT NULL DEFAULT 0
+    heartbeat REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
 CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
