@@ -1,35 +1,35 @@
-"""Reads a file in a process of its own, with limits of time and memory: a file that crashes, hangs or explodes a parser
-costs that process and nothing else.
+"""Reads a file in another process, with limits of time and memory: a file that crashes, hangs or explodes a parser costs that
+process and nothing else.
 
-    python -m ragcore.ingestion.sandbox
-
-takes one line of JSON on standard input (path, options, limits), writes progress as lines `done total` to standard output,
-and leaves the result, JSON too, in the file it was told. It ends when standard input closes, so it does not outlive its
-parent. Nothing is unpickled: what comes from the child is data, and an error is rebuilt by the name of its class.
+The process (`ragcore.ingestion.confinement`) is kept for the next file by `loky`, with its parsers loaded, until it has read
+many files, needed much memory, or had to be ended. Nothing of it is on disk, however it or its parent ends.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import queue
-import subprocess
-import sys
-import tempfile
+import re
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import Any
 
 import ragcore.errors
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
+from ragcore.ingestion.confinement import WATCHED, confine, read_as_json, ready
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Page
 
 LOOK_SECONDS = 0.1  # between two looks at the clock and at `cancelled`
-SIGNAL_SECONDS = 0.1  # between two progress lines
+FILES_EACH = 200  # that one process reads
+WORN_MB = 500.0  # of memory at its peak, after which a process is not kept
+# One thread and one heap: each further one reserves memory that the limit counts.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 class Cancelled(Exception):
@@ -39,98 +39,137 @@ class Cancelled(Exception):
 def read_isolated(
     path: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]
 ) -> Document:
-    """`read_file` in a child process. `timeout` in seconds, `memory_mb` of address space, where the system limits it.
+    """`read_file` in a process of its own. `timeout` in seconds, `memory_mb` of address space, where the system limits it.
 
-    Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the child crashes; Cancelled at most
+    Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
     0.2 seconds after `cancelled` says so. `options.progress` is called in the caller's thread.
     """
     if cancelled():
         raise Cancelled
-    with tempfile.TemporaryDirectory(prefix="lectern-read-") as folder:
-        result = Path(folder) / "result.json"
-        order = {
-            "path": str(path.absolute()),
-            "name": options.name,
-            "password": options.password,
-            "max_text_chars": options.max_text_chars,
-            "timeout": timeout,
-            "memory_mb": memory_mb,
-            "result": str(result),
-        }
-        with (Path(folder) / "errors.txt").open("w+b") as errors:
-            status = _run(order, errors, options, timeout, cancelled)
-            if result.exists():
-                return _rebuilt(json.loads(result.read_text("utf-8")))
-            errors.seek(0)
-            raise _crash(status, errors.read().decode("utf-8", "replace"), options.name, timeout)
+    order = {
+        "path": str(path.absolute()),
+        "name": options.name,
+        "password": options.password,
+        "max_text_chars": options.max_text_chars,
+        "timeout": timeout,
+        "memory_mb": memory_mb,
+    }
+    reader = _idle_reader() or _Reader()
+    try:
+        result = reader.read(order, options, timeout, cancelled)
+    except BaseException:  # whatever broke it off, it must not go on reading
+        reader.kill()
+        raise
+    _keep(reader, float(result["peak_mb"]))
+    return _rebuilt(result)
 
 
-def _run(order: dict[str, Any], errors: IO[bytes], options: ReadOptions, timeout: float, cancelled: Callable[[], bool]) -> int:
-    """The child's exit status."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "ragcore.ingestion.sandbox"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        env=_environment(),
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        try:  # whatever happens from here on ends the child: its output cannot be closed while the thread waits for it
-            signals: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-            # A pipe cannot be waited for with a time-out on every system; a thread can be.
-            threading.Thread(target=_listen, args=(child.stdout, signals), daemon=True).start()
-            child.stdin.write(json.dumps(order).encode() + b"\n")
-            child.stdin.flush()
-            _watch(child, signals, options, timeout, cancelled)
-        except BrokenPipeError:
-            pass  # it ended before it listened; its status says why
-        finally:
-            if child.poll() is None:
-                child.kill()
-            with contextlib.suppress(BrokenPipeError):
-                child.stdin.close()
-        return child.wait()
+def start_reader() -> None:
+    """Have a process ready before the first file comes."""
+    reader = _Reader()
+    reader.submit(ready)
+    _keep(reader, 0.0)
 
 
-def _watch(
-    child: subprocess.Popen[bytes],
-    signals: queue.SimpleQueue[bytes],
-    options: ReadOptions,
-    timeout: float,
-    cancelled: Callable[[], bool],
-) -> None:
-    """Until the child has closed its output; Cancelled and TooLargeError end it."""
-    end = time.monotonic() + timeout
-    while True:
-        try:
-            line = signals.get(timeout=LOOK_SECONDS)
-        except queue.Empty:
-            line = b" "
-        if not line:
-            child.wait(max(end - time.monotonic(), 1.0))
+def end_readers() -> None:
+    """End the processes that wait for a file."""
+    while (reader := _idle_reader()) is not None:
+        reader.kill()
+
+
+_idle: list[_Reader] = []
+_lock = threading.Lock()
+
+
+def _idle_reader() -> _Reader | None:
+    with _lock:
+        return _idle.pop() if _idle else None
+
+
+def _keep(reader: _Reader, peak_mb: float) -> None:
+    """For the next file; one is enough, unless it is worn."""
+    with _lock:
+        if not _idle and reader.files < FILES_EACH and peak_mb < WORN_MB:
+            _idle.append(reader)
             return
-        if cancelled():
-            raise Cancelled
-        if time.monotonic() > end:
-            raise _too_long(options.name, timeout)
-        numbers = line.split()
-        if len(numbers) == 2:
-            options.progress(int(numbers[0]), int(numbers[1]))
+    reader.kill()
 
 
-def _listen(output: IO[bytes], signals: queue.SimpleQueue[bytes]) -> None:
-    for line in output:
-        signals.put(line)
-    signals.put(b"")
+class _Reader:
+    """One process, which reads one file at a time."""
 
+    def __init__(self) -> None:
+        from loky.backend import get_context
+        from loky.process_executor import ProcessPoolExecutor
 
-def _environment() -> dict[str, str]:
-    root = str(Path(ragcore.errors.__file__).parent.parent)
-    paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    # One thread and one heap: each further one reserves memory that the limit counts.
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+        context = get_context("loky")  # a new interpreter, which knows nothing of this one
+        self.files = 0
+        self._signals, signals = context.Pipe(duplex=False)
+        self._said, said = context.Pipe(duplex=False)
+        lifeline, self._lifeline = context.Pipe(duplex=False)
+        self._ends: tuple[Connection, ...] = (self._signals, signals, self._said, said, lifeline, self._lifeline)
+        self._words = b""
+        self._pool = ProcessPoolExecutor(
+            1, context=context, initializer=confine, initargs=(signals, said, lifeline), env=ENVIRONMENT
+        )
+
+    def submit(self, work: Callable[..., Any], *arguments: object) -> Future[Any]:
+        future: Future[Any] = self._pool.submit(work, *arguments)
+        return future
+
+    def read(
+        self, order: dict[str, Any], options: ReadOptions, timeout: float, cancelled: Callable[[], bool]
+    ) -> dict[str, Any]:
+        from loky.process_executor import TerminatedWorkerError
+
+        self.files += 1
+        end = time.monotonic() + timeout
+        future = self.submit(read_as_json, order)
+        reading = True
+        while not future.done():
+            if cancelled():
+                raise Cancelled
+            if time.monotonic() > end:
+                raise _too_long(options.name, timeout)
+            if reading:
+                reading = self._listen(options.progress)
+            else:
+                wait_for([future], LOOK_SECONDS)
+        try:
+            result: dict[str, Any] = json.loads(future.result())
+        except TerminatedWorkerError as error:
+            self._hear()
+            raise _crash(str(error), self._words.decode("utf-8", "replace"), options.name, timeout) from None
+        except MemoryError:
+            raise _too_much_memory(options.name) from None
+        except Exception as error:  # ours, in the other process; a bad file is an error in its result
+            raise RuntimeError(f"The reading process failed: {error!r}") from error
+        while reading:  # what it said before it had finished
+            reading = self._listen(options.progress)
+        return result
+
+    def _listen(self, progress: Callable[[int, int], None]) -> bool:
+        """Hand progress on, for at most LOOK_SECONDS; False when there will be no more of this file."""
+        for end in wait([self._signals, self._said], LOOK_SECONDS):
+            if end is self._said:
+                self._hear()
+            elif message := self._signals.recv_bytes():
+                done, total = message.split()
+                progress(int(done), int(total))
+            else:
+                return False
+        return True
+
+    def _hear(self) -> None:
+        """Fetch what parsers printed: a crash is explained by the last of it."""
+        while self._said.poll():
+            self._words = (self._words + os.read(self._said.fileno(), WATCHED))[-WATCHED:]
+
+    def kill(self) -> None:
+        """End the process, and what it started, at once."""
+        self._pool.shutdown(wait=True, kill_workers=True)
+        for end in self._ends:
+            end.close()
 
 
 def _rebuilt(result: dict[str, Any]) -> Document:
@@ -149,19 +188,19 @@ def _rebuilt(result: dict[str, Any]) -> Document:
     )
 
 
-def _crash(status: int, errors: str, name: str, timeout: float) -> Exception:
-    import signal
-
-    if status == -getattr(signal, "SIGXCPU", 0) and status != 0:
+def _crash(status: str, words: str, name: str, timeout: float) -> Exception:
+    """`status` as loky says it: "{SIGABRT(-6)}" or "{EXIT(1)}" in a sentence; UNKNOWN on Windows."""
+    if "SIGXCPU" in status:
         return _too_long(name, timeout)
-    if "MemoryError" in errors or "bad_alloc" in errors or "out of memory" in errors.lower():
+    # SIGKILL comes from a system that has run out of memory.
+    if "SIGKILL" in status or "MemoryError" in words or "bad_alloc" in words or "out of memory" in words.lower():
         return _too_much_memory(name)
-    if status < 0 or status > 2:  # a signal; on Windows the code of an exception
-        return DamagedFileError(
-            f"{name} could not be read: it made the reader crash.",
-            hint="Open it in the program it comes from and save it again, or print it to a PDF.",
-        )
-    return RuntimeError(f"The reading process ended with status {status}: {errors[-2000:]}")
+    if re.search(r"EXIT\([012]\)", status):
+        return RuntimeError(f"The reading process ended: {status} {words[-2000:]}")
+    return DamagedFileError(
+        f"{name} could not be read: it made the reader crash.",
+        hint="Open it in the program it comes from and save it again, or print it to a PDF.",
+    )
 
 
 def _too_long(name: str, timeout: float) -> TooLargeError:
@@ -177,73 +216,3 @@ def _too_much_memory(name: str) -> TooLargeError:
         f"{name} needs more memory to read than it is allowed, and was stopped.",
         hint="Split it into several files, or raise the limit in the settings.",
     )
-
-
-# What runs in the child
-
-
-def main() -> None:
-    order = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _limit(float(order["timeout"]), int(order["memory_mb"]))
-    # What a parser prints must not be taken for progress: from here on standard output is where errors go.
-    signals = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
-    os.dup2(2, 1)
-    result = Path(order["result"])
-    draft = result.with_suffix(".new")
-    draft.write_text(json.dumps(_read(order, signals)), "utf-8")
-    draft.replace(result)  # whole or not at all
-    # Parsers' own clean-up is not worth waiting for, and a crash in it would be for nothing.
-    os._exit(0)
-
-
-def _read(order: dict[str, Any], signals: TextIO) -> dict[str, Any]:
-    from ragcore.readers.registry import read_file
-
-    last = 0.0
-
-    def progress(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= SIGNAL_SECONDS or done == total:
-            last = now
-            signals.write(f"{done} {total}\n")
-
-    options = ReadOptions(order["name"], order["password"], progress, order["max_text_chars"])
-    try:
-        document = read_file(Path(order["path"]), options)
-    except RagError as error:
-        return {"error": type(error).__name__, "what": error.what, "hint": error.hint}
-    return {
-        "text": document.text,
-        "metadata": dict(document.metadata),
-        "pages": [(page.label, page.start, page.end) for page in document.pages],
-        "page_word": document.page_word,
-    }
-
-
-def _limit(timeout: float, memory_mb: int) -> None:
-    if sys.platform == "win32":
-        return  # it has no such limits; the parent's clock holds there too
-    import resource
-
-    def lower(kind: int, value: int) -> None:
-        hard = resource.getrlimit(kind)[1]
-        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (limit, hard))
-
-    lower(resource.RLIMIT_CORE, 0)
-    lower(resource.RLIMIT_CPU, int(timeout) + 2)
-    if sys.platform == "linux":  # macOS refuses it
-        lower(resource.RLIMIT_AS, memory_mb * 1_000_000)
-
-
-def _end_with_parent() -> None:
-    # os.read and not sys.stdin: a thread that holds sys.stdin makes an orderly end of the process a crash.
-    while os.read(0, 4096):
-        continue
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

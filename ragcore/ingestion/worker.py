@@ -8,11 +8,9 @@ It ends when its standard input closes, which happens when the application ends,
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import logging
 import os
-import signal
 import sys
 import threading
 import time
@@ -25,7 +23,7 @@ from ragcore.embeddings.base import Embedder
 from ragcore.errors import NoTextError, RagError, UnknownDocumentError
 from ragcore.ingestion.file_bytes import FolderBytes
 from ragcore.ingestion.files import FileRow, Files, Stage
-from ragcore.ingestion.sandbox import Cancelled, read_isolated
+from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
@@ -38,7 +36,6 @@ logger = logging.getLogger(__name__)
 EMBED_AT_ONCE = 32  # passages between two looks at whether to go on: well under two seconds on a slow machine
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
 SIGN_SECONDS = 2.0
-END_SECONDS = 3.0  # to leave what it is at, once the application has ended
 
 
 class Worker:
@@ -213,7 +210,6 @@ def main() -> None:
     from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
     from ragcore.vector_stores.disk import DiskStore
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have been told to ignore it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     if hasattr(os, "nice"):
@@ -223,20 +219,17 @@ def main() -> None:
     embedder = HuggingFaceEmbedding()
     files, store = Files(database, FolderBytes(folder)), DiskStore(database, vectors=folder / "vectors")
     worker = Worker(files, store, embedder, lambda: read_settings(folder).ingest)
+    start_reader()
     threading.Thread(target=embedder.warm, daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):
-        tidy(files, store)
-        while True:
-            if not worker.run_once():
-                time.sleep(IDLE_SECONDS)
-    os._exit(0)  # without waiting for the embedder to be loaded
+    tidy(files, store)
+    while True:
+        if not worker.run_once():
+            time.sleep(IDLE_SECONDS)
 
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    _thread.interrupt_main()  # so that a reading that is going on ends, and leaves no temporary files
-    time.sleep(END_SECONDS)
-    os._exit(0)
+    os._exit(0)  # at any moment: what is not finished is taken up again, and the process that reads for this one ends with it
 
 
 if __name__ == "__main__":

@@ -115,11 +115,9 @@ def test_a_library_that_is_closed_leaves_no_temporary_files_and_its_work_is_take
     closed = Library.open(tmp_path / "library")
     closed.start_worker()
     file_id = add(closed, "word,word\n" * 2_000_000, "long.csv")
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("lectern-read-*")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait(closed, file_id, lambda file: file.stage is Stage.READING)
     closed.close()
-    assert list(tmp_path.glob("lectern-read-*")) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["library"]
     opened = Library.open(tmp_path / "library")
     assert opened.files.get(file_id).stage is Stage.QUEUED  # type: ignore[union-attr]
     opened.close()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, TooLargeError
-from ragcore.ingestion.sandbox import Cancelled, read_isolated
+from ragcore.ingestion import sandbox
+from ragcore.ingestion.sandbox import Cancelled, end_readers, read_isolated
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
@@ -23,6 +26,13 @@ def isolated(
     path: Path, *, timeout: float = 30.0, memory_mb: int = 1_000, cancelled: Callable[[], bool] = lambda: False
 ) -> Document:
     return read_isolated(path, ReadOptions(path.name), timeout=timeout, memory_mb=memory_mb, cancelled=cancelled)
+
+
+@pytest.fixture(autouse=True)
+def new_process() -> Iterator[None]:
+    end_readers()
+    yield
+    end_readers()
 
 
 @pytest.fixture
@@ -97,8 +107,16 @@ def test_a_reader_that_takes_too_much_memory_is_stopped(hostile: Callable[[str],
 def test_cancelling_ends_the_child_at_once(hostile: Callable[[str], Path], tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     path = hostile(f"import os, pathlib, time\npathlib.Path({str(pid)!r}).write_text(str(os.getpid()))\ntime.sleep(60)")
+    seen: list[float] = []
+
+    def cancelled() -> bool:
+        if pid.exists():
+            seen.append(time.monotonic())
+        return bool(seen)
+
     with pytest.raises(Cancelled):
-        isolated(path, cancelled=pid.exists)
+        isolated(path, cancelled=cancelled)
+    assert time.monotonic() - seen[0] < 0.2
     if sys.platform != "win32":
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)
@@ -117,8 +135,10 @@ def test_a_plain_text_costs_little(tmp_path: Path) -> None:
 
     path = make_text(tmp_path / "a.txt", "words")
     isolated(path)
+    end_readers()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     isolated(path)
+    end_readers()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
 
@@ -132,3 +152,117 @@ def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str],
     options = ReadOptions(path.name, progress=lambda done, total: seen.append((done, total)))
     assert read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False).text == "words"
     assert seen == []
+
+
+def pid_of_reader(path: Path) -> int:
+    return int(isolated(path).text)
+
+
+SAYS_ITS_PID = "import os\nfrom ragcore.schema import Document\nreturn Document(str(os.getpid()))"
+
+
+def test_one_process_reads_file_after_file_until_it_has_read_many(
+    hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "FILES_EACH", 3)
+    path = hostile(SAYS_ITS_PID)
+    pids = [pid_of_reader(path) for _ in range(4)]
+    assert len(set(pids[:3])) == 1
+    assert pids[3] != pids[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no resource usage there")
+def test_a_process_that_needed_much_memory_reads_no_other_file(
+    hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "WORN_MB", 200.0)
+    path = hostile("x = bytearray(b'x') * 300_000_000\n" + SAYS_ITS_PID)
+    assert pid_of_reader(path) != pid_of_reader(path)
+
+
+def test_a_process_reads_on_after_a_file_with_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DamagedFileError):
+        isolated(make_text(tmp_path / "a.pdf", "no pdf"))
+    assert isolated(make_text(tmp_path / "a.txt", "words")).text == "words"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of processor time there")
+def test_processor_time_is_counted_for_each_file_anew(hostile: Callable[[str], Path]) -> None:
+    path = hostile(
+        "import resource, time\nfrom ragcore.schema import Document\nend = time.process_time() + 1.2\n"
+        "left = resource.getrlimit(resource.RLIMIT_CPU)[0] - time.process_time()\n"
+        "while time.process_time() < end:\n    pass\nreturn Document(str(left))"
+    )
+    first, second = float(isolated(path, timeout=20).text), float(isolated(path, timeout=20).text)
+    assert 20 < first < 23
+    assert 20 < second < 23
+
+
+OUTSIDE = {
+    "connecting": "import socket\nsocket.create_connection(('127.0.0.1', {port}), 2)",
+    "looking a name up": "import socket\nsocket.getaddrinfo('localhost', {port})",
+    "another program": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'], check=True)",
+    "a shell": "import os\nos.system('true')",
+}
+
+
+@pytest.mark.parametrize("code", OUTSIDE.values(), ids=OUTSIDE.keys())
+def test_nothing_outside_is_reached(code: str, hostile: Callable[[str], Path]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        path = hostile(code.format(port=server.getsockname()[1]) + "\nreturn")
+        with pytest.raises(DamagedFileError) as caught:
+            isolated(path)
+        assert "could not be read" in caught.value.what
+        server.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or subprocess.run(["unshare", "-Un", "true"], check=False).returncode != 0,
+    reason="this kernel gives an ordinary process no network of its own",
+)
+def test_native_code_finds_no_network_either(hostile: Callable[[str], Path]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = (
+            "import ctypes, socket, struct\nfrom ragcore.schema import Document\nc = ctypes.CDLL(None, use_errno=True)\n"
+            "s = c.socket(2, 1, 0)\n"
+            f"address = struct.pack('=HHI8x', 2, socket.htons({server.getsockname()[1]}), 0x0100007f)\n"
+            "return Document(f'{c.connect(s, address, 16)}')"
+        )
+        assert isolated(hostile(code)).text == "-1"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_process_and_what_it_started_end_with_their_parent_however_that_ends(
+    hostile: Callable[[str], Path], tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    tool = tmp_path / "tesseract"
+    tool.write_text("#!/bin/sh\nexec sleep 60\n")
+    tool.chmod(0o755)
+    path = hostile(
+        f"import os, pathlib, subprocess, time\nstarted = subprocess.Popen([{str(tool)!r}])\n"
+        f"pathlib.Path({str(pids)!r}).write_text(f'{{os.getpid()}} {{started.pid}}')\ntime.sleep(60)"
+    )
+    program = (
+        "from pathlib import Path\nfrom ragcore.ingestion.sandbox import read_isolated\n"
+        "from ragcore.readers.base import ReadOptions\n"
+        f"read_isolated(Path({str(path)!r}), ReadOptions('evil.txt'), timeout=60, memory_mb=1000, cancelled=lambda: False)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as parent:
+        while not (pids.exists() and pids.read_text()):
+            assert parent.poll() is None
+            time.sleep(0.05)
+        parent.kill()
+    deadline = time.monotonic() + 10
+    left = [int(pid) for pid in pids.read_text().split()]
+    while time.monotonic() < deadline and any(map(_alive, left)):
+        time.sleep(0.05)
+    assert not any(map(_alive, left))
+
+
+def _alive(process: int) -> bool:
+    """Whether the process runs; one that has ended and only waits to be collected does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False).stdout
+    return bool(state) and not state.startswith("Z")
