@@ -22,7 +22,9 @@ PROGRESS_ROWS = 5_000
 def read(path: Path, options: ReadOptions) -> Document:
     text = decode(path.read_bytes(), options.name)
     total = text.count("\n") + 1
-    return Document("\n".join(tables.lines(_rows(text, total, options))), metadata={"file_name": options.name})
+    return Document(
+        "\n".join(tables.lines(_rows(text, total, options), names_first=True)), metadata={"file_name": options.name}
+    )
 
 
 def _rows(text: str, total: int, options: ReadOptions) -> Iterator[list[str]]:

@@ -26,6 +26,7 @@ SUFFIXES = (".docx", ".docm", ".dotx")
 
 _LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sectPr", "instrText", "delText"})
 _NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
+MAX_SPAN = 100  # columns
 _SINGLE = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 
 
@@ -73,9 +74,7 @@ def _blocks(element: _Element, parts: Package, part: str) -> Iterator[str]:
             yield "\n".join(items)
             items = []
         if kind == "tbl":
-            lines = list(table_lines(block))
-            if lines:
-                yield "\n".join(lines)
+            yield from _table(block, parts, part)
         elif kind == "altChunk":
             yield from _inserted(block, parts, part)
     if items:
@@ -116,15 +115,48 @@ def _box_text(block: _Element) -> str:
     return paragraph(block) if local(block) == "p" else "\n".join(table_lines(block))
 
 
+def _table(table: _Element, parts: Package, part: str) -> Iterator[str]:
+    """Its rows as one block; cell by cell where the table only places things on the page."""
+    rows = [list(_within(row, "tc")) for row in _within(table, "tr")]
+    if all(len(row) < 2 for row in rows) or any(local(block) == "tbl" for row in rows for cell in row for block in _flat(cell)):
+        for row in rows:
+            for cell in row:
+                yield from _blocks(cell, parts, part)
+    elif found := "\n".join(table_lines(table)):
+        yield found
+
+
 def table_lines(table: _Element) -> Iterator[str]:
-    """A line for each row, `a | b | c`; a cell that spans columns is said once, one continued from above is empty."""
-    for row in _within(table, "tr"):
-        cells = []
+    """As ragcore.readers.tables writes them; rows marked to be repeated on each page are the names of the columns."""
+    rows = list(_within(table, "tr"))
+    marked = next((number for number, row in enumerate(rows) if _property(row, "trPr", "tblHeader") is None), 0)
+    return tables.lines(_grid(rows), name_rows=marked or None)
+
+
+def _grid(rows: list[_Element]) -> Iterator[list[str]]:
+    above: list[str] = []
+    for row in rows:
+        cells = [""] * _number(_property(row, "trPr", "gridBefore"), 0)
         for cell in _within(row, "tc"):
-            parts = [_box_text(block) for block in _flat(cell) if local(block) != "altChunk"]
-            cells.append(" ".join(" ".join(parts).split()))
-        if any(cells):
-            yield tables.plain(cells)
+            merged = _property(cell, "tcPr", "vMerge")
+            if merged is not None and attribute(merged, "val") != "restart" and len(above) > len(cells):
+                text = above[len(cells)]
+            else:
+                text = " ".join(" ".join(_box_text(block) for block in _flat(cell) if local(block) != "altChunk").split())
+            cells += [text, *[tables.LEFT] * (_number(_property(cell, "tcPr", "gridSpan"), 1) - 1)]
+        yield cells
+        above = cells
+
+
+def _property(element: _Element, group: str, name: str) -> _Element | None:
+    """What a row or a cell says of itself."""
+    groups = (child for child in element if local(child) == group)
+    return next((each for child in groups for each in child if local(each) == name), None)
+
+
+def _number(element: _Element | None, otherwise: int) -> int:
+    value = (attribute(element, "val") or "") if element is not None else ""
+    return min(int(value), MAX_SPAN) if value.isascii() and value.isdigit() else otherwise
 
 
 def _within(element: _Element, kind: str) -> Iterator[_Element]:

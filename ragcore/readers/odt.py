@@ -60,7 +60,7 @@ def _label(unit: _Element, number: int, word: str) -> str:
 
 def _unit(unit: _Element) -> str:
     if local(unit) == "table":
-        found = list(tables.lines(_rows(unit)))
+        found = list(tables.lines(_rows(unit), names_first=True))
         return "\n".join([attribute(unit, "name") or "", *found]) if found else ""
     return "\n\n".join(_blocks(unit))
 
@@ -77,9 +77,8 @@ def _blocks(element: _Element) -> Iterator[str]:
             if items:
                 yield "\n".join(items)
         elif kind == "table":
-            lines = [tables.plain(row) for row in _rows(child) if any(row)]
-            if lines:
-                yield "\n".join(lines)
+            if lines := "\n".join(tables.lines(_rows(child))):
+                yield lines
         elif kind == "notes":
             notes = "\n".join(_blocks(child))
             if notes.strip():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".pptx", ".pptm", ".ppsx", ".potx")
 
 _FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})  # placeholders that say nothing about the subject
+_YES = frozenset({"1", "true"})
 _TITLES = frozenset({"title", "ctrTitle"})
 
 
@@ -82,14 +83,32 @@ def _shapes(parts: Package, part: str) -> list[str]:
             text = _paragraphs(shape)
             (titles if placeholder in _TITLES else others).append(text)
         elif kind == "tbl":
-            rows = [[_paragraphs(cell) for cell in row if local(cell) == "tc"] for row in shape if local(row) == "tr"]
-            cells = [[" ".join(cell.split()) for cell in row] for row in rows]
-            others.append("\n".join(tables.plain(row) for row in cells if any(row)))
+            others.append("\n".join(tables.lines(_grid(shape), name_rows=_marked(shape))))
     for diagram in parts.linked(part, "diagramData"):
         others.append("\n".join(_paragraphs(node) for node in _tree(parts, diagram) if local(node) == "t" and len(node)))
     for chart in parts.linked(part, "chart"):
         others.append(_chart(parts, chart))
     return [text for text in (*titles, *others) if text.strip()]
+
+
+def _grid(table: _Element) -> Iterator[list[str]]:
+    above: list[str] = []
+    for row in table:
+        if local(row) == "tr":
+            cells: list[str] = []
+            for cell in row:
+                if local(cell) == "tc":
+                    across, down = attribute(cell, "hMerge") in _YES, attribute(cell, "vMerge") in _YES
+                    text = _paragraphs(cell)
+                    cells.append(tables.LEFT if across else above[len(cells)] if down and len(above) > len(cells) else text)
+            yield cells
+            above = cells
+
+
+def _marked(table: _Element) -> int | None:
+    """How many rows have names of columns: one, where the first row is drawn as such."""
+    properties = next((child for child in table if local(child) == "tblPr"), None)
+    return 1 if properties is not None and attribute(properties, "firstRow") in _YES else None
 
 
 def _tree(parts: Package, part: str) -> Iterator[_Element]:

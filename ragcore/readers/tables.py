@@ -1,56 +1,189 @@
-"""Rows of a table as lines that can be read, searched and quoted one by one.
+"""Rows of a table as lines that can be read, searched and quoted one by one, whatever file the table is in.
 
-With a header every cell keeps its column's name, so that a row still says what its numbers are when it stands alone:
+Every cell keeps its column's name, so that a row still says what its numbers are when a passage is cut out around it. What
+holds for all columns, such as their unit, is said once in each row. A row too long for a passage becomes several lines,
+which begin alike:
 
+    Station | Opened | Height (m)
     Station: Cliff Top; Opened: 1871; Height (m): 84
+
+    (Fiscal, in millions) | 2019 | 2018
+    Sensors (Fiscal, in millions) | 2019: 914; 2018: 918
+
+Without names of columns a row is its cells: `Cliff Top | 1871 | 84`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+
+LEFT = "\0"  # in the place of a cell: it belongs to the one on its left, which spans several columns
+LONGEST_NAME = 60  # characters of a column's name in each row; the first line has the whole name
+LONGEST_LINE = 600  # characters, about a passage
+HEAD = 24  # rows that are looked at to find the names of columns
+NAME_ROWS = 4  # rows that names of columns may be written in
+
+_NUMBER = re.compile(r"\W*\d[\d\s.,'’/:-]*\W*[A-Za-z]{0,2}\W*")
+_PERIOD = re.compile(r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d)(?:\s*\(\w\)|[*AE])?")
+_UNIT = re.compile(r"\(.*\)|in .*(?:thousands|millions|billions).*|\W*[€$£¥%]\W*\w{0,3}\W*", re.I)
 
 
-def lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """One line for each row that holds anything; the header, where there is one, comes first as `a | b | c`."""
-    header: Sequence[str] | None = None
-    waiting = True
-    for row in rows:
-        cells = [" ".join(cell.split()) for cell in row]
-        if not any(cells):
-            continue
-        if waiting:
-            waiting = sum(map(bool, cells)) < 2  # a title stands alone above the table
-            if is_header(cells):
-                header = cells
-            yield plain(cells)
-        elif header is None:
-            yield plain(cells)
-        else:
-            yield named(header, cells)
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The name of each column, "" for none, and what holds for all columns but the first."""
+
+    names: Sequence[str] = ()
+    common: str = ""
+
+    def __str__(self) -> str:
+        return plain([" ".join(filter(None, (self.names[0], self.common))), *self.names[1:]])
+
+    def lines(self, row: Sequence[str]) -> Iterator[str]:
+        """`name: cell; name: cell`, without the empty cells, in as many lines as it takes; each begins with the first cell."""
+        parts = []
+        for place, cell in enumerate(row):
+            if cell not in ("", LEFT):
+                name = _short(self.names[place]) if place < len(self.names) else ""
+                parts.append(f"{name}: {cell}" if name else cell)
+        if not self.names or (len(parts) == 1 and row[0]):
+            yield plain(row)  # a heading among the rows
+            return
+        key = parts.pop(0) if row[0] else ""
+        divider = "; " if key != row[0] else " | "
+        start = " ".join(filter(None, (key, self.common))) + divider if key or self.common else ""
+        line = start + parts[0]
+        for part in parts[1:]:
+            if len(line) + len(part) > LONGEST_LINE > 3 * len(start):
+                yield line
+                line = start + part
+            else:
+                line += f"; {part}"
+        yield line
+
+
+def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False) -> Iterator[str]:
+    """One line or more for each row that holds anything; the names of the columns come first as `a | b | c`.
+
+    `rows` may be endless and ragged. A cell that spans columns is followed by LEFT; one that spans rows is said in each.
+    `name_rows`: how many of the first rows name the columns, where the file says so. Otherwise it is guessed: for
+    `names_first`, as in a CSV file, from words above anything; else from words above numbers, or above three columns.
+    """
+    heads = Heads()
+    tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows)
+    for filled, block in groupby(tidied, key=lambda row: bool(_filled(row))):
+        if filled:
+            heads = yield from _block(block, heads, name_rows, names_first)
+            name_rows, names_first = (None if name_rows is None else 0), False
 
 
 def plain(cells: Sequence[str]) -> str:
-    """`a | b | c`, without the empty cells at the end."""
-    last = max((place for place, cell in enumerate(cells) if cell), default=-1)
-    return " | ".join(cells[: last + 1])
+    """`a | b | c`, without the empty cells at either end."""
+    kept = [cell for cell in cells if cell != LEFT]
+    filled = [place for place, cell in enumerate(kept) if cell]
+    return " | ".join(kept[filled[0] : filled[-1] + 1]) if filled else ""
 
 
-def named(header: Sequence[str], cells: Sequence[str]) -> str:
-    """`header: cell; header: cell`, without the empty cells; a cell beyond the header has no name."""
-    parts = []
-    for place, cell in enumerate(cells):
-        if cell:
-            name = header[place] if place < len(header) else ""
-            parts.append(f"{name}: {cell}" if name else cell)
-    return "; ".join(parts)
+def _block(block: Iterator[list[str]], before: Heads, name_rows: int | None, names_first: bool) -> Generator[str, None, Heads]:
+    """The lines of rows without an empty one between. Gives the heads of their columns: those of the rows before, where
+    these have none and are not wider."""
+    head = list(islice(block, HEAD))
+    first, last = _heads(head, names_first) if name_rows is None else (0, min(name_rows, len(head)))
+    top = head[first:last]
+    width = max(map(len, map(_filled, head)))
+    heads = _joined(top) if top else before if 2 <= width <= len(before.names) else Heads()
+    yield from map(plain, head[:first])
+    if top:
+        yield str(heads)
+    for row in chain(head[last:], block):
+        if row not in top:  # the names once more, on each page of a printed table
+            yield from heads.lines(row)
+    return heads if top else before
 
 
-def is_header(cells: Sequence[str]) -> bool:
-    """At least two names, all different, none of them a number."""
-    names = [cell for cell in cells if cell]
-    return len(names) >= 2 and len(set(names)) == len(names) and not any(is_number(name) for name in names)
+def _heads(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
+    """Which of the rows are the names of the columns, from and to; (0, 0) for none. What is above them are titles."""
+    width = max(len(_filled(row)) for row in head)
+    first = next((number for number, row in enumerate(head) if _may_begin(row, width)), len(head))
+    last = first
+    while last < min(len(head) - 1, first + NAME_ROWS) and _may_name(head[last], head[first:last]):
+        last += 1
+    if first == last or not _is_sure(head[first:last], head[last:], names_first):
+        return 0, 0
+    return first, last
 
 
-def is_number(cell: str) -> bool:
-    digits = sum(character.isdigit() for character in cell)
-    return digits > 0 and digits >= len(cell.strip(" %€$£+-.,()")) - 2 and not cell[0].isalpha()
+def _may_begin(row: Sequence[str], width: int) -> bool:
+    """Not a title, nor one of a few facts above the table."""
+    filled = len(_filled(row))
+    return (2 * filled > width and filled > 1) or (filled > 0 and not row[0] and width > 1)
+
+
+def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
+    """Whether the row could be names: no numbers but years, and below other names years, units, or what those left open."""
+    cells = _filled(row)
+    if any((_NUMBER.fullmatch(cell) and not _PERIOD.fullmatch(cell)) or cell.endswith(":") for cell in cells):
+        return False
+    if not above or (len(cells) == 1 and _UNIT.fullmatch(cells[0])):
+        return True
+    if len(cells) == 1 and row[0]:
+        return False  # a heading among the rows
+    gaps = len(above[-1]) < len(row) or any(cell in ("", LEFT) for cell in above[-1][1:])
+    if not any(each[0] for each in above) and (gaps or not row[0] or _UNIT.fullmatch(row[0])):
+        return True
+    return (gaps and not row[0]) or all(_PERIOD.fullmatch(cell) for cell in _filled(row[1:]))
+
+
+def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_first: bool) -> bool:
+    """Whether what could be names are names, from what is below them."""
+    names = _joined(top).names
+    columns = [[row[place] for row in body if place < len(row) and row[place] not in ("", LEFT)] for place in range(len(names))]
+    if any(_PERIOD.fullmatch(name) and _mostly(_PERIOD, cells) for name, cells in zip(names[1:], columns[1:], strict=True)):
+        return False  # one more row of years
+    filled = [name for name in names if name]
+    if names_first or not top[0][0] or len(top) > 1:
+        return len(filled) > 1
+    short = all(len(name) <= LONGEST_NAME for name in filled) and len(set(filled)) == len(filled)
+    return any(_mostly(_NUMBER, cells) for cells in columns) or (len(filled) == len(names) > 2 and short)
+
+
+def _mostly(kind: re.Pattern[str], cells: Sequence[str]) -> bool:
+    return 2 * sum(bool(kind.fullmatch(cell)) for cell in cells) > len(cells)
+
+
+def _joined(top: Sequence[Sequence[str]]) -> Heads:
+    """One name for each column from all rows of names: what spans several columns is in the name of each."""
+    width = max(map(len, top))
+    names: list[list[str]] = [[] for _ in range(width)]
+    common: list[str] = []
+    for number, row in enumerate(top):
+        cells = [*row, *[""] * (width - len(row))]
+        filled = _filled(cells)
+        for place in range(1, width):
+            if cells[place] == LEFT or (not cells[place] and place > 1 and number < len(top) - 1):
+                cells[place] = cells[place - 1]
+        everywhere = len(set(cells[1:])) == 1 and width > 2
+        if len(top) > 1 and (everywhere or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))):
+            common.append(filled[-1])  # "Years ended", above all columns or in the middle
+            cells[1:] = [""] * (width - 1)
+        if cells[0] in common or _UNIT.fullmatch(cells[0]):
+            common.append(cells[0])
+            cells[0] = ""
+        for place, cell in enumerate(cells):
+            if cell and cell not in names[place]:
+                names[place].append(cell)
+    said = ", ".join(dict.fromkeys(each.strip(" ,()") for each in common))
+    return Heads([" ".join(name) for name in names], f"({said})" if said else "")
+
+
+def _filled(row: Sequence[str]) -> list[str]:
+    return [cell for cell in row if cell not in ("", LEFT)]
+
+
+def _short(name: str) -> str:
+    """As it stands in each row: without the signs that stand between cells, and not endless."""
+    name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

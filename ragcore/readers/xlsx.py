@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import io
+import re
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from ragcore.errors import NoTextError, TooLargeError
 from ragcore.readers import tables
@@ -16,6 +16,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean
 from ragcore.readers.opc import Package, package
 from ragcore.readers.parts import joined
+from ragcore.readers.shown import shown
 from ragcore.schema import Document
 
 SUFFIXES = (".xlsx", ".xlsm", ".xltx")
@@ -30,7 +31,19 @@ _STRICT = (
 )
 
 PROGRESS_ROWS = 2_000
+MAX_MERGED = 200_000  # rows of merged cells; what is beyond is read as it stands
 MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to these
+
+_MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+
+
+class Merge(NamedTuple):
+    """Cells that are one, from and to, counted from 1."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
 
 
 def read(path: Path, options: ReadOptions) -> Document:
@@ -46,7 +59,9 @@ def read(path: Path, options: ReadOptions) -> Document:
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # what a file says about its size is often wrong
             lines = []
-            for line in tables.lines(_rows(sheet, options)):
+            with sheet._get_source() as part:  # the only way to a sheet's own XML
+                merged = _merged(part)
+            for line in tables.lines(_rows(sheet, merged, options), names_first=True):
                 lines.append(line)
                 length += len(line) + 1
                 if length > options.max_text_chars:
@@ -68,12 +83,42 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(text, metadata=metadata, pages=stretches, page_word="sheet")
 
 
-def _rows(sheet: Any, options: ReadOptions) -> Iterator[list[str]]:
-    for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS)):
-        if number % PROGRESS_ROWS == PROGRESS_ROWS - 1:
+def _rows(sheet: Any, merged: Mapping[int, Sequence[Merge]], options: ReadOptions) -> Iterator[list[str]]:
+    """Every row, an empty one as []. What cells merged downwards hold is said in each of their rows."""
+    tops: dict[Merge, str] = {}
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        if number % PROGRESS_ROWS == 0:
             options.progress(number, 0)
-        if any(value is not None for value in row):
-            yield [_shown(value) for value in row]
+        cells = [shown(cell.value, cell.number_format) if cell.value is not None else "" for cell in row[:MAX_COLUMNS]]
+        for merge in merged.get(number, ()):
+            cells += [""] * (merge.right - len(cells))
+            tops.setdefault(merge, cells[merge.left - 1])
+            cells[merge.left - 1 : merge.right] = [tops[merge], *[tables.LEFT] * (merge.right - merge.left)]
+        yield cells if any(cells) else []
+
+
+def _merged(part: IO[bytes]) -> Mapping[int, Sequence[Merge]]:
+    """The merged cells of a sheet by the rows they are in. They stand after the rows, which are read past."""
+    found: dict[int, list[Merge]] = {}
+    rest, count = b"", 0
+    while piece := part.read(1 << 20):
+        piece = rest + piece
+        for match in _MERGE.finditer(piece):
+            left, top, right, bottom = match.groups()
+            merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
+            count += merge.bottom - merge.top + 1
+            if merge.left <= merge.right and count <= MAX_MERGED:
+                for row in range(merge.top, merge.bottom + 1):
+                    found.setdefault(row, []).append(merge)
+        rest = piece[-200:] if not _MERGE.search(piece[-200:]) else b""
+    return found
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _is_strict(parts: Package) -> bool:
@@ -90,15 +135,3 @@ def _transitional(parts: Package) -> bytes:
                     data = data.replace(strict, usual)
                 archive.writestr(part, data)
     return made.getvalue()
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return format(value, ".12g") if abs(value) < 1e15 else str(value)
-    if isinstance(value, datetime.datetime):
-        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ", "minutes")
-    return str(value)

@@ -143,6 +143,8 @@ def _rows(table: str, *, headed: bool) -> Iterator[str]:
     """Each row of a table, with the names of its columns where the table has them: "Ticket: Adult; Price: £2.50"."""
     lines = [line for line in table.split("\n") if line.strip()]
     cells = [[_plain(cell) for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
+    if len(lines) > 1 and ": " in lines[1].partition(" | ")[2]:
+        headed = False  # its cells have their columns' names already
     named = len(cells) > 1 and (headed or _RULE.fullmatch(lines[1]) is not None) and not _AMOUNT.search("".join(cells[0]))
     for row in cells[named:]:
         if named and len(row) == len(cells[0]):
