@@ -16,7 +16,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -29,6 +29,8 @@ from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.disk_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
+from ragcore.vector_stores.postings import Postings
 from ragcore.vector_stores.search import (
     Array,
     mask_of,
@@ -44,7 +46,7 @@ from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
-SCHEMA = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -101,12 +103,9 @@ CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 
 T = TypeVar("T")
 
+SCHEMA = _TABLES + POSTINGS_SCHEMA
 BATCH = 500  # passages read at a time
 COMPACT_SHARE = 0.5  # of the slots being gaps
-
-# Terms come ready made: only the space between them separates. This tokenizer leaves everything else as it is.
-_PUNCTUATION = "".join(chr(code) for code in range(33, 127) if not chr(code).isalnum())
-_TOKENIZER = ("ascii tokenchars '" + _PUNCTUATION.replace("'", "''") + "'").replace('"', '""')
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +119,6 @@ class _Index:
     slots: int
     passages: int
     terms: str
-
-    @property
-    def keywords(self) -> str:
-        """The name of its keyword table."""
-        return f"keywords_{self.id_}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +144,8 @@ class DiskStore:
         self._files = VectorFolder(vectors)
         self._matrix: _Matrix | None = None
         self._mapping = threading.Lock()
+
+        self._postings = Postings()
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         database, outermost = self._database, not self._database.connection().in_transaction
@@ -264,24 +260,14 @@ class DiskStore:
             index = self._index(db)
             if index is None:
                 return []
-            match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-            among = ""
-            values: list[object] = [match]
+            among: list[int] | None = None
             if scope.node_ids is not None or scope.filters is not None:
-                among = " AND k.rowid IN (SELECT value FROM json_each(?))"
-                values.append(json.dumps([row["row"] for row in self._within(db, index, scope)]))
+                among = [row["row"] for row in self._within(db, index, scope)]
             elif scope.document_ids is not None:
-                among = (
-                    " AND EXISTS (SELECT 1 FROM passages p WHERE p.row = k.rowid"
-                    " AND p.document IN (SELECT value FROM json_each(?)))"
-                )
-                values.append(json.dumps([row["seq"] for row in self._chosen(db, index, scope.document_ids)]))
-            found = db.execute(
-                f"SELECT k.rowid, rank FROM {index.keywords} k WHERE {index.keywords} MATCH ?{among}"
-                " ORDER BY rank, k.rowid LIMIT ?",
-                (*values, top_k),
-            ).fetchall()
-            return self._scored(db, [row[0] for row in found], [-row[1] for row in found])
+                chosen = self._chosen(db, index, scope.document_ids)
+                among = [row["first_row"] + i for row in chosen for i in range(row["passages"])]
+            found = self._postings.search(db, index.id_, terms, top_k, among)
+            return self._scored(db, [row for row, _ in found], [score for _, score in found])
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         def found(db: sqlite3.Connection) -> Candidates:
@@ -322,7 +308,7 @@ class DiskStore:
                 (_stamp(), file, index.dimension if index.passages else None, index.id_),
             )
             if index.passages:
-                db.execute(f"INSERT INTO {index.keywords} ({index.keywords}) VALUES ('optimize')")
+                self._postings.compact(db, index.id_)
         self._sweep()
         self._database.shrink()
 
@@ -351,9 +337,7 @@ class DiskStore:
 
     def _new_index(self, db: sqlite3.Connection) -> _Index:
         db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms_version(), _stamp()))
-        index = self._index_now(db)
-        db.execute(f"CREATE VIRTUAL TABLE {index.keywords} USING fts5 (terms, content='', tokenize=\"{_TOKENIZER}\")")
-        return index
+        return self._index_now(db)
 
     def _document_row(self, db: sqlite3.Connection, document_id: str) -> sqlite3.Row:
         row: sqlite3.Row | None = db.execute(
@@ -402,7 +386,7 @@ class DiskStore:
         db.executemany("INSERT INTO texts VALUES (?, ?, ?)", ((seq, number, data) for number, data in blocks_of(document.text)))
         rows = ((first_row + i, seq, *fields) for i, fields in enumerate(passage_fields(document, nodes)))
         db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._add_terms(db, index, zip(range(first_row, first_row + len(nodes)), nodes, strict=True))
+        self._add_terms(db, index, enumerate(nodes, first_row))
 
     def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
         """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
@@ -412,16 +396,7 @@ class DiskStore:
         if row is None:
             return None
         seq, first_row, first_slot, passages = row
-        if passages == index.passages:
-            db.execute(f"INSERT INTO {index.keywords} ({index.keywords}) VALUES ('delete-all')")
-        else:
-            self._renew_terms_in(db, index)
-            for start in range(first_row, first_row + passages, BATCH):
-                nodes = passages_at(db, range(start, min(start + BATCH, first_row + passages)))
-                db.executemany(
-                    f"INSERT INTO {index.keywords} ({index.keywords}, rowid, terms) VALUES ('delete', ?, ?)",
-                    ((place, " ".join(passage_terms(node))) for place, node in nodes.items()),
-                )
+        self._postings.remove(db, index.id_, range(first_row, first_row + passages))
         db.execute("DELETE FROM passages WHERE document = ?", (seq,))
         db.execute("DELETE FROM texts WHERE document = ?", (seq,))
         db.execute("DELETE FROM documents WHERE seq = ?", (seq,))
@@ -442,7 +417,7 @@ class DiskStore:
 
     def _chosen(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[sqlite3.Row]:
         """Those of these documents that there are."""
-        query = "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
+        query = "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
         return [row for row in rows if row is not None]
 
@@ -483,11 +458,12 @@ class DiskStore:
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
-    def _add_terms(self, db: sqlite3.Connection, index: _Index, nodes: Iterator[tuple[int, TextNode]]) -> None:
-        db.executemany(
-            f"INSERT INTO {index.keywords} (rowid, terms) VALUES (?, ?)",
-            ((row, " ".join(passage_terms(node))) for row, node in nodes),
-        )
+    def _add_terms(self, db: sqlite3.Connection, index: _Index, nodes: Iterable[tuple[int, TextNode]]) -> None:
+        self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in nodes))
+
+    def _drop_terms(self, db: sqlite3.Connection, index: _Index) -> None:
+        db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # FTS5, in which earlier versions kept it
+        self._postings.clear(db, index.id_)
 
     def _renew_terms(self) -> None:
         """Make the keyword index anew where an earlier version's rules made it."""
@@ -500,13 +476,16 @@ class DiskStore:
     def _renew_terms_in(self, db: sqlite3.Connection, index: _Index) -> None:
         if index.terms == terms_version():
             return
-        db.execute(f"INSERT INTO {index.keywords} ({index.keywords}) VALUES ('delete-all')")
-        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY seq", (index.id_,))
+        self._drop_terms(db, index)
+        self._add_terms(db, index, self._all_passages(db, index))
+        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
+
+    def _all_passages(self, db: sqlite3.Connection, index: _Index) -> Iterator[tuple[int, TextNode]]:
+        """By row, in order."""
+        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index.id_,))
         for first_row, passages in documents.fetchall():
             for start in range(first_row, first_row + passages, BATCH):
-                nodes = passages_at(db, range(start, min(start + BATCH, first_row + passages)))
-                self._add_terms(db, index, iter(nodes.items()))
-        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
+                yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 

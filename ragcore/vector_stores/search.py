@@ -1,4 +1,8 @@
-"""What the stores share when they search: the nearest rows, the words of a question, and BM25 as SQLite's FTS5 computes it."""
+"""What the stores share when they search: the nearest rows, the words of a question, and BM25.
+
+Of BM25's variants (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) it is that of SQLite's FTS5
+(https://sqlite.org/fts5.html#the_bm25_function), with its constants.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from collections.abc import Container, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,11 +27,12 @@ if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Number = TypeVar("Number", float, Array)
 
 ROUNDING = 1e-5  # more than float32 sums of products of two unit vectors differ by, whatever order they are added in
 BLOCK = 4096  # rows rescored at a time
 
-K1 = 1.2  # FTS5's constants: https://sqlite.org/fts5.html#the_bm25_function
+K1 = 1.2
 B = 0.75
 LEAST_IDF = 1e-6  # a word in half of the passages or more still counts for something
 
@@ -117,12 +122,28 @@ def query_terms(query: str) -> list[str]:
 @cache
 def terms_version() -> str:
     """Differs when the same text may give other terms than it did when an index was built."""
-    rules = (words(_PROBE), unicodedata.unidata_version, version("snowballstemmer"), "title, name, text")
+    rules = (words(_PROBE), unicodedata.unidata_version, version("snowballstemmer"), "title, name, text", "postings")
     return hashlib.sha256(repr(rules).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def rarity(having: int, passages: int) -> float:
+    """BM25's weight of a term that so many of the passages have: ln((N - n + 0.5) / (n + 0.5)), at least 1e-6."""
+    return max(math.log((passages - having + 0.5) / (having + 0.5)), LEAST_IDF)
+
+
+def length_norm(lengths: Number, average: float) -> Number:
+    """What BM25 adds to a term's count for the length of the passage, in words."""
+    return K1 * (1 - B + B * lengths / average)
+
+
+def term_scores(weight: float, counts: Number, norms: Number) -> Number:
+    """What a term of this rarity, so often in a passage of this norm, gives to the passage's score."""
+    scores: Number = weight * counts * (K1 + 1) / (counts + norms)
+    return scores
+
+
 class KeywordIndex:
-    """BM25 in memory, with the numbers of FTS5: idf = ln((N - n + 0.5) / (n + 0.5)), at least 1e-6; k1 = 1.2, b = 0.75."""
+    """BM25 in memory. See `ragcore.vector_stores.postings` for the same in a database."""
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}
@@ -150,9 +171,9 @@ class KeywordIndex:
         scores: dict[int, float] = {}
         for term in terms:
             found = self._counts.get(term, {})
-            idf = max(math.log((len(self._lengths) - len(found) + 0.5) / (len(found) + 0.5)), LEAST_IDF)
+            weight = rarity(len(found), len(self._lengths))
             for place, count in found.items():
                 if places is None or place in places:
-                    norm = K1 * (1 - B + B * self._lengths[place] / average)
-                    scores[place] = scores.get(place, 0.0) + idf * count * (K1 + 1) / (count + norm)
+                    norm = length_norm(self._lengths[place], average)
+                    scores[place] = scores.get(place, 0.0) + term_scores(weight, count, norm)
         return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:k]
