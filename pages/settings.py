@@ -337,8 +337,10 @@ with st.expander("Limits", type="compact"):
 st.divider()
 st.subheader("Where things are kept", anchor=False)
 status = library.status()
-st.markdown(
-    f"Documents, passages, conversations and settings are in one folder on this computer, {words.size(status.bytes_on_disk)} "
-    "so far. Delete the folder and everything is gone."
+where, gone = (
+    ("in one database on a server", "Models' keys are on this computer alone.")
+    if library.shared
+    else ("in one folder on this computer", "Delete the folder and everything is gone.")
 )
-st.code(str(status.folder), language=None, wrap_lines=True)
+st.markdown(f"Documents, passages, conversations and settings are {where}, {words.size(status.bytes_on_disk)} so far. {gone}")
+st.code(status.name, language=None, wrap_lines=True)

@@ -1,4 +1,4 @@
-"""Settings, typed, read from a library's `settings.json` once, at the edge. Keys live apart from them, in `keys.json`.
+"""Settings, typed, in a library's `settings.json` or in its database server. Keys live apart from them, in `keys.json`.
 
 Both files may be edited by hand; a value that cannot work is a ConfigError that names it.
 """
@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
+import time
 from codecs import BOM_UTF8
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from ragcore.database import Database
 from ragcore.errors import ConfigError
+
+DATABASE = "LECTERN_DATABASE"  # the environment's name for the address of a library on a server
+READ_SECONDS = 1.0  # between two looks at the settings that a server keeps
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS shared (
+    name TEXT PRIMARY KEY,           -- what all processes of a library agree on: settings, secret
+    value TEXT NOT NULL
+);
+"""
 
 Provider = Literal["none", "ollama", "openai", "openai_compatible"]
 ResponseMode = Literal[
@@ -62,20 +75,74 @@ class Settings(_Settings):
     ingest: IngestSettings = IngestSettings()
 
 
+class KeptSettings(Protocol):
+    def read(self) -> Settings:
+        """As they are now, whichever process changed them. The defaults where nothing is kept. ConfigError."""
+
+    def write(self, settings: Settings) -> None: ...
+
+
+class SettingsFile:
+    """`settings.json` in a library's folder, read again when it has changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: tuple[tuple[int, ...], Settings] | None = None
+
+    def read(self) -> Settings:
+        try:
+            now = (self._folder / "settings.json").stat()
+        except FileNotFoundError:
+            return Settings()
+        stamp = (now.st_ino, now.st_mtime_ns, now.st_size)
+        if self._read is None or self._read[0] != stamp:
+            self._read = (stamp, read_settings(self._folder))
+        return self._read[1]
+
+    def write(self, settings: Settings) -> None:
+        write_settings(self._folder, settings)
+
+
+class SettingsTable:
+    """Settings in the database of a library, looked at again every second."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._read: tuple[float, Settings] | None = None
+
+    def read(self) -> Settings:
+        if self._read is None or time.monotonic() - self._read[0] > READ_SECONDS:
+            began = time.monotonic()
+            with self._database.snapshot() as db:
+                kept = db.execute("SELECT value FROM shared WHERE name = 'settings'").fetchone()
+            self._read = (began, _of_server(kept["value"]) if kept else Settings())
+        return self._read[1]
+
+    def write(self, settings: Settings) -> None:
+        with self._database.transaction() as db:
+            db.execute(
+                "INSERT INTO shared (name, value) VALUES ('settings', ?)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (settings.model_dump_json(),),
+            )
+        self._read = (time.monotonic(), settings)
+
+
+def shared_secret(database: Database) -> bytes:
+    """Random bytes that all processes of a library know; made by the first that asks."""
+    with database.transaction() as db:
+        made = "INSERT INTO shared (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING"
+        db.execute(made, (secrets.token_hex(32),))
+        return bytes.fromhex(db.execute("SELECT value FROM shared WHERE name = 'secret'").fetchone()["value"])
+
+
 def read_settings(folder: Path) -> Settings:
     """The settings of the library in `folder`; the defaults where there is no file."""
     path = folder / "settings.json"
     if not path.exists():
         return Settings()
-    try:
-        return Settings.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ConfigError(
-            f"The settings in {path} cannot be used: {place}: {first['msg']}.",
-            hint="Correct the value, or delete the file to go back to the defaults.",
-        ) from error
+    hint = "Correct the value, or delete the file to go back to the defaults."
+    return _parsed(path.read_bytes().removeprefix(BOM_UTF8), f"The settings in {path}", hint)
 
 
 def write_settings(folder: Path, settings: Settings) -> None:
@@ -109,6 +176,25 @@ def default_folder() -> Path:
 
     home = os.environ.get("LECTERN_HOME")
     return Path(home) if home else Path(platformdirs.user_data_dir("lectern", appauthor=False))
+
+
+def default_library() -> Path | str:
+    """The library that is opened when none is named: on the server in LECTERN_DATABASE, or in the default folder."""
+    return os.environ.get(DATABASE) or default_folder()
+
+
+def _of_server(text: str) -> Settings:
+    hint = "They were saved by another version of Lectern: start the same one on every machine."
+    return _parsed(text.encode(), "The settings of this library", hint)
+
+
+def _parsed(text: bytes, which: str, hint: str) -> Settings:
+    try:
+        return Settings.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ConfigError(f"{which} cannot be used: {place}: {first['msg']}.", hint=hint) from error
 
 
 def _keys(folder: Path) -> dict[str, str]:

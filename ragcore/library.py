@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,14 +26,10 @@ from ragcore.config import Settings
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
-from ragcore.ingestion.file_bytes import FolderBytes
-from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
-from ragcore.ingestion.files import Added, Files
+from ragcore.ingestion.files import Added, process_name
+from ragcore.ingestion.parts import on_server, open_parts
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
-from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import Scope
-from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
-from ragcore.vector_stores.disk import DiskStore
 
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder
@@ -58,7 +56,7 @@ EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the lights on the home screen say. `bytes_on_disk`: documents, passages and conversations."""
+    """What the lights on the home screen say. `bytes_on_disk`: documents, passages and conversations; `name`: where it is."""
 
     embedder: EmbedderState
     embedder_error: RagError | None
@@ -66,7 +64,7 @@ class Status:
     files: int
     passages: int
     bytes_on_disk: int
-    folder: Path
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +100,10 @@ class Library:
     `embedder` and `llm` stand in for the bundled embedder and for the language model of the settings.
     """
 
-    def __init__(self, folder: Path, *, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
-        self.folder = folder
+    def __init__(self, where: Path | str, *, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
+        self._where = where
+        self.shared = on_server(where)  # with other machines
+        self.folder = folder = config.default_folder() if self.shared else Path(where)  # what stays on this machine
         self.incoming = folder / "incoming"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -115,11 +115,11 @@ class Library:
                 f"The library's folder {folder} cannot be used: {error.strerror}.",
                 hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
             ) from error
-        self.database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA, CONVERSATIONS_SCHEMA)
-        self.files = Files(self.database, FolderBytes(folder))
+        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA)
+        self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
+        self._settings = parts.settings
+        self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database)
-        self.store = DiskStore(self.database, vectors=folder / "vectors")
-        self.settings = config.read_settings(folder)
         self.embedder = embedder or _bundled_embedder()
         self._given_llm = llm
         self._opened_llm: tuple[tuple[config.LLMSettings, str], LLM] | None = None
@@ -130,9 +130,12 @@ class Library:
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, folder: Path) -> Library:
-        """The library in `folder`, made when there is none."""
-        return cls(folder)
+    def open(cls, where: Path | str) -> Library:
+        """The library in a folder, made when there is none, or on a server: postgresql://user:password@host:port/database.
+
+        Of one on a server, keys, uploads on their way in, logs and copies of files are in this machine's default folder.
+        """
+        return cls(where)
 
     def close(self) -> None:
         """End the worker and close the database."""
@@ -148,14 +151,23 @@ class Library:
                 worker.terminate()
                 worker.wait()
             with contextlib.suppress(StoreError):  # then the next worker waits until this one's silence is long enough
-                self.files.release(worker.pid)
+                self.files.release(process_name(worker.pid))
         self.store.close()
         self.database.close()
 
+    @property
+    def settings(self) -> Settings:
+        """As they are now: another process may have changed them. ConfigError."""
+        return self._settings.read()
+
     def update_settings(self, settings: Settings) -> None:
         """Keep the settings; the next answer and the next file use them."""
-        config.write_settings(self.folder, settings)
-        self.settings = settings
+        self._settings.write(settings)
+
+    @cached_property
+    def secret(self) -> bytes:
+        """Random bytes that all processes of the library know."""
+        return config.shared_secret(self.database)
 
     # What is in it.
 
@@ -174,10 +186,16 @@ class Library:
         with path.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "ragcore.ingestion.worker", str(self.folder)],
+                env=self._worker_environment(),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
             )
+
+    def _worker_environment(self) -> dict[str, str]:
+        """Where the library is, if on a server: not an argument, as those are for all of the machine to see."""
+        others = {name: value for name, value in os.environ.items() if name != config.DATABASE}
+        return {**others, config.DATABASE: str(self._where)} if self.shared else others
 
     def _keep_worker(self) -> None:
         """Put another worker in the place of one that has died."""
@@ -192,7 +210,7 @@ class Library:
                 return
             logger.warning("the worker ended with status %d and is started again", status)
             try:
-                self._release(worker.pid, deaths)
+                self._release(process_name(worker.pid), deaths)
             except StoreError:
                 logger.exception("what the worker held waits until its silence is long enough")
             pause = min(2 * pause, LONGEST_RESTART) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
@@ -204,9 +222,9 @@ class Library:
                     except OSError:
                         logger.exception("the worker cannot be started; another attempt follows")
 
-    def _release(self, process_id: int, deaths: Counter[str]) -> None:
+    def _release(self, process: str, deaths: Counter[str]) -> None:
         """Queue what a dead worker held, unless it is what workers die of."""
-        for file in self.files.release(process_id):
+        for file in self.files.release(process):
             deaths[file.id] += 1
             if deaths[file.id] >= DEATHS:
                 del deaths[file.id]
@@ -252,7 +270,7 @@ class Library:
             files=ready,
             passages=len(self.store),
             bytes_on_disk=self._bytes(),
-            folder=self.folder,
+            name=self.name,
         )
 
     def _bytes(self) -> int:

@@ -6,7 +6,7 @@ import threading
 
 import streamlit as st
 
-from ragcore.config import default_folder
+from ragcore.config import default_library
 from ragcore.library import Library
 from ragcore.runs import AnswerRuns
 
@@ -16,7 +16,7 @@ WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first s
 @st.cache_resource(show_spinner=False)
 def library() -> Library:
     """The library, open, with a worker reading what is added."""
-    opened = Library.open(default_folder())
+    opened = Library.open(default_library())
     opened.start_worker()
     return opened
 

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import logging
 import re
-import secrets
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -31,8 +30,6 @@ logger = logging.getLogger(__name__)
 TICKET_SECONDS = 24 * 3600
 NAME_CHARS = 180
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-
-_secret = secrets.token_bytes(32)
 
 
 @asynccontextmanager
@@ -132,22 +129,22 @@ def security_headers() -> dict[str, str]:
 # Uploads.
 
 
-def ticket(now: float | None = None) -> str:
-    """Lets a page drawn by this server upload to it. It is sent in a header, which no other site can make a browser send."""
+def ticket(secret: bytes, now: float | None = None) -> str:
+    """Lets a page drawn for this library upload to it. It is sent in a header, which no other site can make a browser send."""
     hour = int((time.time() if now is None else now) // 3600)
-    return f"{hour}.{_sign(hour)}"
+    return f"{hour}.{_sign(secret, hour)}"
 
 
-def valid_ticket(given: str, now: float | None = None) -> bool:
+def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
     hour, _, signature = given.partition(".")
     if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
         return False
     age = (time.time() if now is None else now) - int(hour) * 3600
-    return 0 <= age < TICKET_SECONDS and hmac.compare_digest(signature.encode(), _sign(int(hour)).encode())
+    return 0 <= age < TICKET_SECONDS and hmac.compare_digest(signature.encode(), _sign(secret, int(hour)).encode())
 
 
-def _sign(hour: int) -> str:
-    return hmac.new(_secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
+def _sign(secret: bytes, hour: int) -> str:
+    return hmac.new(secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
 
 
 def safe_name(name: str) -> str:
@@ -164,10 +161,11 @@ def safe_name(name: str) -> str:
 
 async def upload(request: Request) -> Response:
     """Take one file in. The answer says what became of it, in words for the person who dropped it."""
-    if not valid_ticket(request.headers.get("x-lectern-ticket", "")):
+    library = await anyio.to_thread.run_sync(resources.library)
+    secret = await anyio.to_thread.run_sync(lambda: library.secret)
+    if not valid_ticket(secret, request.headers.get("x-lectern-ticket", "")):
         return _refusal(403, "This page is out of date.", "Reload the page and add the file again.")
     name = safe_name(request.query_params.get("name", ""))
-    library = await anyio.to_thread.run_sync(resources.library)
     limit = library.settings.ingest.max_file_mb * 1_000_000
     too_large = TooLargeError(
         f"{name} is larger than {limit // 1_000_000:,} MB.", hint="Split the file, or raise the limit in Settings."

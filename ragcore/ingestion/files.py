@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import time
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -332,10 +333,11 @@ class Files:
                 (file_id, worker),
             )
 
-    def release(self, process_id: int) -> list[FileRow]:
-        """Queue again what a worker process, known to be dead, was working on; gives those files."""
+    def release(self, process: str) -> list[FileRow]:
+        """Queue again what a worker process, known to be dead, was working on; gives those files. See `process_name`."""
         with self._database.transaction() as db:
-            left = db.execute(f"SELECT id FROM files WHERE worker LIKE ? AND stage IN ({_WORKING})", (f"{process_id}-%",))
+            held = f"SELECT id FROM files WHERE worker LIKE ? AND stage IN ({_WORKING})"
+            left = db.execute(held, (f"{process}-%",))
             ids = [row["id"] for row in left.fetchall()]
             for file_id in ids:
                 db.execute("UPDATE files SET stage = 'queued', done = 0, total = 0, worker = NULL WHERE id = ?", (file_id,))
@@ -378,6 +380,11 @@ class Files:
 _COLUMNS = "id, name, path, hash, size, added, stage, done, total, stage_started, passages, pages, problem, page_word"
 _STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
+
+
+def process_name(process_id: int) -> str:
+    """What the names of the workers in a process of this machine begin with. Others have processes of the same number."""
+    return f"{process_id}-{platform.node()}"
 
 
 def file_hash(path: Path) -> str:

@@ -3,6 +3,7 @@ application stays quick and a file that breaks a parser breaks nothing else.
 
     python -m ragcore.ingestion.worker FOLDER
 
+works on the library in that folder, or on the server that LECTERN_DATABASE names, with the folder for what stays here.
 It ends when its standard input closes, which happens when the application ends, however it ends.
 """
 
@@ -17,25 +18,28 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
-from ragcore.config import IngestSettings, read_settings
+from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import NoTextError, RagError, UnknownDocumentError
-from ragcore.ingestion.file_bytes import FolderBytes
-from ragcore.ingestion.files import FileRow, Files, Stage
+from ragcore.errors import NoTextError, RagError, StoreError, UnknownDocumentError
+from ragcore.ingestion.files import FileRow, Files, Stage, process_name
+from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Scalar, TextNode, new_id
-from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 EMBED_AT_ONCE = 32  # passages between two looks at whether to go on: well under two seconds on a slow machine
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
 SIGN_SECONDS = 2.0
+AWAY_SECONDS = 1.0  # before a database server that is away is asked again
 
 
 class Worker:
@@ -46,7 +50,7 @@ class Worker:
         self._store = store
         self._embedder = embedder
         self._settings = settings
-        self._name = f"{os.getpid()}-{new_id()[:8]}"
+        self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
 
     def run_once(self) -> bool:
         """Take one file from the queue to its end; False when none waits."""
@@ -62,6 +66,8 @@ class Worker:
         except Cancelled:
             self._files.halt(file.id, self._name)
         except RagError as error:
+            if isinstance(error, StoreError) and error.retryable:
+                raise  # the database is away, and the file is not at fault
             logger.info("%s failed: %s", file.id, type(error).__name__)
             self._files.fail(file.id, self._name, error)
         except Exception as error:  # one file must not stop the queue
@@ -160,7 +166,10 @@ class Worker:
 
         def sign() -> None:
             while not ended.wait(SIGN_SECONDS):
-                self._files.sign(file.id, self._name)
+                try:
+                    self._files.sign(file.id, self._name)
+                except StoreError as error:
+                    logger.warning("%s could not be signed: %s", file.id, error.what)  # the next time, or another's file then
 
         thread = threading.Thread(target=sign, daemon=True)
         thread.start()
@@ -206,25 +215,33 @@ def passages_of(document: Document, splitter: SentenceSplitter) -> list[TextNode
 
 def main() -> None:
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-    from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
-    from ragcore.vector_stores.disk import SCHEMA as STORE_SCHEMA
-    from ragcore.vector_stores.disk import DiskStore
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
-    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, STORE_SCHEMA)
-    embedder = HuggingFaceEmbedding()
-    files, store = Files(database, FolderBytes(folder)), DiskStore(database, vectors=folder / "vectors")
-    worker = Worker(files, store, embedder, lambda: read_settings(folder).ingest)
+    where = os.environ.pop(DATABASE, folder)  # taken out: it may hold a password, and what reads files inherits the rest
+    parts, embedder = open_parts(where, folder), HuggingFaceEmbedding()
+    worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest)
     start_reader()
     threading.Thread(target=embedder.warm, daemon=True).start()
-    tidy(files, store)
+    _outlasting(lambda: tidy(parts.files, parts.store))
     while True:
-        if not worker.run_once():
+        if not _outlasting(worker.run_once):
             time.sleep(IDLE_SECONDS)
+
+
+def _outlasting(work: Callable[[], T]) -> T:
+    """Do this, once more when the database's server was away in the middle of it."""
+    while True:
+        try:
+            return work()
+        except StoreError as error:
+            if not error.retryable:
+                raise
+            logger.warning("%s Trying again.", error.what)
+            time.sleep(AWAY_SECONDS)
 
 
 def _end_with_parent() -> None:

@@ -37,7 +37,7 @@ def dropzone(*, small: bool) -> bool:
         key="dropzone",
         data={
             "address": "/api/upload",
-            "ticket": ticket(),
+            "ticket": ticket(resources.library().secret),
             "small": small,
             "limit": resources.library().settings.ingest.max_file_mb * 1_000_000,
         },

@@ -26,7 +26,7 @@ def _lights() -> None:
             _light("off" if none else "on", "Language model", model)
             if none:
                 st.page_link(places.SETTINGS, label="Add one")
-        _light("on", "Storage", stored, title=str(status.folder))
+        _light("on", "Storage", stored, title=status.name)
 
 
 def _search(status: Status) -> tuple[str, str, str]:

@@ -6,22 +6,25 @@ from hypothesis import strategies as st
 
 from ui.web import NAME_CHARS, image_type, known_host, safe_name, security_headers, ticket, valid_ticket
 
+SECRET = b"known to all servers of the library"
+
 
 def test_a_ticket_is_good_for_a_day_and_cannot_be_made_up() -> None:
     now = 1_800_000_123.0
-    good = ticket(now)
-    assert valid_ticket(good, now)
-    assert valid_ticket(good, now + 23 * 3600)
-    assert not valid_ticket(good, now + 25 * 3600)
-    assert not valid_ticket(good, now - 3600)
+    good = ticket(SECRET, now)
+    assert valid_ticket(SECRET, good, now)
+    assert valid_ticket(SECRET, good, now + 23 * 3600)
+    assert not valid_ticket(SECRET, good, now + 25 * 3600)
+    assert not valid_ticket(SECRET, good, now - 3600)
     hour, _, signature = good.partition(".")
-    assert not valid_ticket(f"{int(hour) + 1}.{signature}", now + 3600)
-    assert not valid_ticket(good[:-1] + ("0" if good[-1] != "0" else "1"), now)
+    assert not valid_ticket(SECRET, f"{int(hour) + 1}.{signature}", now + 3600)
+    assert not valid_ticket(b"another", good, now)
+    assert not valid_ticket(SECRET, good[:-1] + ("0" if good[-1] != "0" else "1"), now)
 
 
 @given(st.text())
 def test_no_text_is_a_ticket(text: str) -> None:
-    assert not valid_ticket(text)
+    assert not valid_ticket(SECRET, text)
 
 
 @given(st.text())

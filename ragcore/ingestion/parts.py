@@ -1,0 +1,62 @@
+"""The parts of a library that its application and its workers share, opened where it is kept: in a folder, or on a PostgreSQL
+server that any number of machines share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragcore.config import SCHEMA as SETTINGS_SCHEMA
+from ragcore.config import KeptSettings, SettingsFile, SettingsTable
+from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
+from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
+from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
+from ragcore.ingestion.files import Files
+from ragcore.sqlite import SQLiteDatabase
+
+if TYPE_CHECKING:
+    from ragcore.postgres import PostgresDatabase
+    from ragcore.vector_stores.disk import DiskStore
+    from ragcore.vector_stores.postgres import PostgresStore
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`name` says where they are, as a person may read it: without a password."""
+
+    name: str
+    database: SQLiteDatabase | PostgresDatabase
+    files: Files
+    store: DiskStore | PostgresStore
+    settings: KeptSettings
+
+
+def on_server(where: Path | str) -> bool:
+    """Whether this is the address of a server, and not a folder."""
+    return str(where).startswith(("postgresql:", "postgres:"))
+
+
+def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
+    """The parts of the library at `where`: a folder, or postgresql://user:password@host:port/database.
+
+    `local` is the folder for what stays on this machine. `schemas`: further tables in the same database. ConfigError.
+    """
+    return _on_server(str(where), local, schemas) if on_server(where) else _in_folder(Path(where), schemas)
+
+
+def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
+    from ragcore.vector_stores.disk import SCHEMA, DiskStore
+
+    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    files = Files(database, FolderBytes(folder))
+    return Parts(str(folder), database, files, DiskStore(database, vectors=folder / "vectors"), SettingsFile(folder))
+
+
+def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
+    from ragcore.postgres import PostgresDatabase
+    from ragcore.vector_stores.postgres import SCHEMA, PostgresStore
+
+    database = PostgresDatabase(address, FILES_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    files = Files(database, ServerBytes(database, local / "cache"))
+    return Parts(database.address.shown, database, files, PostgresStore(database), SettingsTable(database))
