@@ -1,6 +1,7 @@
 """What a library needs of a database, whichever keeps it: a SQLite file (`ragcore.sqlite`) or a PostgreSQL server.
 
-Statements are written in what both understand, with `?` and `:name` for values.
+Statements are written in what both understand, with `?` and `:name` for values. Schemas are written for SQLite, in INTEGER,
+REAL, TEXT and BLOB, so that running one twice changes nothing; `ragcore.postgres.translated` says them to PostgreSQL.
 """
 
 from __future__ import annotations
@@ -8,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+from ragcore.errors import StoreError
+
+VERSION = 1  # of what the tables mean: one more when an earlier version of Lectern would read them wrongly
 
 
 class Rows(Protocol):
@@ -36,7 +41,13 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[Connection]:
         """Everything inside is committed together, or, on any error, nothing of it. Inside another it is a part of that one.
 
-        Nobody else writes meanwhile.
+        Nobody else writes meanwhile: what was read inside is still true when it is committed. The price is that writers wait
+        for each other, in every process and on every machine, heartbeats among them; so a transaction is short. What takes
+        long (reading, embedding, making a vector index) is done before or after it, and rows are sent in bulk: a thousand
+        passages take a fraction of a second. SQLite has one lock for the file; PostgreSQL is given one for the schema, since
+        its own row locks would let two workers claim one file. A writer that is gone loses its lock with its connection.
+
+        After a statement has failed, end the transaction: PostgreSQL takes no other one in it.
         """
 
     def snapshot(self) -> AbstractContextManager[Connection]:
@@ -46,5 +57,13 @@ class Database(Protocol):
 
 
 def writable(text: str) -> str:
-    """The text as it can be stored: two halves of one character that stand together made whole, a lone half replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """The text as it can be stored: two halves of one character that stand together made whole; lone halves, NUL replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+
+
+def newer_version(what: str) -> StoreError:
+    """The refusal of a database, named by `what`, whose version is above VERSION."""
+    return StoreError(
+        f"{what} was made by a newer version of Lectern, and this one might damage it.",
+        hint="Install the newer version of Lectern here too, or open another library.",
+    )

