@@ -5,7 +5,6 @@ Whatever is changed is on the disk when the call returns, and seen by every proc
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.vector_file import VectorFolder
 
 FILE = "storage.db"
 FORMAT = 1
@@ -96,7 +96,7 @@ class DiskStorage:
         if outermost:
             for name in loose:
                 self.vectors(name).compact()
-            self._sweep()
+            disk.sweep(self.database, VectorFolder(self._folder))
 
     def undoes(self, store: Store) -> bool:
         return any(store is own for own in self._vectors.values())
@@ -105,9 +105,7 @@ class DiskStorage:
         """Take everything out. In a transaction with what comes in its place, others see the one or the other."""
         with self.database.transaction() as db:
             for (name,) in db.execute("SELECT name FROM indexes").fetchall():
-                store = self.vectors(name)
-                for document in store.documents():
-                    store.delete(document.id_)
+                self.vectors(name).drop()
             for table in ("storage", "index_records", "index_entries", "items", "hashes"):
                 db.execute(f"DELETE FROM {table}")
             db.execute("INSERT INTO storage VALUES (?)", (FORMAT,))
@@ -120,19 +118,6 @@ class DiskStorage:
     @property
     def _folder(self) -> Path:
         return self.folder / "vectors"
-
-    def _sweep(self) -> None:
-        """Remove vector files that no index names any more."""
-        if not self._unnamed(self.database.connection()):
-            return
-        with self.database.transaction() as db:  # nobody makes a new file while this one holds the lock
-            for path in self._unnamed(db):
-                with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
-                    path.unlink()
-
-    def _unnamed(self, db: sqlite3.Connection) -> list[Path]:
-        named = {name for (name,) in db.execute("SELECT file FROM indexes")}
-        return [path for path in self._folder.glob("*.f32") if path.name not in named]
 
 
 class DiskDocumentStore(DocumentStore):

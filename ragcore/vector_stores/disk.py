@@ -11,6 +11,7 @@ A change gives the index a new stamp. Every search compares it, so that what ano
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import sqlite3
@@ -41,7 +42,7 @@ from ragcore.vector_stores.search import (
     terms_version,
     unit_query,
 )
-from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder
+from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, checksum
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -76,9 +77,12 @@ CREATE TABLE IF NOT EXISTS documents (
     first_row INTEGER NOT NULL,
     first_slot INTEGER NOT NULL,
     passages INTEGER NOT NULL,
+    checksum INTEGER,               -- of its vectors: CRC-32 of their bytes; NULL in a library of an earlier version
+    damaged INTEGER NOT NULL DEFAULT 0,  -- 1: its vectors are not what was written, and wait to be replaced
     UNIQUE (index_id, id)
 );
 CREATE INDEX IF NOT EXISTS documents_by_slot ON documents (index_id, first_slot);
+CREATE INDEX IF NOT EXISTS documents_damaged ON documents (index_id, damaged) WHERE damaged = 1;
 CREATE TABLE IF NOT EXISTS texts (
     document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
     block INTEGER NOT NULL,         -- characters [block * BLOCK, (block + 1) * BLOCK)
@@ -100,10 +104,10 @@ CREATE TABLE IF NOT EXISTS passages (
 CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
 CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 """
+SCHEMA = _TABLES + POSTINGS_SCHEMA
 
 T = TypeVar("T")
 
-SCHEMA = _TABLES + POSTINGS_SCHEMA
 BATCH = 500  # passages read at a time
 COMPACT_SHARE = 0.5  # of the slots being gaps
 
@@ -123,7 +127,7 @@ class _Index:
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """The committed rows of an index as they were at `stamp`, mapped, and which of them are gaps (None: not one)."""
+    """The committed rows of an index as they were at `stamp`, mapped, and which are gaps or damaged (None: not one)."""
 
     stamp: int
     file: str
@@ -142,10 +146,9 @@ class DiskStore:
         self._database = database
         self._name = index
         self._files = VectorFolder(vectors)
+        self._postings = Postings()
         self._matrix: _Matrix | None = None
         self._mapping = threading.Lock()
-
-        self._postings = Postings()
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         database, outermost = self._database, not self._database.connection().in_transaction
@@ -156,7 +159,7 @@ class DiskStore:
             index = self._index_now(db)
             self._refuse_foreign(db, index, document, nodes)
             file, first_slot = self._append(index, rows)
-            self._insert(db, index, document, nodes, first_slot)
+            self._insert(db, index, document, nodes, first_slot, checksum(rows))
             db.execute(
                 "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ? WHERE id = ?",
                 (_stamp(), index.dimension or rows.shape[1] or None, file, first_slot + len(rows), len(rows), index.id_),
@@ -165,7 +168,7 @@ class DiskStore:
         if outermost and worth_it:
             self.compact()
         elif outermost and file != index_before.file:
-            self._sweep()
+            sweep(self._database, self._files)
         return len(nodes)
 
     def delete(self, document_id: str) -> int:
@@ -207,7 +210,12 @@ class DiskStore:
                 return []
             vectors = self._mapped(db, index).rows
             nodes = passages_at(db, [row["row"] for row in there])
-            return [nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(length_of(row))) for row in there]
+            return [
+                nodes[row["row"]]
+                if row["damaged"]
+                else nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(length_of(row)))
+                for row in there
+            ]
 
         return self._at_one_moment(read)
 
@@ -246,7 +254,10 @@ class DiskStore:
                     spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, scope.document_ids or ())]
                 else:
                     spans = [(row["slot"], 1) for row in self._within(db, index, scope)]
-                slots, scores = nearest_among(matrix.rows, vector, top_k, mask_of(spans, len(matrix.rows)))
+                chosen = mask_of(spans, len(matrix.rows))
+                if matrix.gaps is not None:
+                    chosen &= ~matrix.gaps
+                slots, scores = nearest_among(matrix.rows, vector, top_k, chosen)
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
         return self._at_one_moment(found)
@@ -274,7 +285,7 @@ class DiskStore:
             index = self._index(db)
             if index is None:
                 return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
-            rows = self._within(db, index, scope)
+            rows = [row for row in self._within(db, index, scope) if not row["damaged"]]
             return Candidates(
                 ids=[row["id"] for row in rows],
                 rows=self._mapped(db, index).rows[[row["slot"] for row in rows]],
@@ -309,8 +320,72 @@ class DiskStore:
             )
             if index.passages:
                 self._postings.compact(db, index.id_)
-        self._sweep()
+        self.reclaim()
+
+    def drop(self) -> None:
+        """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name.
+
+        Inside a transaction the space stays taken until `reclaim` is called after it.
+        """
+        outermost = not self._database.connection().in_transaction
+        with self._database.transaction() as db:
+            index = self._index(db)
+            if index is None:
+                return
+            self._drop_terms(db, index)
+            for table in ("passages", "texts"):
+                db.execute(
+                    f"DELETE FROM {table} WHERE document IN (SELECT seq FROM documents WHERE index_id = ?)", (index.id_,)
+                )
+            for table in ("documents", "gaps"):
+                db.execute(f"DELETE FROM {table} WHERE index_id = ?", (index.id_,))
+            db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
+        if outermost:
+            self.reclaim()
+
+    def reclaim(self) -> None:
+        """Give back the space of deleted rows, and of vector files that no index of the library has. Not in a transaction."""
+        sweep(self._database, self._files)
         self._database.shrink()
+
+    def verify(self) -> list[str]:
+        """Compare every document's vectors with their checksum; gives the ids of those that are damaged, oldest first.
+
+        From then on `search` and `candidates` leave these documents out, `nodes` gives their passages without embedding, and
+        everything else goes on, until `replace_vectors`. Reads the whole file, writing waits for it only when something is
+        found. A file that is missing or too short makes every search a DamagedStoreError until this has been called.
+        """
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            unsound = [] if index is None else [row[0] for row in self._unsound(db, index)]
+        if unsound:
+            with self._database.transaction() as db:
+                self._mark(db, self._index_now(db), unsound)
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT d.id FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.damaged = 1"
+                " ORDER BY d.seq",
+                (self._name,),
+            )
+            return [row["id"] for row in rows]
+
+    def replace_vectors(self, document_id: str, vectors: Vectors) -> None:
+        """Put a damaged document's vectors right: one row for each of its passages in reading order, shape (n, d).
+
+        A document that is not damaged stays as it is: another process was quicker. UnknownDocumentError; DimensionError;
+        ValueError for another number of rows, or NaN or infinity in one.
+        """
+        with self._database.transaction() as db:
+            document = self._document_row(db, document_id)
+            index = self._index_now(db)
+            if not document["damaged"] or index.file is None or index.dimension is None:
+                return
+            if len(vectors) != document["passages"]:
+                raise ValueError(f"{document_id!r} has {document['passages']} passages, but was given {len(vectors)} vectors")
+            rows = np.stack([unit_query(vector, index.dimension) for vector in vectors])
+            self._files.overwrite(index.file, document["first_slot"], rows)
+            db.execute("UPDATE documents SET checksum = ?, damaged = 0 WHERE seq = ?", (checksum(rows), document["seq"]))
+            db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (_stamp(), index.id_))
 
     def bytes_on_disk(self) -> int:
         """The library's database with its log, and this index's vectors."""
@@ -350,8 +425,8 @@ class DiskStore:
 
     def _passage_row(self, db: sqlite3.Connection, index: _Index, id_: str) -> sqlite3.Row | None:
         row: sqlite3.Row | None = db.execute(
-            "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot, p.length FROM passages p"
-            " JOIN documents d ON d.seq = p.document WHERE p.id = ? AND d.index_id = ?",
+            "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot, p.length, d.damaged"
+            " FROM passages p JOIN documents d ON d.seq = p.document WHERE p.id = ? AND d.index_id = ?",
             (id_, index.id_),
         ).fetchone()
         return row
@@ -363,12 +438,18 @@ class DiskStore:
                 raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {row['document_id']!r}")
 
     def _insert(
-        self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode], first_slot: int
+        self,
+        db: sqlite3.Connection,
+        index: _Index,
+        document: Document,
+        nodes: Sequence[TextNode],
+        first_slot: int,
+        checksum: int,
     ) -> None:
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
         seq = db.execute(
             "INSERT INTO documents (index_id, id, name, hash, metadata, layout, characters, added, first_row, first_slot,"
-            " passages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " passages, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 index.id_,
                 document.id_,
@@ -381,6 +462,7 @@ class DiskStore:
                 first_row,
                 first_slot,
                 len(nodes),
+                checksum,
             ),
         ).lastrowid
         db.executemany("INSERT INTO texts VALUES (?, ?, ?)", ((seq, number, data) for number, data in blocks_of(document.text)))
@@ -431,7 +513,7 @@ class DiskStore:
         tables = "documents d CROSS JOIN passages p" if scope.node_ids is None else "passages p CROSS JOIN documents d"
         metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
         rows = db.execute(
-            f"SELECT p.row, d.first_slot + p.row - d.first_row AS slot, p.id, p.length, {metadata} AS metadata"
+            f"SELECT p.row, d.first_slot + p.row - d.first_row AS slot, p.id, p.length, d.damaged, {metadata} AS metadata"
             f" FROM {tables} ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
             values,
         ).fetchall()
@@ -510,7 +592,11 @@ class DiskStore:
                 rows, file = np.empty((0, index.dimension or 0), np.float32), ""
             else:
                 rows, file = self._files.mapped(index.file, index.slots, index.dimension), index.file
-            spans = db.execute("SELECT first_slot, slots FROM gaps WHERE index_id = ?", (index.id_,)).fetchall()
+            spans = db.execute(
+                "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
+                " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
+                (index.id_, index.id_),
+            ).fetchall()
             gaps = mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
             matrix = _Matrix(index.stamp, file, rows, gaps)
             self._matrix = matrix
@@ -523,6 +609,34 @@ class DiskStore:
         file = index.file or self._files.new_name(index.id_)
         self._files.append(file, index.slots, rows)
         return file, index.slots
+
+    def _unsound(
+        self, db: sqlite3.Connection, index: _Index, among: Collection[int] | None = None
+    ) -> Iterator[tuple[int, int | None, int | None]]:
+        """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ."""
+        if index.file is None or index.dimension is None:
+            return
+        documents = db.execute(
+            "SELECT seq, first_slot, passages, checksum FROM documents WHERE index_id = ? AND damaged = 0 AND passages > 0"
+            " ORDER BY first_slot",
+            (index.id_,),
+        ).fetchall()
+        chosen = [row for row in documents if among is None or row["seq"] in among]
+        found = self._files.checksums(index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension)
+        for row, actual in zip(chosen, found, strict=True):
+            if row["checksum"] is None or row["checksum"] != actual:
+                yield row["seq"], row["checksum"], actual
+
+    def _mark(self, db: sqlite3.Connection, index: _Index, suspects: Collection[int]) -> None:
+        """Look again, now that nobody else writes, and write down which are damaged."""
+        for seq, written, actual in list(self._unsound(db, index, suspects)):
+            if written is None and actual is not None:  # of an earlier version: the first look is what later ones are held to
+                db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
+            else:
+                db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))
+        if index.file is not None and index.dimension is not None:
+            self._files.make_whole(index.file, index.slots, index.dimension)
+        db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (_stamp(), index.id_))
 
     def _worth_compacting(self, db: sqlite3.Connection) -> bool:
         index = self._index_now(db)
@@ -544,10 +658,19 @@ class DiskStore:
         self._files.write(file, (rows[first : first + passages] for _, first, passages in documents))
         return file
 
-    def _sweep(self) -> None:
-        with self._database.transaction() as db:  # nobody makes a new file while this one holds the lock
-            index = self._index_now(db)
-            self._files.sweep(index.id_, {index.file})
+
+def sweep(database: SQLiteDatabase, files: VectorFolder) -> None:
+    """Remove vector files that no index of the library has: replaced ones, and those of a killed writer."""
+    if not files.others(_named(database.connection())):
+        return
+    with database.transaction() as db:  # nobody makes a new file while this one holds the lock
+        for path in files.others(_named(db)):
+            with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
+                path.unlink()
+
+
+def _named(db: sqlite3.Connection) -> set[str]:
+    return {row["file"] for row in db.execute("SELECT file FROM indexes WHERE file IS NOT NULL")}
 
 
 def _stamp() -> int:

@@ -6,9 +6,9 @@ and is written over. A file without gaps takes the place of another under a name
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 SUFFIX = ".f32"
+READ = 1 << 20  # bytes read at a time
+HINT = "Search by words goes on. The vectors are made anew from the stored passages, or come from a backup of the folder."
 
 
 class MissingFileError(DamagedStoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             f"The file {path}, which holds the vectors of this library, is missing.",
-            hint="Restore the library's folder from a backup, or index the documents again.",
+            hint=HINT,
         )
         self.path = path
 
@@ -53,7 +55,7 @@ class VectorFolder:
             if size < 4 * slots * dimension:
                 raise DamagedStoreError(
                     f"The file {path} holds {size} bytes, but {4 * slots * dimension} bytes of vectors were written to it.",
-                    hint="Restore the library's folder from a backup, or index the documents again.",
+                    hint=HINT,
                 )
             return np.asarray(np.memmap(path, np.float32, "r", shape=(slots, dimension)))
         except FileNotFoundError:
@@ -67,7 +69,7 @@ class VectorFolder:
             if out.seek(0, os.SEEK_END) < start:
                 raise DamagedStoreError(
                     f"The file {path} is shorter than what was written to it.",
-                    hint="Restore the library's folder from a backup, or index the documents again.",
+                    hint=HINT,
                 )
             out.seek(start)
             out.write(rows.tobytes())
@@ -79,15 +81,34 @@ class VectorFolder:
             for rows in parts:
                 out.write(rows.tobytes())
 
-    def sweep(self, index_id: int, keep: Collection[str | None]) -> None:
-        """Remove the files of an index but for those to keep: replaced ones, and those of a killed writer.
+    def overwrite(self, name: str, first_slot: int, rows: Vectors) -> None:
+        """Write `rows` in the place of others of the same number, and make them safe on disk."""
+        with self._writing(self.path / name, new=False) as out:
+            out.seek(4 * first_slot * rows.shape[1])
+            out.write(rows.tobytes())
 
-        Nobody may be making one meanwhile.
-        """
-        for path in self.path.glob(f"{index_id}-*{SUFFIX}"):
-            if path.name not in keep:
-                with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
-                    path.unlink()
+    def make_whole(self, name: str, slots: int, dimension: int) -> None:
+        """Give a file that is missing or too short the length that it had, so that it can be mapped and written again."""
+        path, size = self.path / name, 4 * slots * dimension
+        if not path.exists() or path.stat().st_size < size:
+            with self._writing(path, new=not path.exists()) as out:
+                out.truncate(size)
+
+    def checksums(self, name: str, spans: Iterable[tuple[int, int]], dimension: int) -> Iterator[int | None]:
+        """The checksum of the rows of every (first slot, count); None where they are not all there."""
+        try:
+            file = (self.path / name).open("rb", buffering=READ)
+        except FileNotFoundError:
+            yield from (None for _ in spans)
+            return
+        with file:
+            for first, count in spans:
+                file.seek(4 * first * dimension)
+                yield _checksum_of(file, 4 * count * dimension)
+
+    def others(self, named: Collection[str]) -> list[Path]:
+        """All files but these."""
+        return [path for path in self.path.glob(f"*{SUFFIX}") if path.name not in named]
 
     @contextmanager
     def _writing(self, path: Path, *, new: bool) -> Iterator[BinaryIO]:
@@ -107,6 +128,22 @@ class VectorFolder:
                 f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
                 hint="Check that the disk has room and that you may write in this folder.",
             ) from error
+
+
+def checksum(rows: Vectors) -> int:
+    """CRC-32 of the rows' bytes as they stand in a file."""
+    return zlib.crc32(rows.tobytes())
+
+
+def _checksum_of(file: BinaryIO, size: int) -> int | None:
+    found = 0
+    while size:
+        piece = file.read(min(size, READ))
+        if not piece:
+            return None
+        found = zlib.crc32(piece, found)
+        size -= len(piece)
+    return found
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragcore.errors import DamagedStoreError, StoreError, UnknownDocumentError
+from ragcore.errors import DamagedStoreError, DimensionError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, TextNode
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores import disk
@@ -160,29 +160,145 @@ def test_vectors_longer_than_committed_are_written_over(tmp_path: Path) -> None:
         assert file.stat().st_size == 6 * WIDTH * 4
 
 
-def test_vectors_shorter_than_committed_are_called_damaged(tmp_path: Path) -> None:
+def vectors_of(number: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    return np.stack([node.embedding for node in item(number)[1] if node.embedding is not None])
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: 4 * WIDTH * 5 - 2])  # into the second document
+
+
+def turn_a_bit(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[4 * WIDTH * 4 + 17] ^= 4
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("damage", "damaged"),
+    [(cut_short, ["d2", "d3"]), (turn_a_bit, ["d2"]), (Path.unlink, ["d1", "d2", "d3"])],
+    ids=["truncated", "bit-flipped", "missing"],
+)
+def test_damaged_vectors_are_found_left_out_and_put_right(
+    tmp_path: Path, damage: Callable[[Path], None], damaged: list[str]
+) -> None:
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        for number in (1, 2, 3):
+            store.put(*item(number))
+        assert store.verify() == []
     (file,) = (tmp_path / "vectors").iterdir()
-    file.write_bytes(file.read_bytes()[:-4])
+    damage(file)
+    with opened(tmp_path) as store, opened(tmp_path) as other:
+        assert len(store.keyword_search("word2", 5)) == 3
+        assert other.verify() == damaged
+        assert other.verify() == damaged
+        sound = [id_ for id_ in ("d1", "d2", "d3") if id_ not in damaged]
+        everything = store.search(direction(1), 99)
+        assert {str(hit.node.ref_doc_id) for hit in everything} == set(sound)
+        assert {str(hit.node.ref_doc_id) for hit in store.search(direction(1), 99, Scope(["d1", "d2", "d3"]))} == set(sound)
+        assert len(store.candidates().ids) == 3 * len(sound)
+        assert [node.embedding is None for node in store.nodes(["d1/0", "d2/0"])] == ["d1" in damaged, True]
+        assert {hit.node.ref_doc_id for hit in store.keyword_search("part0", 5)} == {"d1", "d2", "d3"}
+        store.put(*item(4))
+        for id_ in damaged:
+            store.replace_vectors(id_, vectors_of(int(id_[1:])))
+        assert other.verify() == []
+        assert check(store, tmp_path) == {1, 2, 3, 4}
+        ties = [hit.node.id_ for hit in store.search(np.zeros(WIDTH, np.float32), 12)]
+        assert ties == [f"d{number}/{i}" for number in (1, 2, 3, 4) for i in range(3)]
+
+
+@pytest.mark.parametrize(("damage", "words"), [(cut_short, "holds 318 bytes, but 576 bytes"), (Path.unlink, "is missing")])
+def test_until_they_are_verified_missing_vectors_are_called_damaged(
+    tmp_path: Path, damage: Callable[[Path], None], words: str
+) -> None:
     with opened(tmp_path) as store:
-        with pytest.raises(DamagedStoreError, match=f"{file.name} holds 188 bytes, but 192 bytes"):
-            store.search(direction(1), 1)
-        with pytest.raises(DamagedStoreError, match="shorter than what was written"):
-            store.put(*item(2))
-        assert [stored.id_ for stored in store.documents()] == ["d1"]
+        for number in (1, 2, 3):
+            store.put(*item(number))
+    (file,) = (tmp_path / "vectors").iterdir()
+    damage(file)
+    with opened(tmp_path) as store:
+        for call in (lambda: store.search(direction(1), 1), lambda: store.nodes(["d1/0"])):
+            with pytest.raises(DamagedStoreError, match=f"{file.name}.*{words}") as caught:
+                call()
+            assert "Search by words goes on" in caught.value.hint
+        with pytest.raises(DamagedStoreError, match=r"shorter than|is missing"):
+            store.put(*item(4))
+        assert [stored.id_ for stored in store.documents()] == ["d1", "d2", "d3"]
+        store.delete("d2")
         assert len(store.keyword_search("word1", 5)) == 3
 
 
-def test_missing_vectors_are_called_missing(tmp_path: Path) -> None:
+def test_damaged_documents_can_be_replaced_deleted_and_compacted(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(6):
+            store.put(*item(number))
+        (file,) = (tmp_path / "vectors").iterdir()
+        file.unlink()
+        assert len(store.verify()) == 6
+        store.put(*item(1))
+        store.delete("d2")
+        store.compact()
+        assert {str(hit.node.ref_doc_id) for hit in store.search(direction(1), 99)} == {"d1"}
+        assert store.verify() == ["d0", "d3", "d4", "d5"]
+        for number in (0, 3, 4, 5):
+            store.replace_vectors(f"d{number}", vectors_of(number))
+        assert check(store, tmp_path) == {0, 1, 3, 4, 5}
+
+
+def test_vectors_that_do_not_fit_put_nothing_right(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.put(*item(1))
-    (file,) = (tmp_path / "vectors").iterdir()
-    file.unlink()
+        store.replace_vectors("d1", vectors_of(2))  # not damaged: another process was quicker
+        assert check(store, tmp_path) == {1}
+        (file,) = (tmp_path / "vectors").iterdir()
+        file.unlink()
+        store.verify()
+        with pytest.raises(ValueError, match="has 3 passages, but was given 2 vectors"):
+            store.replace_vectors("d1", vectors_of(1)[:2])
+        with pytest.raises(DimensionError):
+            store.replace_vectors("d1", np.ones((3, 5), np.float32))
+        with pytest.raises(UnknownDocumentError):
+            store.replace_vectors("d2", vectors_of(2))
+        assert store.verify() == ["d1"]
+
+
+def test_dropping_an_index_leaves_nothing_of_it_and_the_others_whole(tmp_path: Path) -> None:
+    with opened(tmp_path) as store, opened(tmp_path, index="next") as following:
+        store.put(*item(1))
+        store._database.shrink()
+        small = store._database.path.stat().st_size
+        for number in range(300):
+            following.put(*item(number, 5))
+        following.delete("d7")
+        assert following.search(direction(1), 1)
+        following.drop()
+        assert len(following) == 0
+        assert following.documents() == following.search(direction(1), 1) == following.keyword_search("word1", 1) == []
+        assert check(store, tmp_path) == {1}
+        assert len(list((tmp_path / "vectors").iterdir())) == 1
+        assert store._database.path.stat().st_size < small + 20_000
+        following.drop()
+        following.put(*item(2))
+        assert check(following, tmp_path) == {2}
+
+
+def test_an_index_dropped_in_a_transaction_comes_back_with_it(tmp_path: Path) -> None:
+    def dropped_and_then_not(store: DiskStore) -> None:
+        with store._database.transaction():
+            store.drop()
+            assert store.documents() == []
+            raise ZeroDivisionError
+
     with opened(tmp_path) as store:
-        for call in (lambda: store.search(direction(1), 1), lambda: store.put(*item(2)), lambda: store.nodes(["d1/0"])):
-            with pytest.raises(DamagedStoreError, match=f"{file.name}, which holds the vectors of this library, is missing"):
-                call()
+        store.put(*item(1))
+        with pytest.raises(ZeroDivisionError):
+            dropped_and_then_not(store)
+        assert check(store, tmp_path) == {1}
+        with store._database.transaction():
+            store.drop()
+        store.reclaim()
+        assert list((tmp_path / "vectors").iterdir()) == []
 
 
 def test_a_folder_that_takes_no_vectors_changes_nothing_and_says_so(tmp_path: Path) -> None:
