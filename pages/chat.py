@@ -72,6 +72,8 @@ def continue_as_asked() -> None:
 
 run = runs.get(conversation.id) if conversation else None
 messages = library.conversations.messages(conversation.id) if conversation else []
+elsewhere = None if run else answer.written_elsewhere(messages)
+answering = run is not None or elsewhere is not None
 ready = sum(file.ready for file in library.files.all())
 
 if asked_for and conversation is None:
@@ -98,7 +100,7 @@ for message in messages[first:]:
         answer.question(message)
     elif run is not None and message.id == run.message_id:
         running = message
-    else:
+    elif message is not elsewhere:
         answer.answer(message, last=message is messages[-1])
 
 if state.problem is not None:
@@ -107,19 +109,24 @@ if state.problem is not None:
         state.problem = None
         st.rerun()
 
-citation_clicks(answering=run is not None)
+citation_clicks(answering=answering)
 if source is not None:
     passage_panel(source)
 
 continue_as_asked()
 with st.bottom:
     with st.container(key="composer_options", horizontal=True):
-        options(disabled=run is not None)
+        options(disabled=answering)
         reading_line()
     if run is not None:
         st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
-st.chat_input("Ask your documents" if not messages else "Ask a follow-up", key="ask", on_submit=ask, disabled=run is not None)
+    elif elsewhere is not None:
+        st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=runs.stop, args=(elsewhere.id,))
+st.chat_input("Ask your documents" if not messages else "Ask a follow-up", key="ask", on_submit=ask, disabled=answering)
 
 if run is not None and running is not None:
     answer.growing_answer(run, running)
+    st.rerun()
+if elsewhere is not None:
+    answer.answer_elsewhere(elsewhere)
     st.rerun()

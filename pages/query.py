@@ -24,9 +24,9 @@ state.query = query.id if query else None
 source = open_source(state.query)
 places.to_address("q", state.query, state.passage if source else "")
 
+run = runs.get(query.id) if query else None
 messages = library.conversations.messages(query.id) if query else []
 reply = next((message for message in messages if message.role == "assistant"), None)
-run = runs.get(query.id) if query else None
 if reply is not None and reply.ask is not None:  # a result opened anew brings its question and settings with it
     fill_new_widget("query_text", reply.ask.question)
     fill_new_widget("query_mode", reply.ask.response_mode)
@@ -144,6 +144,9 @@ if reply is not None:
     st.markdown(f"**{label(messages[0].text)}**")
     if run is not None:
         answer.growing_answer(run, reply)
+        st.rerun()
+    if reply.state == "writing":
+        answer.answer_elsewhere(reply)
         st.rerun()
     if reply.ask is not None and reply.ask.response_mode == "no_text" and reply.state == "done":
         answer.facts_line(reply)

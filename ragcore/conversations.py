@@ -236,9 +236,10 @@ class Conversations:
         problem: Problem | None = None,
         trace: Span | None = None,
     ) -> bool:
-        """Note an answer as far as it has come, and sign it; False when it was deleted."""
+        """Note an answer as far as it has come, and sign it; False when it was deleted, or stopped from elsewhere."""
         written = self._change(
-            "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, trace = ? WHERE id = ?",
+            "UPDATE messages SET text = ?, state = ?, signed = ?, sources = ?, facts = ?, problem = ?, trace = ?"
+            " WHERE id = ? AND state = 'writing'",
             (
                 writable(text),
                 state,
@@ -251,6 +252,10 @@ class Conversations:
             ),
         )
         return written == 1
+
+    def stop(self, message_id: str) -> None:
+        """Keep of an answer what its writer has noted, and turn its writer away."""
+        self._change("UPDATE messages SET state = 'stopped' WHERE id = ? AND state = 'writing'", (message_id,))
 
     def _read(self, query: str, values: Sequence[object] | Mapping[str, object]) -> list[Any]:
         with self._database.snapshot() as db:

@@ -159,7 +159,7 @@ class Run:
                 except StoreError as error:
                     logger.warning("answer %s could not be written: %s", self.message_id, error)
                     continue  # the database was busy; it will be written the next time
-                if not there:  # the conversation was deleted: nobody wants the answer
+                if not there:  # deleted, or stopped from elsewhere: nobody wants the answer
                     self._state = "stopped"
                     self._changed.notify_all()
 
@@ -176,7 +176,7 @@ class Run:
 
 
 class AnswerRuns:
-    """The runs of this process, at most one in each conversation."""
+    """The runs of this process. A conversation is answered by one process at a time, and once."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -186,12 +186,12 @@ class AnswerRuns:
     def start(self, conversation_id: str, ask: Ask) -> Run:
         """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then."""
         check_question(ask.question)
+        conversations = self._library.conversations
         with self._lock:
-            self._must_be_free(conversation_id)
-            history = self._history(conversation_id)
-            run = Run(self._library, self._library.conversations.begin(conversation_id, ask), history)
-            self._runs[conversation_id] = run
-        return run
+            with self._library.database.transaction():
+                self._must_be_free(conversation_id)
+                history, message = self._history(conversation_id), conversations.begin(conversation_id, ask)
+            return self._begun(message, history)
 
     def retry(self, message_id: str, *, extractive: bool | None = None) -> Run:
         """Answer the same question once more, in the place of the answer that is there."""
@@ -199,21 +199,35 @@ class AnswerRuns:
         if message is None or message.ask is None:
             raise InputError("This answer is no longer there.", hint="Ask the question again.")
         ask = message.ask if extractive is None else replace(message.ask, extractive=extractive)
+        conversations = self._library.conversations
         with self._lock:
-            self._must_be_free(message.conversation_id)
-            history = self._history(message.conversation_id, before=message_id)
-            run = Run(self._library, self._library.conversations.begin_again(message_id, ask), history)
-            self._runs[message.conversation_id] = run
-        return run
+            with self._library.database.transaction():
+                self._must_be_free(message.conversation_id)
+                history = self._history(message.conversation_id, before=message_id)
+                message = conversations.begin_again(message_id, ask)
+            return self._begun(message, history)
 
     def get(self, conversation_id: str) -> Run | None:
         """The run of a conversation that is being answered now."""
         run = self._runs.get(conversation_id)
         return run if run is not None and not run.finished else None
 
+    def stop(self, message_id: str) -> None:
+        """End an answer that another process may be writing; what it has noted of it is kept."""
+        run = next((run for run in list(self._runs.values()) if run.message_id == message_id), None)
+        if run is not None:
+            run.stop()
+        else:
+            self._library.conversations.stop(message_id)
+
+    def _begun(self, message: Message, history: list[ChatMessage]) -> Run:
+        run = self._runs[message.conversation_id] = Run(self._library, message, history)
+        return run
+
     def _must_be_free(self, conversation_id: str) -> None:
+        """In the transaction that begins the next answer, so that no other process begins one too."""
         self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
-        if conversation_id in self._runs:
+        if conversation_id in self._runs or self._library.conversations.being_answered(conversation_id):
             raise AlreadyAnsweringError
 
     def _history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:

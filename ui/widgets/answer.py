@@ -23,6 +23,8 @@ from ui.widgets.reading import move_reading_bar
 
 _ACTIONS = component("actions", '<div class="root"></div>')
 
+LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
+
 AGAIN = Choice("Try again", "again", primary=True)
 QUOTE = Choice("Answer without a model", "quote")
 CHANGE = Choice("Open settings", "settings")
@@ -38,7 +40,7 @@ def answer(message: Message, *, last: bool) -> None:
     with st.chat_message("assistant"):
         if message.text:
             st.markdown(answer_md(message.text, _links(message.sources, message)))
-        if message.state in ("interrupted", "writing"):
+        if message.state == "interrupted":
             _retry(
                 message,
                 Problem("This answer was interrupted.", "What had been written is kept." if message.text else ""),
@@ -76,6 +78,23 @@ def growing_answer(run: Run, message: Message) -> None:
                 slot = st.empty()
             if tail:
                 slot.markdown(answer_md(tail, links))
+
+
+def written_elsewhere(messages: Sequence[Message]) -> Message | None:
+    """The answer that another server of this library is writing."""
+    return next((message for message in messages if message.state == "writing"), None)
+
+
+def answer_elsewhere(message: Message) -> None:
+    """Follow an answer that another server is writing, until it is finished or its writer has fallen silent."""
+    noted: Message | None = message
+    with st.chat_message("assistant"):
+        slot = st.empty()
+        while noted is not None and noted.state == "writing":
+            slot.markdown(answer_md(noted.text, _links(noted.sources, noted)) or f":shimmer[{waiting_words()}]")
+            interruptible()
+            time.sleep(LOOK_SECONDS)
+            noted = resources.library().conversations.message(message.id)
 
 
 def waiting_words() -> str:
