@@ -3,6 +3,7 @@
 lectern                      start the application
 lectern ingest FILE ...      take files in, and wait until they are read
 lectern ask QUESTION         an answer with its sources
+lectern worker               read the files of a library that others share, until interrupted
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ FIRST_PORT = 8501
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; gives its exit status."""
     parser = argparse.ArgumentParser(prog="lectern", description="Ask your documents.")
-    parser.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
+    place.add_argument("--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}")
     commands = parser.add_subparsers(dest="command")
     serve = commands.add_parser("serve", help="start the application (the default)")
     serve.add_argument("--port", type=int, help="8501, or the next free one")
@@ -38,14 +41,17 @@ def main(arguments: list[str] | None = None) -> int:
     ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
     ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
     ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
+    commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     given = parser.parse_args(arguments)
-    folder = given.library or config.default_folder()
     try:
+        where = given.library or config.default_library(given.database)
         if given.command == "ingest":
-            return _ingest(folder, given.files)
+            return _ingest(where, given.files)
         if given.command == "ask":
-            return _ask(folder, given.question, given.mode, given.top_k, price=given.price)
-        return _serve(folder, getattr(given, "port", None))
+            return _ask(where, given.question, given.mode, given.top_k, price=given.price)
+        if given.command == "worker":
+            return _worker(where)
+        return _serve(where, getattr(given, "port", None))
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
         return 1
@@ -59,7 +65,7 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
-def _serve(folder: Path, port: int | None) -> int:
+def _serve(where: Path | str, port: int | None) -> int:
     """Start the application, and open it in the browser of whoever sits at this terminal."""
     import os
     import webbrowser
@@ -71,7 +77,9 @@ def _serve(folder: Path, port: int | None) -> int:
         )
     port = port or _free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(APP), f"--server.port={port}"]
-    with subprocess.Popen(command, cwd=APP.parent, env={**os.environ, "LECTERN_HOME": str(folder.absolute())}) as server:
+    in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
+    place = {config.DATABASE: str(where)} if config.on_server(where) else in_folder
+    with subprocess.Popen(command, cwd=APP.parent, env={**os.environ, **place}) as server:
         try:
             if _answers(port, server):
                 print(f"Lectern is at http://localhost:{port}. Press Ctrl+C to end it.", flush=True)
@@ -104,7 +112,7 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _ingest(folder: Path, paths: list[Path]) -> int:
+def _ingest(where: Path | str, paths: list[Path]) -> int:
     import time
 
     from ragcore.library import Library
@@ -112,7 +120,7 @@ def _ingest(folder: Path, paths: list[Path]) -> int:
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise ConfigError(f"There is no file {missing[0]}.", hint="Check the name and the folder.")
-    library = Library.open(folder)
+    library = Library.open(where)
     began = time.time()
     try:
         library.start_worker()
@@ -151,13 +159,33 @@ def _ingest(folder: Path, paths: list[Path]) -> int:
         library.close()
 
 
-def _ask(folder: Path, question: str, mode: str, top_k: int, *, price: bool) -> int:
+def _worker(where: Path | str) -> int:
+    """Keep a worker process going, as the application does."""
+    import signal
+    import threading
+
+    from ragcore.library import Library
+
+    ended = threading.Event()
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, lambda _number, _frame: ended.set())
+    library = Library.open(where)
+    try:
+        library.start_worker()
+        print(f"Reading the files of {library.name}. Press Ctrl+C to end it.", flush=True)
+        ended.wait()
+        return 0
+    finally:
+        library.close()
+
+
+def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:
     from ragcore.conversations import Ask
     from ragcore.library import Library
     from ragcore.runs import check_question
 
     check_question(question)
-    library = Library.open(folder)
+    library = Library.open(where)
     try:
         ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
         if price:

@@ -178,9 +178,25 @@ def default_folder() -> Path:
     return Path(home) if home else Path(platformdirs.user_data_dir("lectern", appauthor=False))
 
 
-def default_library() -> Path | str:
-    """The library that is opened when none is named: on the server in LECTERN_DATABASE, or in the default folder."""
-    return os.environ.get(DATABASE) or default_folder()
+def default_library(database: str | None = None) -> Path | str:
+    """The library on the server `database`, by default that of LECTERN_DATABASE; where neither is given, the default folder.
+
+    ConfigError for what is not the address of a server; the address, which may hold a password, is not shown.
+    """
+    address = database or os.environ.get(DATABASE)
+    if not address:
+        return default_folder()
+    if not on_server(address):
+        raise ConfigError(
+            "The library's database is not the address of a PostgreSQL server.",
+            hint="Write it as postgresql://user:password@host:5432/database.",
+        )
+    return address
+
+
+def on_server(where: Path | str) -> bool:
+    """Whether this is the address of a server, and not a folder."""
+    return str(where).startswith(("postgresql://", "postgres://"))
 
 
 def _of_server(text: str) -> Settings:

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragcore import config
-from ragcore.config import Settings
+from ragcore.config import Settings, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
 from ragcore.ingestion.files import Added, process_name
-from ragcore.ingestion.parts import on_server, open_parts
+from ragcore.ingestion.parts import open_parts
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
 from ragcore.vector_stores.base import Scope
 

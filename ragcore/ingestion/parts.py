@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.config import SCHEMA as SETTINGS_SCHEMA
-from ragcore.config import KeptSettings, SettingsFile, SettingsTable
+from ragcore.config import KeptSettings, SettingsFile, SettingsTable, on_server
 from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
@@ -30,11 +30,6 @@ class Parts:
     files: Files
     store: DiskStore | PostgresStore
     settings: KeptSettings
-
-
-def on_server(where: Path | str) -> bool:
-    """Whether this is the address of a server, and not a folder."""
-    return str(where).startswith(("postgresql:", "postgres:"))
 
 
 def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
