@@ -78,9 +78,9 @@ def _shapes(parts: Package, part: str) -> list[str]:
         kind = local(shape)
         if kind == "sp":
             placeholder = next((attribute(node, "type") for node in shape.iter() if local(node) == "ph"), None)
-            if placeholder in _FURNITURE:
-                continue
             text = _paragraphs(shape)
+            if placeholder in _FURNITURE and (placeholder != "dt" or any(map(str.isdigit, text))):
+                continue  # words in the place of the date are none
             (titles if placeholder in _TITLES else others).append(text)
         elif kind == "tbl":
             others.append("\n".join(tables.lines(_grid(shape), name_rows=_marked(shape))))

@@ -131,9 +131,10 @@ def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     if len(cells) == 1 and row[0]:
         return False  # a heading among the rows
     gaps = len(above[-1]) < len(row) or any(cell in ("", LEFT) for cell in above[-1][1:])
-    if not any(each[0] for each in above) and (gaps or not row[0] or _UNIT.fullmatch(row[0])):
+    key = "" if row[0] == above[-1][0] else row[0]  # the same again is one cell over both rows
+    if not any(each[0] for each in above) and (gaps or not key or _UNIT.fullmatch(key)):
         return True
-    return (gaps and not row[0]) or all(_PERIOD.fullmatch(cell) for cell in _filled(row[1:]))
+    return (gaps and not key) or all(_PERIOD.fullmatch(cell) for cell in _filled(row[1:]))
 
 
 def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_first: bool) -> bool:

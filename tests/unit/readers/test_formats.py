@@ -201,7 +201,7 @@ def test_a_web_page_is_read_without_its_frame_and_scripts(tmp_path: Path) -> Non
 
 def test_a_web_page_without_an_article_is_read_whole(tmp_path: Path) -> None:
     html = "<body><h1>Timetable</h1><table><tr><th>Up</th><th>Down</th></tr><tr><td>9:00</td><td>9:30</td></tr></table></body>"
-    assert read(making.make_text(tmp_path / "a.html", html)).text == "Timetable\n\nUp | Down\n9:00 | 9:30"
+    assert read(making.make_text(tmp_path / "a.html", html)).text == "Timetable\n\nUp | Down\nUp: 9:00; Down: 9:30"
 
 
 def test_values_of_json_stand_behind_the_names_that_lead_to_them(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_pdf_with_another_ending_is_read_as_the_pdf_it_is(named: str, tmp_path
 def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> None:
     assert read(making.make_docx(tmp_path / "a.docx", ["Words."]).rename(tmp_path / "b.pdf")).text == "Words."
     assert read(making.make_rtf(tmp_path / "a.rtf", ["Words."]).rename(tmp_path / "b.doc")).text == "Words."
-    assert read(making.make_html(tmp_path / "a.html", ["Words."]).rename(tmp_path / "b.pdf")).text == "Words."
+    assert read(making.make_html(tmp_path / "a.html", ["Words."]).rename(tmp_path / "b.pdf")).text == "A page\n\nWords."
 
 
 @pytest.mark.parametrize(
