@@ -47,16 +47,15 @@ CREATE TABLE IF NOT EXISTS keyword_passages (
     first_terms BLOB NOT NULL           -- of each block
 );
 CREATE TABLE IF NOT EXISTS keyword_blocks (
-    segment INTEGER NOT NULL,
-    block INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY,             -- the segment's, plus the block's number in it
     terms BLOB NOT NULL,
     gaps BLOB NOT NULL,
-    counts BLOB NOT NULL,
-    PRIMARY KEY (segment, block)
+    counts BLOB NOT NULL
 );
 """
 
 BLOCK = 2048  # postings or more, of whole terms
+MOST_BLOCKS = 1 << 18  # in a segment
 RUN = 4  # neighbouring segments of like size that are made one
 LARGEST = 1 << 22  # postings from which on a segment is left as it is
 BATCH = 10_000  # passages taken into memory together
@@ -215,47 +214,43 @@ class Postings:
         return [_Segment(*row) for row in rows]
 
     def _passages(self, db: Connection, segment: _Segment) -> _Passages:
-        passages: _Passages | None = self._cache.get((segment.id_, -1))
+        passages: _Passages | None = self._cache.get((_Passages, segment.id_))
         if passages is None:
             row = db.execute("SELECT row_gaps, lengths, first_terms FROM keyword_passages WHERE segment = ?", (segment.id_,))
             row_gaps, lengths, first_terms = row.fetchone()
             passages = _Passages(_ascending(row_gaps), _unpacked(lengths), _terms(first_terms))
-            self._cache.keep((segment.id_, -1), passages)
+            self._cache.keep((_Passages, segment.id_), passages)
         return passages
 
     def _found(
         self, db: Connection, segments: Sequence[_Segment], held: Sequence[_Passages], terms: Sequence[str]
     ) -> dict[str, list[tuple[int, tuple[Array, Array]]]]:
         """For every term, by the number of the segment, the places of the passages that have it, and how often."""
-        wanted: list[tuple[str, bytes, int, tuple[int, int]]] = []
+        wanted: list[tuple[str, bytes, int, int]] = []
         for term in dict.fromkeys(terms):
             name = _bytes(term)
             for number, (segment, passages) in enumerate(zip(segments, held, strict=True)):
                 block = bisect_right(passages.first_terms, name) - 1
                 if block >= 0:
-                    wanted.append((term, name, number, (segment.id_, block)))
-        blocks = self._blocks(db, {key for *_, key in wanted})
+                    wanted.append((term, name, number, segment.id_ + block))
+        blocks = self._blocks(db, {id_ for *_, id_ in wanted})
         found: dict[str, list[tuple[int, tuple[Array, Array]]]] = {term: [] for term in terms}
-        for term, name, number, key in wanted:
-            places, counts = blocks[key].postings(name, len(held[number].rows))
+        for term, name, number, id_ in wanted:
+            places, counts = blocks[id_].postings(name, len(held[number].rows))
             if len(places):
                 found[term].append((number, (places, counts)))
         return found
 
-    def _blocks(self, db: Connection, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], _Block]:
-        found = {key: block for key in keys if (block := self._cache.get(key)) is not None}
-        missing = [key for key in keys if key not in found]
+    def _blocks(self, db: Connection, ids: Collection[int]) -> dict[int, _Block]:
+        found = {id_: block for id_ in ids if (block := self._cache.get((_Block, id_))) is not None}
+        missing = [id_ for id_ in ids if id_ not in found]
         for start in range(0, len(missing), ASKED):
             asked = missing[start : start + ASKED]
-            rows = db.execute(
-                "SELECT segment, block, terms, gaps, counts FROM keyword_blocks"
-                f" WHERE (segment, block) IN (VALUES {', '.join(['(?, ?)'] * len(asked))})",
-                [value for key in asked for value in key],
-            )
-            for segment, number, terms, gaps, counts in rows:
-                block = _Block(_BREAK + zlib.decompress(terms) + _BREAK, _ascending(gaps), _unpacked(counts))
-                found[segment, number] = block
-                self._cache.keep((segment, number), block)
+            marks = ", ".join("?" * len(asked))
+            rows = db.execute(f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", asked)
+            for id_, terms, gaps, counts in rows:
+                found[id_] = _Block(_BREAK + zlib.decompress(terms) + _BREAK, _ascending(gaps), _unpacked(counts))
+                self._cache.keep((_Block, id_), found[id_])
         return found
 
     def _contents(self, db: Connection, segment: _Segment) -> _Contents:
@@ -264,7 +259,10 @@ class Postings:
         terms: list[bytes] = []
         keys: list[Array] = [np.empty(0, np.int64)]
         counts: list[Array] = [np.empty(0, np.uint8)]
-        rows = db.execute("SELECT terms, gaps, counts FROM keyword_blocks WHERE segment = ? ORDER BY block", (segment.id_,))
+        rows = db.execute(
+            "SELECT terms, gaps, counts FROM keyword_blocks WHERE id >= ? AND id < ? ORDER BY id",
+            (segment.id_, segment.id_ + MOST_BLOCKS),
+        )
         for block_terms, gaps, block_counts in rows:
             keys.append(_ascending(gaps) + len(terms) * len(passages.rows))
             counts.append(_unpacked(block_counts))
@@ -295,12 +293,12 @@ class Postings:
 
     def _drop(self, db: Connection, segments: Sequence[_Segment]) -> None:
         for segment in segments:
-            db.execute("DELETE FROM keyword_blocks WHERE segment = ?", (segment.id_,))
+            db.execute("DELETE FROM keyword_blocks WHERE id >= ? AND id < ?", (segment.id_, segment.id_ + MOST_BLOCKS))
             db.execute("DELETE FROM keyword_passages WHERE segment = ?", (segment.id_,))
             db.execute("DELETE FROM keyword_segments WHERE id = ?", (segment.id_,))
 
     def _write(self, db: Connection, index_id: int, contents: _Contents) -> None:
-        id_, rows, blocks = secrets.randbits(62), contents.rows, list(_cut(contents))
+        id_, rows, blocks = MOST_BLOCKS * secrets.randbits(44), contents.rows, list(_cut(contents))
         db.execute(
             "INSERT INTO keyword_segments (id, index_id, first_row, last_row, postings, living, words)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -312,8 +310,8 @@ class Postings:
             (id_, _gaps(rows), _packed(contents.lengths), first_terms),
         )
         db.executemany(
-            "INSERT INTO keyword_blocks (segment, block, terms, gaps, counts) VALUES (?, ?, ?, ?, ?)",
-            ((id_, i, _joined(terms), _gaps(keys), _packed(counts)) for i, (terms, keys, counts) in enumerate(blocks)),
+            "INSERT INTO keyword_blocks (id, terms, gaps, counts) VALUES (?, ?, ?, ?)",
+            ((id_ + i, _joined(terms), _gaps(keys), _packed(counts)) for i, (terms, keys, counts) in enumerate(blocks)),
         )
 
 
@@ -322,17 +320,17 @@ class _Cache:
 
     def __init__(self, limit: int) -> None:
         self._limit, self._size = limit, 0
-        self._kept: OrderedDict[tuple[int, int], Any] = OrderedDict()
+        self._kept: OrderedDict[tuple[type, int], Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: tuple[int, int]) -> Any:
+    def get(self, key: tuple[type, int]) -> Any:
         with self._lock:
             if key not in self._kept:
                 return None
             self._kept.move_to_end(key)
             return self._kept[key]
 
-    def keep(self, key: tuple[int, int], value: _Passages | _Block) -> None:
+    def keep(self, key: tuple[type, int], value: _Passages | _Block) -> None:
         with self._lock:
             if key in self._kept or value.size > self._limit:
                 return
