@@ -5,7 +5,7 @@
        └───────────────────── retry ─────────────────────────┘
 
 Workers, in any number of processes, claim queued rows one at a time and sign them with a heartbeat. A row whose worker has
-fallen silent is claimed again, so a killed worker costs time and nothing else.
+fallen silent is claimed again. The vectors that it had made are kept as drafts, so a killed worker costs next to nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import hashlib
 import json
 import platform
 import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
@@ -22,12 +24,16 @@ from typing import Any, Literal
 from ragcore.config import IngestSettings
 from ragcore.database import Connection, Database, writable
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
+from ragcore.ingestion.drafts import SCHEMA as DRAFTS_SCHEMA
+from ragcore.ingestion.drafts import Drafts, drop_drafts
 from ragcore.ingestion.file_bytes import FileBytes, Received
+from ragcore.ingestion.pace import SCHEMA as PACES_SCHEMA
+from ragcore.ingestion.pace import Costs, read_costs, remember
 from ragcore.schema import new_id
 
 SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
 
-SCHEMA = """
+_FILES = """
 CREATE TABLE IF NOT EXISTS files (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -38,7 +44,8 @@ CREATE TABLE IF NOT EXISTS files (
     stage TEXT NOT NULL,
     done INTEGER NOT NULL DEFAULT 0,
     total INTEGER NOT NULL DEFAULT 0,
-    stage_started REAL NOT NULL DEFAULT 0,
+    share REAL NOT NULL DEFAULT 0,   -- of the whole work that is done, 0 to 0.99; never falls
+    seconds_left REAL,               -- of the whole work, when the row was last signed
     passages INTEGER NOT NULL DEFAULT 0,
     pages INTEGER NOT NULL DEFAULT 0,
     page_word TEXT NOT NULL DEFAULT 'page',
@@ -51,6 +58,7 @@ CREATE TABLE IF NOT EXISTS files (
 CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
 CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
 """
+SCHEMA = _FILES + DRAFTS_SCHEMA + PACES_SCHEMA
 
 
 class Stage(str, Enum):
@@ -65,22 +73,15 @@ class Stage(str, Enum):
 
 
 WORKING = (Stage.READING, Stage.SPLITTING, Stage.EMBEDDING, Stage.STORING)
-# Where each stage begins and ends on the bar of the whole file. Embedding is nearly all of the time.
-SHARE = {
-    Stage.QUEUED: (0.0, 0.0),
-    Stage.READING: (0.0, 0.15),
-    Stage.SPLITTING: (0.15, 0.18),
-    Stage.EMBEDDING: (0.18, 0.97),
-    Stage.STORING: (0.97, 1.0),
-    Stage.READY: (1.0, 1.0),
-    Stage.FAILED: (0.0, 0.0),
-    Stage.STOPPED: (0.0, 0.0),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One file as it stands now. `done` of `total` count pages while reading, passages while embedding."""
+    """One file as it stands now. `done` of `total` count pages while reading, bytes while unpacking, passages while embedding.
+
+    `fraction` of the whole work is done, 0 to 1, and 1 only when the file is ready. `seconds_left` is for the whole work on
+    it, without waiting for it to begin; None when nothing is to be done.
+    """
 
     id: str
     name: str
@@ -91,11 +92,12 @@ class FileRow:
     stage: Stage
     done: int
     total: int
-    stage_started: float
     passages: int
     pages: int
     problem: Problem | None
     page_word: str = "page"  # what a page is called there: page, slide, sheet, chapter, message
+    fraction: float = 0.0
+    seconds_left: float | None = None
 
     @property
     def kind(self) -> str:
@@ -110,22 +112,15 @@ class FileRow:
     def ready(self) -> bool:
         return self.stage is Stage.READY
 
-    @property
-    def fraction(self) -> float:
-        """How much of the whole work is done, 0 to 1."""
-        start, end = SHARE[self.stage]
-        return start + (end - start) * (self.done / self.total if self.total else 0.0)
 
-    @property
-    def seconds_left(self) -> float | None:
-        """From the speed of the running stage; None while that says nothing yet."""
-        if self.stage not in (Stage.READING, Stage.EMBEDDING) or not self.done or not self.total:
-            return None
-        elapsed = time.time() - self.stage_started
-        left_here = elapsed / self.done * (self.total - self.done)
-        if self.stage is Stage.READING:
-            return None  # embedding takes most of the time, and how many passages there will be is not known yet
-        return left_here
+def seconds_left(files: Sequence[FileRow]) -> float | None:
+    """Until all of these are read, by as many workers as are at work now; None when nothing is to be done."""
+    active = [file for file in files if file.active]
+    if not active:
+        return None
+    begun = [file.seconds_left or 0.0 for file in active if file.stage is not Stage.QUEUED]
+    waiting = sum(file.seconds_left or 0.0 for file in active if file.stage is Stage.QUEUED)
+    return max((sum(begun) + waiting) / max(len(begun), 1), *begun, 0.0)
 
 
 Outcome = Literal["added", "duplicate", "replaced"]
@@ -142,9 +137,20 @@ class Added:
 class Files:
     """The table of files, and what holds their bytes."""
 
-    def __init__(self, database: Database, file_bytes: FileBytes) -> None:
+    def __init__(self, database: Database, file_bytes: FileBytes, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._bytes = file_bytes
+        self._clock = clock
+        self.drafts = Drafts(database)
+
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """What is done to rows inside is committed together, with whatever else is written to the same database."""
+        return self._database.transaction()
+
+    def costs(self) -> Costs:
+        """What reading and embedding were seen to cost."""
+        with self._database.snapshot() as db:
+            return read_costs(db)
 
     def add(self, source: Path, name: str, settings: IngestSettings | None = None) -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.
@@ -182,7 +188,7 @@ class Files:
             if same is None:
                 return None
             if same["stage"] == Stage.STOPPED.value:
-                self._queue(db, same["id"])
+                self._queue(db, same["id"])  # its work goes on
             return Added(self._must(same["id"]), "duplicate")
 
     def _add(self, received: Received, name: str, digest: str, size: int) -> Added:
@@ -193,12 +199,12 @@ class Files:
             received.place(path)
             if named:
                 db.execute("UPDATE files SET path = ?, hash = ?, size = ?, added = ?, password = NULL WHERE id = ?",
-                           (path, digest, size, time.time(), file_id))  # fmt: skip
-                self._queue(db, file_id)
+                           (path, digest, size, self._clock(), file_id))  # fmt: skip
+                self._queue(db, file_id, anew=True)
             else:
                 db.execute(
                     "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, ?, ?, ?, ?, 'queued')",
-                    (file_id, name, path, digest, size, time.time()),
+                    (file_id, name, path, digest, size, self._clock()),
                 )
             return Added(self._must(file_id), "replaced" if named else "added")
 
@@ -209,19 +215,21 @@ class Files:
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
             db.execute(
                 "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
-                (file_id, name, f"refused:{file_id}", size, time.time(), json.dumps(asdict(Problem.of(error)))),
+                (file_id, name, f"refused:{file_id}", size, self._clock(), json.dumps(asdict(Problem.of(error)))),
             )
             return self._must(file_id)
 
     def all(self) -> list[FileRow]:
         """Newest first."""
         with self._database.snapshot() as db:
-            return [_row(row) for row in db.execute(f"SELECT {_COLUMNS} FROM files ORDER BY added DESC, id")]
+            rows = db.execute(f"SELECT {_COLUMNS} FROM files ORDER BY added DESC, id").fetchall()
+            costs = read_costs(db)
+        return [_row(row, costs) for row in rows]
 
     def get(self, file_id: str) -> FileRow | None:
         with self._database.snapshot() as db:
             row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
-        return _row(row) if row else None
+            return _row(row, read_costs(db)) if row else None
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
@@ -253,68 +261,94 @@ class Files:
                 db.execute("UPDATE files SET password = ? WHERE id = ?", (password, file_id))
             row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
             if row and row["path"] and row["stage"] in ("failed", "stopped"):
-                self._queue(db, file_id)
+                self._queue(db, file_id, anew=row["stage"] == "failed")
 
     def remove(self, file_id: str) -> None:
         """Forget the row and delete the file's bytes."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+            drop_drafts(db, file_id)
         self._bytes.drop(file_id)
 
     # What a worker does to a row.
 
     def claim(self, worker: str) -> FileRow | None:
         """The file that has waited longest, now this worker's; None when none waits."""
-        now = time.time()
-        waiting = (
-            f"SELECT id FROM files WHERE stage = 'queued' OR (stage IN ({_WORKING}) AND heartbeat < ?) ORDER BY added LIMIT 1"
-        )
-        silent = (now - SILENT_SECONDS,)
+        now = self._clock()
+        # A signature from the future is silence too: the clock was set back, and who signed may be gone.
+        waiting = f"(stage = 'queued' OR (stage IN ({_WORKING}) AND (heartbeat < ? OR heartbeat > ?)))"
+        silent = (now - SILENT_SECONDS, now + SILENT_SECONDS)
         with self._database.snapshot() as db:
-            if db.execute(waiting, silent).fetchone() is None:
+            if db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", silent).fetchone() is None:
                 return None  # without taking the write lock: idle workers look often
         with self._database.transaction() as db:
-            row = db.execute(waiting, silent).fetchone()
+            row = db.execute(f"SELECT id FROM files WHERE {waiting} ORDER BY added, id LIMIT 1", silent).fetchone()
             if row is None:
                 return None
-            db.execute(
-                "UPDATE files SET stage = 'reading', done = 0, total = 0, stage_started = ?, worker = ?, heartbeat = ?,"
-                " problem = NULL WHERE id = ?",
-                (now, worker, now, row["id"]),
-            )
-        return self._must(row["id"])
+            taken = db.execute(
+                "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, worker = ?, heartbeat = ?,"
+                f" problem = NULL WHERE id = ? AND {waiting}",  # again, in case another took it while this one waited for it
+                (worker, now, row["id"], *silent),
+            ).rowcount
+            return self._must(row["id"]) if taken else None
 
-    def advance(self, file_id: str, worker: str, stage: Stage, done: int, total: int) -> bool:
-        """Note progress and sign the row; False when the work is no longer wanted: stopped, deleted, or another's now."""
-        now = time.time()
+    def advance(
+        self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, left: float | None
+    ) -> bool:
+        """Note progress and sign the row; False when the work is no longer wanted: stopped, deleted, or another's now.
+
+        `fraction` and `left` as in FileRow; a fraction below the one that is noted changes nothing of it.
+        """
+        share = min(fraction, 0.99)
         with self._database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET stage_started = CASE WHEN stage = ? THEN stage_started ELSE ? END,"
-                " stage = ?, done = ?, total = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (stage.value, now, stage.value, done, total, now, file_id, worker),
+                "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE share END,"
+                " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
+                (stage.value, done, total, share, share, left, self._clock(), file_id, worker),
             ).rowcount
         return changed == 1
+
+    def wanted(self, file_id: str, worker: str) -> bool:
+        """Whether the work is still wanted, as for `advance`; nothing is written."""
+        with self._database.snapshot() as db:
+            row = db.execute("SELECT worker, stop_asked FROM files WHERE id = ?", (file_id,)).fetchone()
+        return row is not None and row["worker"] == worker and not row["stop_asked"]
 
     def sign(self, file_id: str, worker: str) -> bool:
         """The heartbeat alone; False as for `advance`."""
         with self._database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0", (time.time(), file_id, worker)
+                "UPDATE files SET heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
+                (self._clock(), file_id, worker),
             ).rowcount
         return changed == 1
 
-    def finish(self, file_id: str, worker: str, *, passages: int, pages: int, page_word: str = "page") -> bool:
-        """The file is ready; False when the row was deleted or taken over meanwhile.
+    def finish(
+        self,
+        file_id: str,
+        worker: str,
+        *,
+        passages: int,
+        pages: int,
+        page_word: str = "page",
+        paces: Sequence[tuple[str, float, float]] = (),
+    ) -> bool:
+        """The file is ready; False when the row was deleted, stopped or taken over meanwhile.
 
-        Its password is forgotten, unless pages are to be drawn from it.
+        Its drafts go, and so does its password, unless pages are to be drawn with it. `paces`: what its work cost, see
+        `ragcore.ingestion.pace.remember`.
         """
         with self._database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, worker = NULL,"
-                " stop_asked = 0, password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END WHERE id = ? AND worker = ?",
+                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, share = 0,"
+                " seconds_left = NULL, worker = NULL, password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
+                " WHERE id = ? AND worker = ? AND stop_asked = 0",
                 (passages, pages, page_word, file_id, worker),
             ).rowcount
             if changed:
+                drop_drafts(db, file_id)
+                for work, cost, amount in paces:
+                    remember(db, work, cost, amount)
                 self._bytes.drop_versions_before(self._must(file_id).path)
         return changed == 1
 
@@ -354,7 +388,7 @@ class Files:
     def queue_again(self, file_id: str) -> None:
         """Read a file anew, whatever became of it."""
         with self._database.transaction() as db:
-            self._queue(db, file_id)
+            self._queue(db, file_id, anew=True)
 
     def sweep(self) -> None:
         """Delete bytes that belong to no file, as a crash between two steps may leave them."""
@@ -362,11 +396,12 @@ class Files:
             self._bytes.sweep({row["id"]: row["added"] for row in db.execute("SELECT id, added FROM files")})
 
     @staticmethod
-    def _queue(db: Connection, file_id: str) -> None:
+    def _queue(db: Connection, file_id: str, *, anew: bool = False) -> None:
+        """`anew`: from the beginning, and not from where it was left."""
         db.execute(
-            "UPDATE files SET stage = 'queued', done = 0, total = 0, problem = NULL, stop_asked = 0, worker = NULL"
-            " WHERE id = ?",
-            (file_id,),
+            "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, stop_asked = 0,"
+            " worker = NULL, share = CASE WHEN ? = 1 THEN 0 ELSE share END WHERE id = ?",
+            (int(anew), file_id),
         )
 
     def _must(self, file_id: str) -> FileRow:
@@ -377,7 +412,7 @@ class Files:
 
 
 # In the order of FileRow.
-_COLUMNS = "id, name, path, hash, size, added, stage, done, total, stage_started, passages, pages, problem, page_word"
+_COLUMNS = "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, share, seconds_left"
 _STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
 
@@ -392,9 +427,11 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _row(row: Any) -> FileRow:
+def _row(row: Any, costs: Costs) -> FileRow:
     """From the columns of _COLUMNS."""
-    id_, name, path, hash_, size, added, stage, done, total, stage_started, passages, pages, problem, page_word = row
+    id_, name, path, hash_, size, added, stage, done, total, passages, pages, problem, page_word, share, left = row
+    if stage == "queued":
+        left = costs.file(name, size)
     return FileRow(
         id_,
         name,
@@ -405,9 +442,10 @@ def _row(row: Any) -> FileRow:
         _STAGES[stage],
         done,
         total,
-        stage_started,
         passages,
         pages,
         Problem(**json.loads(problem)) if problem else None,
         page_word,
+        1.0 if stage == "ready" else share,
+        left,
     )

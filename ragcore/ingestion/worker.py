@@ -15,7 +15,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +25,10 @@ from typing import TypeVar
 from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import NoTextError, RagError, StoreError, UnknownDocumentError
-from ragcore.ingestion.files import FileRow, Files, Stage, process_name
+from ragcore.ingestion.embed import PassageEmbedder
+from ragcore.ingestion.files import Files, Stage, process_name
+from ragcore.ingestion.lease import Lease
+from ragcore.ingestion.pace import READ_SECONDS, kind_of
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
 from ragcore.node_parser.sentence import SentenceSplitter
@@ -36,9 +41,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-EMBED_AT_ONCE = 32  # passages between two looks at whether to go on: well under two seconds on a slow machine
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
-SIGN_SECONDS = 2.0
 AWAY_SECONDS = 1.0  # before a database server that is away is asked again
 
 
@@ -48,21 +51,22 @@ class Worker:
     def __init__(self, files: Files, store: Store, embedder: Embedder, settings: Callable[[], IngestSettings]) -> None:
         self._files = files
         self._store = store
-        self._embedder = embedder
+        self._passages = PassageEmbedder(embedder)
         self._settings = settings
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="embed")
 
     def run_once(self) -> bool:
         """Take one file from the queue to its end; False when none waits."""
         file = self._files.claim(self._name)
         if file is None:
             return False
+        lease = Lease(self._files, file, self._name, self._threads)
         try:
-            with self._signing(file):
-                if file.kind == "ZIP":
-                    self._unpack(file)
-                else:
-                    self._ingest(file)
+            if file.kind == "ZIP":
+                self._unpack(lease)
+            else:
+                self._ingest(lease)
         except Cancelled:
             self._files.halt(file.id, self._name)
         except RagError as error:
@@ -81,40 +85,64 @@ class Worker:
             self._files.fail(file.id, self._name, ours)
         return True
 
-    def _ingest(self, file: FileRow) -> None:
-        settings = self._settings()
-        document = self._read(file, settings)
-        self._report(file, Stage.SPLITTING, 0, 1)
+    def _ingest(self, lease: Lease) -> None:
+        file, settings = lease.file, self._settings()
+        began = time.monotonic()
+        document = self._read(lease, settings)
+        reading = time.monotonic() - began
+        lease.estimate.to_embed(len(document.text), time.monotonic())
+        lease.tell(Stage.SPLITTING, 0, 1)
         splitter = SentenceSplitter(chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap, keep_headings=True)
-        nodes = passages_of(document, splitter)
+        nodes = lease.during(lambda: passages_of(document, splitter))
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
-        nodes = self._embed(file, nodes)
-        self._report(file, Stage.STORING, 0, 1)
-        self._store.put(document, nodes)
-        pages, page_word = len(document.pages), document.page_word
-        if not self._files.finish(file.id, self._name, passages=len(nodes), pages=pages, page_word=page_word):
-            now = self._files.get(file.id)
-            if now is None:  # deleted while it was being stored
-                self._store.delete(document.id_)
-            elif now.ready:  # another worker was quicker with a newer version, which has just been written over
-                self._files.queue_again(file.id)
-            raise Cancelled
-
-    def _read(self, file: FileRow, settings: IngestSettings) -> Document:
-        self._report(file, Stage.READING, 0, 0)
-        options = ReadOptions(
-            name=file.name,
-            password=self._files.password(file.id),
-            progress=lambda done, total: self._report(file, Stage.READING, done, total),
-            max_text_chars=settings.max_text_mb * 1_000_000,
+        nodes = self._embed(lease, nodes)
+        lease.tell(Stage.STORING, 0, 1)
+        embedding, embedded = lease.estimate.seen
+        kind, characters = kind_of(file.name), len(document.text)
+        self._store_and_finish(
+            lease,
+            document,
+            nodes,
+            [
+                (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
+                (f"text.{kind}", characters, file.size),
+                ("embed", embedding, embedded),
+            ],
         )
+
+    def _store_and_finish(
+        self, lease: Lease, document: Document, nodes: list[TextNode], paces: list[tuple[str, float, float]]
+    ) -> None:
+        """The passages, the row and the drafts change together or not at all."""
+        file, began = lease.file, time.monotonic()
+        with self._files.transaction():
+            self._store.put(document, nodes)
+            rest = ("rest", time.monotonic() - began, len(document.text))
+            if not self._files.finish(
+                file.id,
+                lease.worker,
+                passages=len(nodes),
+                pages=len(document.pages),
+                page_word=document.page_word,
+                paces=[*paces, rest],
+            ):
+                raise Cancelled  # stopped, deleted or taken over meanwhile; nothing of it is stored
+
+    def _read(self, lease: Lease, settings: IngestSettings) -> Document:
+        file = lease.file
+        lease.tell(Stage.READING, 0, 0)
         document = read_isolated(
-            self._files.location(file),
-            options,
+            lease.during(lambda: self._files.location(file)),
+            ReadOptions(
+                name=file.name,
+                password=self._files.password(file.id),
+                progress=lease.reading,
+                max_text_chars=settings.max_text_mb * 1_000_000,
+            ),
             timeout=settings.read_timeout,
             memory_mb=settings.read_memory_mb,
-            cancelled=lambda: not self._files.sign(file.id, self._name),
+            cancelled=lease.unwanted,
         )
         metadata = {**document.metadata, "file_name": file.name, "file_id": file.id, "path": file.path}
         hidden = tuple(metadata)
@@ -126,26 +154,34 @@ class Worker:
             excluded_llm_metadata_keys=hidden,
         )
 
-    def _embed(self, file: FileRow, nodes: list[TextNode]) -> list[TextNode]:
-        embedded: list[TextNode] = []
-        self._report(file, Stage.EMBEDDING, 0, len(nodes))
-        for start in range(0, len(nodes), EMBED_AT_ONCE):
-            batch = nodes[start : start + EMBED_AT_ONCE]
-            vectors = self._embedder.embed_passages([node.text for node in batch])
-            embedded += [node.with_embedding(vector) for node, vector in zip(batch, vectors, strict=True)]
-            self._report(file, Stage.EMBEDDING, len(embedded), len(nodes))
-        return embedded
+    def _embed(self, lease: Lease, nodes: list[TextNode]) -> list[TextNode]:
+        """With their vectors: those of an earlier attempt and of the version before, and the others from the embedder."""
+        file_id, contents = lease.file.id, self._passages.contents(nodes)
+        known = self._passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id)
+        missing = {content: node.text for content, node in zip(contents, nodes, strict=True) if content not in known}
+        places, done, made = Counter(contents), sum(content in known for content in contents), 0
+        lease.estimate.to_embed(sum(map(len, missing.values())), time.monotonic())
+        lease.tell(Stage.EMBEDDING, done, len(nodes))
+        for some in self._passages.make(missing, lease.during):
+            known |= some.vectors
+            done += sum(places[content] for content in some.vectors)
+            made += len(some.vectors)
+            lease.estimate.embedded(some.characters, some.seconds, time.monotonic())
+            with self._files.transaction():
+                if made < len(missing):  # the last ones go into the store at once
+                    self._files.drafts.keep(file_id, some.vectors)
+                lease.tell(Stage.EMBEDDING, done, len(nodes))
+        return [node.with_embedding(known[content]) for node, content in zip(nodes, contents, strict=True)]
 
-    def _unpack(self, file: FileRow) -> None:
+    def _unpack(self, lease: Lease) -> None:
         """A zip becomes the files in it, each with a row of its own, and its own row goes."""
-        self._report(file, Stage.READING, 0, 0)
-        into = self._files.location(file).parent / "unpacked"
-        options = ReadOptions(
-            name=file.name,
-            password=self._files.password(file.id),
-            progress=lambda done, total: self._report(file, Stage.READING, done, total),
-        )
-        for member in unpack(self._files.location(file), into, options):
+        file = lease.file
+        lease.tell(Stage.READING, 0, 0)
+        path = lease.during(lambda: self._files.location(file))
+        options = ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.reading)
+        for member in unpack(path, path.parent / "unpacked", options):
+            if lease.unwanted():
+                raise Cancelled
             if member.error is not None:
                 self._files.refuse(member.name, 0, member.error)
                 continue
@@ -154,30 +190,6 @@ class Worker:
             except RagError as error:
                 self._files.refuse(member.name, 0, error)
         self._files.remove(file.id)
-
-    def _report(self, file: FileRow, stage: Stage, done: int, total: int) -> None:
-        if not self._files.advance(file.id, self._name, stage, done, total):
-            raise Cancelled
-
-    @contextlib.contextmanager
-    def _signing(self, file: FileRow) -> Iterator[None]:
-        """Keeps the row signed while a step takes long, such as loading the embedder for the first time."""
-        ended = threading.Event()
-
-        def sign() -> None:
-            while not ended.wait(SIGN_SECONDS):
-                try:
-                    self._files.sign(file.id, self._name)
-                except StoreError as error:
-                    logger.warning("%s could not be signed: %s", file.id, error.what)  # the next time, or another's file then
-
-        thread = threading.Thread(target=sign, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
 
 
 def tidy(files: Files, store: Store) -> None:

@@ -50,15 +50,17 @@ class _Budget:
         self.options = options
         self.files = 0
         self.bytes = 0
+        self.total = 0  # of the members, as the archive says; those of archives in it come on top
 
     def take(self, count: int) -> None:
         self.bytes += count
+        self.options.progress(min(self.bytes, self.total), self.total)
         if self.bytes > MAX_BYTES:
             raise _bomb(self.options.name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
 
 
 def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
-    """The files in the archive, in its order, written into the folder `into`, which is made if need be.
+    """The files in the archive, in its order, written into the folder `into`, which is made if need be. Progress is in bytes.
 
     Hidden files and what macOS adds are left out. A member that cannot be read is in the list with its error. Errors of the
     whole archive are raised, and nothing stays in `into`: UnsafeArchiveError, TooLargeError, EncryptedFileError,
@@ -70,7 +72,6 @@ def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
     try:
         for member in _members(path, into, "", 1, budget):
             found.append(member)
-            options.progress(len(found), 0)
     except BaseException:  # whatever broke it off, nothing half unpacked stays; it goes on
         for file in into.glob("member-*"):
             file.unlink()
@@ -93,6 +94,7 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
         for entry in entries:
             _check_place(entry, name)
         _check_sizes(entries, name)
+        budget.total = budget.total or sum(entry.file_size for entry in entries)
         for entry in entries:
             if not _is_hidden(entry.filename):
                 yield from _member(archive, entry, into, prefix, depth, budget)

@@ -11,15 +11,43 @@ import pytest
 
 from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
-from ragcore.ingestion import files as files_module
 from ragcore.ingestion.file_bytes import FolderBytes
-from ragcore.ingestion.files import SCHEMA, Files, Stage
+from ragcore.ingestion.files import SCHEMA, FileRow, Files, Stage, seconds_left
 from ragcore.sqlite import SQLiteDatabase
 
 
+class Clock:
+    """Shows what it is set to."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        self.now += 0.001  # two files never come at the same time
+        return self.now
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), FolderBytes(tmp_path))
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def files(tmp_path: Path, clock: Clock) -> Files:
+    return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), FolderBytes(tmp_path), clock=clock)
+
+
+def advance(
+    files: Files,
+    file_id: str,
+    worker: str,
+    stage: Stage,
+    done: int,
+    total: int,
+    fraction: float = 0.5,
+    left: float | None = None,
+) -> bool:
+    return files.advance(file_id, worker, stage, done, total, fraction=fraction, left=left)
 
 
 def given(tmp_path: Path, text: str = "hello") -> Path:
@@ -76,18 +104,19 @@ def test_files_are_claimed_in_the_order_they_came_and_by_one_worker_only(files: 
 
 
 def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_turned_away(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, clock: Clock
 ) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.claim("dead")
+    clock.now += 9
     assert files.claim("alive") is None
-    monkeypatch.setattr(files_module, "SILENT_SECONDS", -1.0)
+    clock.now += 2
     again = files.claim("alive")
     assert again is not None
     assert again.id == file.id
-    assert not files.advance(file.id, "dead", Stage.EMBEDDING, 1, 2)
+    assert not advance(files, file.id, "dead", Stage.EMBEDDING, 1, 2)
     assert not files.finish(file.id, "dead", passages=9, pages=9)
-    assert files.advance(file.id, "alive", Stage.EMBEDDING, 1, 2)
+    assert advance(files, file.id, "alive", Stage.EMBEDDING, 1, 2)
 
 
 def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(files: Files, tmp_path: Path) -> None:
@@ -98,7 +127,7 @@ def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(
     files.stop(waiting.id)
     assert files.get(waiting.id).stage is Stage.STOPPED  # type: ignore[union-attr]
     assert not files.sign(running.id, "w")
-    assert not files.advance(running.id, "w", Stage.EMBEDDING, 1, 2)
+    assert not advance(files, running.id, "w", Stage.EMBEDDING, 1, 2)
     files.halt(running.id, "w")
     files.retry(running.id)
     assert files.get(running.id).stage is Stage.QUEUED  # type: ignore[union-attr]
@@ -131,32 +160,92 @@ def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -
     assert (again.outcome, again.file.id, again.file.stage) == ("replaced", file.id, Stage.QUEUED)
 
 
-def test_the_bar_never_goes_back_and_ends_full(files: Files, tmp_path: Path) -> None:
+def test_a_signature_from_the_future_is_silence_too_as_after_the_clock_was_set_back(
+    files: Files, tmp_path: Path, clock: Clock
+) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("dead")
+    clock.now -= 9
+    assert files.claim("alive") is None
+    clock.now -= 3600
+    again = files.claim("alive")
+    assert again is not None
+    assert again.id == file.id
+    assert not files.sign(file.id, "dead")
+    assert files.claim("third") is None
+
+
+def test_many_workers_at_once_never_get_the_same_file(files: Files, tmp_path: Path) -> None:
+    ids = {files.add(given(tmp_path, str(number)), f"{number}.txt").file.id for number in range(20)}
+    claimed: list[FileRow] = []
+
+    def work(name: str) -> None:
+        while (file := files.claim(name)) is not None:
+            claimed.append(file)
+
+    threads = [threading.Thread(target=work, args=(f"w{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(claimed) == 20
+    assert {file.id for file in claimed} == ids
+
+
+def test_the_bar_never_goes_back_and_is_full_only_when_the_file_is_ready(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.claim("w")
     seen = [0.0]
-    for stage, done, total in [
-        (Stage.READING, 0, 0), (Stage.READING, 3, 4), (Stage.SPLITTING, 0, 1), (Stage.EMBEDDING, 0, 10),
-        (Stage.EMBEDDING, 5, 10), (Stage.EMBEDDING, 10, 10), (Stage.STORING, 0, 1),
-    ]:  # fmt: skip
-        files.advance(file.id, "w", stage, done, total)
+    for fraction in (0.1, 0.05, 0.4, 0.3, 1.0):
+        advance(files, file.id, "w", Stage.EMBEDDING, 1, 10, fraction)
         seen.append(files.get(file.id).fraction)  # type: ignore[union-attr]
+    assert seen == [0.0, 0.1, 0.1, 0.4, 0.4, 0.99]
     files.finish(file.id, "w", passages=10, pages=4)
     done_row = files.get(file.id)
     assert done_row is not None
-    assert seen == sorted(seen)
     assert (done_row.fraction, done_row.passages, done_row.pages) == (1.0, 10, 4)
 
 
-def test_time_left_comes_from_the_speed_so_far(files: Files, tmp_path: Path) -> None:
+def test_the_bar_stays_where_it_was_when_a_worker_dies_or_is_stopped_and_begins_again_with_other_bytes(
+    files: Files, tmp_path: Path, clock: Clock
+) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("dead")
+    advance(files, file.id, "dead", Stage.EMBEDDING, 1, 10, 0.6)
+    clock.now += 60
+    assert files.claim("w").fraction == 0.6  # type: ignore[union-attr]
+    files.stop(file.id)
+    files.halt(file.id, "w")
+    files.retry(file.id)
+    assert files.claim("w").fraction == 0.6  # type: ignore[union-attr]
+    assert files.add(given(tmp_path, "other"), "notes.txt").file.fraction == 0.0
+
+
+def test_time_left_is_shown_as_the_worker_gave_it_and_estimated_for_what_waits(files: Files, tmp_path: Path) -> None:
+    running = files.add(given(tmp_path, "a" * 100_000), "1.txt").file
+    waiting = files.add(given(tmp_path, "b" * 200_000), "2.txt").file
     files.claim("w")
-    files.advance(file.id, "w", Stage.EMBEDDING, 0, 100)
-    assert files.get(file.id).seconds_left is None  # type: ignore[union-attr]
-    time.sleep(0.2)
-    files.advance(file.id, "w", Stage.EMBEDDING, 20, 100)
-    left = files.get(file.id).seconds_left  # type: ignore[union-attr]
-    assert left == pytest.approx(0.8, rel=0.5)
+    advance(files, running.id, "w", Stage.EMBEDDING, 5, 10, left=30.0)
+    rows = {row.id: row for row in files.all()}
+    assert rows[running.id].seconds_left == 30.0
+    # Whoever has seen a million characters take fifty seconds says ten for the second file.
+    files.finish(
+        running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1.0, 1.0), ("rest", 1e-9, 1.0)]
+    )
+    assert files.get(waiting.id).seconds_left == pytest.approx(10, rel=0.05)  # type: ignore[union-attr]
+    assert files.get(running.id).seconds_left is None  # type: ignore[union-attr]
+
+
+def test_the_time_for_all_is_shared_by_the_workers_and_never_less_than_the_longest_begun() -> None:
+    def row(stage: Stage, left: float | None) -> FileRow:
+        return FileRow("", "a.txt", "", "", 1, 0.0, stage, 0, 0, 0, 0, None, seconds_left=left)
+
+    ready = row(Stage.READY, None)
+    assert seconds_left([ready]) is None
+    assert seconds_left([row(Stage.QUEUED, 8.0), row(Stage.QUEUED, 2.0), ready]) == 10.0
+    assert seconds_left([row(Stage.READING, 4.0), row(Stage.QUEUED, 8.0)]) == 12.0
+    assert seconds_left([row(Stage.READING, 4.0), row(Stage.EMBEDDING, 2.0), row(Stage.QUEUED, 8.0)]) == 7.0
+    assert seconds_left([row(Stage.READING, 40.0), row(Stage.EMBEDDING, 2.0)]) == 40.0
 
 
 def test_remove_deletes_the_bytes(files: Files, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 import pytest
 
@@ -24,9 +24,11 @@ from ragcore.library import Library
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.runs import AlreadyAnsweringError, AnswerRuns
-from ragcore.schema import Document, TextNode
-from ragcore.vector_stores.disk import DiskStore
+from ragcore.schema import Document
 from tests.making import make_pdf
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
 CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
@@ -443,27 +445,26 @@ def test_a_worker_tidies_what_crashes_left_and_nothing_else(open_library: Callab
     assert library.files.location(kept).exists()
 
 
-def test_a_newer_version_that_was_written_over_is_read_again(open_library: Callable[..., Library]) -> None:
+def test_a_newer_version_that_another_worker_read_meanwhile_is_not_written_over(
+    open_library: Callable[..., Library],
+) -> None:
     library = open_library()
     other = worker_of(library)
 
-    class Replaced(DiskStore):
-        """While a worker stores a file, the file is replaced, and another worker reads the new one to its end."""
+    class Slow(HashEmbedding):
+        """While it embeds, the file is replaced, and another worker reads the new one to its end."""
 
-        def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
             newer = library.incoming / "newer"
             newer.write_text(CELLAR, "utf-8")
             library.add(newer, "notes.txt")
             assert other.run_once()
-            return super().put(document, nodes)
+            return super().embed_passages(texts)
 
     path = library.incoming / "given"
     path.write_text(TOWER, "utf-8")
     file = library.add(path, "notes.txt").file
-    slow = Replaced(library.database, vectors=library.folder / "vectors")
-    Worker(library.files, slow, library.embedder, lambda: library.settings.ingest).run_once()
-    while other.run_once():
-        pass
+    Worker(library.files, library.store, Slow(), lambda: library.settings.ingest).run_once()
     assert library.files.get(file.id).ready  # type: ignore[union-attr]
     assert library.store.document(file.id).text == CELLAR
 

@@ -1,0 +1,63 @@
+"""One worker's hold on one file: the row is signed while the work goes on, says how far it is, and ends the work within a
+second when nobody wants it any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from concurrent.futures import wait as wait_for
+from typing import TypeVar
+
+from ragcore.ingestion.files import FileRow, Files, Stage
+from ragcore.ingestion.pace import Estimate
+from ragcore.ingestion.sandbox import Cancelled
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 0.2  # between two looks at whether the work is still wanted
+SIGN_SECONDS = 2.0  # between two signatures of a row whose figures do not change
+
+
+class Lease:
+    """Of the file that `worker` has claimed. `threads` do what cannot be broken off."""
+
+    def __init__(self, files: Files, file: FileRow, worker: str, threads: Executor) -> None:
+        self.file = file
+        self.worker = worker
+        self.estimate = Estimate(files.costs(), file.name, file.size, time.monotonic(), file.fraction)
+        self._files = files
+        self._threads = threads
+        self._signed = time.monotonic()
+
+    def unwanted(self) -> bool:
+        """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""
+        if time.monotonic() - self._signed < SIGN_SECONDS:
+            return not self._files.wanted(self.file.id, self.worker)
+        self._signed = time.monotonic()
+        return not self._files.sign(self.file.id, self.worker)
+
+    def tell(self, stage: Stage, done: int, total: int) -> None:
+        """Write down how far it is. Cancelled when it is not wanted any more."""
+        self._signed = time.monotonic()
+        estimate = self.estimate
+        if not self._files.advance(
+            self.file.id, self.worker, stage, done, total, fraction=estimate.fraction, left=estimate.left
+        ):
+            raise Cancelled
+
+    def reading(self, done: int, total: int) -> None:
+        """Write down how many pages are read or bytes unpacked, unless that was just done."""
+        now = time.monotonic()
+        if now - self._signed >= LOOK_SECONDS or done == total:
+            self.estimate.reading(done, total, now)
+            self.tell(Stage.READING, done, total)
+
+    def during(self, work: Callable[[], T]) -> T:
+        """What `work` gives; Cancelled when the file is not wanted any more, and then `work` ends by itself, unheard."""
+        future: Future[T] = self._threads.submit(work)
+        while not wait_for([future], LOOK_SECONDS).done:
+            if self.unwanted():
+                future.cancel()
+                raise Cancelled
+        return future.result()
