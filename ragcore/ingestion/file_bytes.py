@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -45,7 +45,7 @@ class FileBytes(Protocol):
         """Take the bytes of the file at `source`, which goes when they are placed; what is not placed inside is dropped."""
 
     def local(self, path: str) -> Path:
-        """Where a program of this machine can read the bytes. StoreError when they are nowhere."""
+        """Where a program of this machine can read the bytes; nothing is there when they have been deleted."""
 
     def drop(self, file_id: str) -> None:
         """Delete all bytes of a file."""
@@ -127,12 +127,13 @@ class ServerBytes:
         if copy.exists():
             os.utime(copy)  # in use
             return copy
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        draft = copy.with_name(f"{new_id()}.part")
+        drafts = self._cache.local("drafts")
+        drafts.mkdir(parents=True, exist_ok=True)
+        draft = drafts / new_id()
         try:
-            with draft.open("wb") as file:
-                self._fetch(path, file.write)
-            draft.replace(copy)
+            if self._fetch(path, draft):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                draft.replace(copy)
         finally:
             draft.unlink(missing_ok=True)
         return copy
@@ -155,20 +156,20 @@ class ServerBytes:
             kept = {row[0] for row in db.execute("SELECT DISTINCT file_id FROM file_chunks WHERE file_id != ''")}
             for file_id in kept - known.keys():
                 db.execute("DELETE FROM file_chunks WHERE file_id = ?", (file_id,))
-        for copy in self._cache.local("files").glob("*/*"):
+        for copy in (*self._cache.local("files").glob("*/*"), *self._cache.local("drafts").glob("*")):
             with contextlib.suppress(OSError):  # gone meanwhile, or being read
                 if copy.stat().st_mtime < time.time() - UNUSED_SECONDS:
                     copy.unlink()
 
-    def _fetch(self, path: str, write: Callable[[bytes], object]) -> None:
-        with self._database.snapshot() as db:
-            chunk = "SELECT data FROM file_chunks WHERE path = ? AND place = ?"
-            place = 0
+    def _fetch(self, path: str, into: Path) -> bool:
+        """Whether there are such bytes."""
+        chunk = "SELECT data FROM file_chunks WHERE path = ? AND place = ?"
+        place = 0
+        with self._database.snapshot() as db, into.open("wb") as file:
             while row := db.execute(chunk, (path, place)).fetchone():
-                write(row[0])
+                file.write(row[0])
                 place += 1
-        if not place:
-            raise StoreError("The bytes of this file are not in the library any more.", hint="Add the file again.")
+        return place > 0
 
 
 class _Renaming:

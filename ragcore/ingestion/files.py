@@ -245,7 +245,7 @@ class Files:
         return row["password"] if row else None
 
     def location(self, file: FileRow) -> Path:
-        """Where a program of this machine can read its bytes. StoreError when they are gone."""
+        """Where a program of this machine can read its bytes."""
         return self._bytes.local(file.path)
 
     def stop(self, file_id: str) -> None:

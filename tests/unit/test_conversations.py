@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ragcore import conversations as conversations_module
 from ragcore.conversations import SCHEMA, AnswerFacts, Ask, Conversations, Source
+from ragcore.database import Database
 from ragcore.errors import Problem
 from ragcore.observe import Span, span
-from ragcore.sqlite import SQLiteDatabase
+from tests.databases import KINDS, opening
 
 SOURCE = Source(1, "n1", "f1", "handbook.pdf", 10, 20, "ten letters", 0.5, "iv", "page", 3)
 FACTS = AnswerFacts("compact", "compact", 2, 1.8, 6, 340, 900, 80, condensed="Who built the tower?")
 
 
+@pytest.fixture(params=KINDS)
+def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Database]]:
+    yield from opening(request.param, tmp_path, SCHEMA)
+
+
 @pytest.fixture
-def conversations(tmp_path: Path) -> Conversations:
-    return Conversations(SQLiteDatabase(tmp_path / "library.db", SCHEMA))
+def conversations(open_database: Callable[[], Database]) -> Conversations:
+    return Conversations(open_database())
 
 
-def reopened(tmp_path: Path) -> Conversations:
-    return Conversations(SQLiteDatabase(tmp_path / "library.db", SCHEMA))
-
-
-def test_a_finished_answer_is_read_back_whole_after_a_restart(conversations: Conversations, tmp_path: Path) -> None:
+def test_a_finished_answer_is_read_back_whole_after_a_restart(
+    conversations: Conversations, open_database: Callable[[], Database]
+) -> None:
     with span("query") as trace, span("llm", reply="It was Ada."):
         pass
     talk = conversations.create()
@@ -33,7 +38,7 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(conversations: Con
     answer = conversations.begin(talk.id, ask)
     conversations.write(answer.id, text="It was Ada. [1]", state="done", sources=[SOURCE], facts=FACTS, trace=trace)
 
-    kept = reopened(tmp_path)
+    kept = Conversations(open_database())
     question, read = kept.messages(talk.id)
     assert (question.role, question.text) == ("user", "Who built it?")
     assert (read.text, read.state, read.sources, read.facts, read.ask) == ("It was Ada. [1]", "done", (SOURCE,), FACTS, ask)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
-from ragcore.ingestion.file_bytes import FolderBytes
+from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
+from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
 from ragcore.ingestion.files import SCHEMA, FileRow, Files, Stage, seconds_left
+from ragcore.postgres import PostgresDatabase
 from ragcore.sqlite import SQLiteDatabase
+from tests.databases import KINDS, opening
 
 
 class Clock:
@@ -32,8 +36,16 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(params=KINDS)
+def files(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Files]:
+    for open_database in opening(request.param, tmp_path, SCHEMA, BYTES_SCHEMA):
+        database = open_database()
+        on_server = isinstance(database, PostgresDatabase)
+        yield Files(database, ServerBytes(database, tmp_path) if on_server else FolderBytes(tmp_path), clock=clock)
+
+
 @pytest.fixture
-def files(tmp_path: Path, clock: Clock) -> Files:
+def in_folder(tmp_path: Path, clock: Clock) -> Files:
     return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), FolderBytes(tmp_path), clock=clock)
 
 
@@ -260,11 +272,11 @@ def test_a_name_with_folders_and_quotes_never_becomes_a_path(files: Files, tmp_p
     assert files.location(added.file).resolve().is_relative_to((tmp_path / "files").resolve())
 
 
-def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(files: Files, tmp_path: Path) -> None:
-    first = files.add(given(tmp_path, "old"), "notes.txt").file
-    files.claim("w")
+def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(in_folder: Files, tmp_path: Path) -> None:
+    first = in_folder.add(given(tmp_path, "old"), "notes.txt").file
+    in_folder.claim("w")
     arriving, arrived, finished = threading.Event(), threading.Event(), threading.Event()
-    newer = files.location(first).with_name("newer.txt")
+    newer = in_folder.location(first).with_name("newer.txt")
 
     def add_in_another_process() -> None:
         with SQLiteDatabase(tmp_path / "library.db").transaction():
@@ -279,8 +291,8 @@ def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(files
             arrived.wait(0.3)
 
     thread = threading.Thread(target=add_in_another_process)
-    files._database.connection().set_trace_callback(at_statement)
-    assert files.finish(first.id, "w", passages=1, pages=0)
+    in_folder._database.connection().set_trace_callback(at_statement)
+    assert in_folder.finish(first.id, "w", passages=1, pages=0)
     finished.set()
     thread.join()
     assert newer.read_text("utf-8") == "new"
@@ -326,21 +338,21 @@ def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> N
     assert files.get(file.id).problem.what == "notes.txt is damaged."  # type: ignore[union-attr]
 
 
-def test_folders_of_no_file_are_swept_unless_they_are_newer_than_all_that_is_known(files: Files, tmp_path: Path) -> None:
-    file = files.add(given(tmp_path), "notes.txt").file
+def test_folders_of_no_file_are_swept_unless_they_are_newer_than_all_that_is_known(in_folder: Files, tmp_path: Path) -> None:
+    file = in_folder.add(given(tmp_path), "notes.txt").file
     lost, newer = tmp_path / "files" / "lost", tmp_path / "files" / "newer"
     for folder, seconds in ((lost, -60), (newer, 60)):
         folder.mkdir()
         (folder / "left.txt").write_text("left", "utf-8")
         os.utime(folder, (file.added + seconds, file.added + seconds))
-    files.sweep()
+    in_folder.sweep()
     assert not lost.exists()
     assert newer.exists()
-    assert files.location(file).exists()
+    assert in_folder.location(file).exists()
 
 
-def test_a_database_that_knows_no_file_sweeps_none(files: Files, tmp_path: Path) -> None:
+def test_a_database_that_knows_no_file_sweeps_none(in_folder: Files, tmp_path: Path) -> None:
     folder = tmp_path / "files" / "kept"
     folder.mkdir(parents=True)
-    files.sweep()
+    in_folder.sweep()
     assert folder.exists()
