@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ragcore.database import Database, writable
+from ragcore.database import Connection, Database, writable
 from ragcore.errors import InputError, Problem
 from ragcore.observe import Span
 from ragcore.schema import new_id
@@ -48,6 +48,10 @@ CREATE TABLE IF NOT EXISTS messages (
 );
 CREATE INDEX IF NOT EXISTS messages_by_conversation ON messages (conversation_id, created);
 """
+
+_CONVERSATION = ("id", "kind", "title", "created", "updated")
+_MESSAGE = ("id", "conversation_id", "role", "text", "state", "created", "signed", "ask", "facts", "sources", "problem",
+            "trace", "place")  # fmt: skip
 
 # All but the trace: it is long, and read on demand.
 _COLUMNS = "id, conversation_id, role, text, state, created, signed, ask, facts, sources, problem"
@@ -184,6 +188,24 @@ class Conversations:
             )
         )
 
+    def dump(self) -> Iterator[dict[str, Any]]:
+        """Every conversation with its messages, as plain values for `restore`."""
+        for row in self._read(f"SELECT {', '.join(_CONVERSATION)} FROM conversations ORDER BY created, id", ()):
+            messages = self._read(f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ?", (row["id"],))
+            yield {**_named(_CONVERSATION, row), "messages": [_named(_MESSAGE, message) for message in messages]}
+
+    def restore(self, dumped: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
+        """Add a conversation; False when it is there. `file_ids`: what the files in its answers are called here."""
+        with self._database.transaction() as db:
+            if db.execute("SELECT 1 FROM conversations WHERE id = ?", (dumped["id"],)).fetchone():
+                return False
+            _insert(db, "conversations", _CONVERSATION, dumped)
+            for message in dumped["messages"]:
+                _insert(
+                    db, "messages", _MESSAGE, message | {name: _renamed(message[name], file_ids) for name in ("ask", "sources")}
+                )
+        return True
+
     # How an answer is written.
 
     def begin(self, conversation_id: str, ask: Ask) -> Message:
@@ -265,6 +287,27 @@ class Conversations:
         """How many rows it changed."""
         with self._database.transaction() as db:
             return db.execute(statement, values).rowcount
+
+
+def _named(names: Sequence[str], row: Any) -> dict[str, Any]:
+    return {name: row[name] for name in names}
+
+
+def _insert(db: Connection, table: str, names: Sequence[str], values: Mapping[str, Any]) -> None:
+    places = ", ".join("?" for _ in names)
+    db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", [values[name] for name in names])
+
+
+def _renamed(text: str | None, file_ids: Mapping[str, str]) -> str | None:
+    """The JSON of an ask or of sources with other ids of files."""
+    if text is None:
+        return None
+    plain = json.loads(text)
+    if isinstance(plain, list):
+        return json.dumps([{**source, "file_id": file_ids.get(source["file_id"], source["file_id"])} for source in plain])
+    if plain["file_ids"] is not None:
+        plain["file_ids"] = [file_ids.get(id_, id_) for id_ in plain["file_ids"]]
+    return json.dumps(plain)
 
 
 def _conversation(row: Any) -> Conversation:

@@ -1,0 +1,160 @@
+"""A library in one file: a copy to keep, or to take to another machine, or from a folder to a server. It is made while the
+library is in use, and holds what there was at one moment.
+
+It is a zip. `library.json` says which form it has; `files.jsonl` has a line for each file, whose bytes are `bytes/ID` and
+whose vectors `vectors/ID`: for each passage the name of its content, and the float32 numbers of its vector;
+`conversations.jsonl` has a line for each conversation. Keys and passwords are left out.
+
+Files taken from a copy go the way of any others, only that nothing is embedded again that was embedded there.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from ragcore.errors import DamagedFileError, StoreError, UnreadableFileError
+from ragcore.ingestion.drafts import Drafts, content_of
+from ragcore.schema import new_id
+
+if TYPE_CHECKING:
+    from ragcore.ingestion.files import FileRow
+    from ragcore.library import Library
+
+SUFFIX = ".lectern"
+FORM = 1
+BATCH = 1000  # vectors in memory at a time
+CONTENT_BYTES = 32  # of the name of a passage's content
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What went into a copy or came out of one. `known`: files that were in the library already."""
+
+    files: int
+    conversations: int
+    known: int = 0
+
+
+def write_copy(library: Library, target: Path) -> Copied:
+    """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole."""
+    draft = target.with_name(f"{target.name}.{new_id()[:8]}.part")
+    try:
+        with zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as copy, library.database.snapshot():
+            files = [file for file in library.files.all() if file.path]
+            for file in files:
+                copy.write(library.files.location(file), f"bytes/{file.id}")
+                if file.passages:
+                    _write_vectors(library, copy, file)
+            _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name} for file in files))
+            conversations = list(library.conversations.dump())
+            _write_lines(copy, "conversations.jsonl", iter(conversations))
+            copy.writestr("library.json", json.dumps({"form": FORM, "embedder": library.embedder.name}))
+        draft.replace(target)
+    except OSError as error:
+        raise StoreError(
+            f"The copy {target} cannot be written: {error.strerror or error}.",
+            hint="Check that the folder exists and that its disk has room.",
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return Copied(len(files), len(conversations))
+
+
+def read_copy(library: Library, source: Path) -> Copied:
+    """Add what is in the copy `source` to the library; its worker does the rest.
+
+    Nothing that is there is replaced: a file of the same bytes is known, and one of the same name gets another. What was
+    taken in before an error stays, and is known the next time. UnreadableFileError, DamagedFileError, TooLargeError.
+    """
+    with _opened(source) as (copy, embedder):
+        taken = {file.name for file in library.files.all() if file.problem is None}
+        ids: dict[str, str] = {}  # of the files there -> here
+        known = 0
+        for row in _lines(copy, "files.jsonl"):
+            id_, name = str(row["id"]), _free_name(str(row["name"]), taken)
+            bytes_ = library.incoming / f"{new_id()}.part"
+            try:
+                with copy.open(f"bytes/{id_}") as packed, bytes_.open("wb") as file:
+                    shutil.copyfileobj(packed, file, 1 << 20)
+                added = library.add(bytes_, name)
+            finally:
+                bytes_.unlink(missing_ok=True)
+            ids[id_] = added.file.id
+            if added.outcome == "duplicate":
+                known += 1
+                continue
+            taken.add(added.file.name)
+            if embedder == library.embedder.name:  # the worker, quick as it is, has to read the file first
+                _keep_vectors(library, copy, id_, added.file.id)
+        conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
+        return Copied(len(ids) - known, conversations, known)
+
+
+def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow) -> None:
+    """Of a file that is being replaced, those of the passages that still answer."""
+    ids = library.store.passage_ids(file.id)
+    with copy.open(f"vectors/{file.id}", "w", force_zip64=True) as out:
+        for start in range(0, len(ids), BATCH):
+            for node in library.store.nodes(ids[start : start + BATCH]):
+                if node.embedding is not None:
+                    out.write(bytes.fromhex(content_of(library.embedder.name, node.text)))
+                    out.write(node.embedding.astype("<f4").tobytes())
+
+
+def _keep_vectors(library: Library, copy: zipfile.ZipFile, there: str, here: str) -> None:
+    import numpy as np
+
+    if f"vectors/{there}" not in copy.namelist():
+        return
+    drafts, size = Drafts(library.database), CONTENT_BYTES + 4 * library.embedder.dimension
+    with copy.open(f"vectors/{there}") as packed:
+        while data := packed.read(BATCH * size):
+            rows = [data[start : start + size] for start in range(0, len(data), size)]
+            drafts.keep(here, {row[:CONTENT_BYTES].hex(): np.frombuffer(row[CONTENT_BYTES:], "<f4") for row in rows})
+
+
+def _write_lines(copy: zipfile.ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> None:
+    with copy.open(name, "w", force_zip64=True) as out:
+        for row in rows:
+            out.write(json.dumps(row).encode() + b"\n")
+
+
+def _lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
+    with copy.open(name) as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[tuple[zipfile.ZipFile, str]]:
+    """The copy, and the name of the embedder that made its vectors."""
+    try:
+        with zipfile.ZipFile(source) as copy:
+            about = json.loads(copy.read("library.json"))
+            if about["form"] != FORM:
+                raise UnreadableFileError(
+                    f"{source.name} was made by another version of Lectern.",
+                    hint="Take it in with that version, or a newer one.",
+                )
+            yield copy, about["embedder"]
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
+        raise DamagedFileError(
+            f"{source.name} is not a whole copy of a library.",
+            hint="Make the copy again. What could be read of this one is in the library.",
+        ) from error
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, or "name (2).pdf" where there is another file of that name."""
+    path, number, free = PurePosixPath(name), 2, name
+    while free in taken:
+        free, number = f"{path.stem} ({number}){path.suffix}", number + 1
+    return free

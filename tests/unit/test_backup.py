@@ -1,0 +1,171 @@
+"""A library in one file: what goes in comes out, on the same machine or another, and nothing there is replaced."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragcore.backup import Copied, read_copy, write_copy
+from ragcore.conversations import Ask
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import DamagedFileError, StoreError, UnreadableFileError
+from ragcore.library import Library
+from ragcore.runs import AnswerRuns
+from tests.unit.test_library import CELLAR, TOWER, finished, take_in, worker_of
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+
+class Counting(HashEmbedding):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.texts += texts
+        return super().embed_passages(texts)
+
+
+@pytest.fixture
+def open_library(tmp_path: Path) -> Iterator[Callable[[str], Library]]:
+    opened: list[Library] = []
+
+    def open_it(name: str) -> Library:
+        opened.append(Library(tmp_path / name, embedder=Counting()))
+        return opened[-1]
+
+    yield open_it
+    for library in opened:
+        library.close()
+
+
+@pytest.fixture
+def full(open_library: Callable[[str], Library]) -> Library:
+    library = open_library("full")
+    take_in(library, TOWER, "tower.txt")
+    take_in(library, CELLAR, "cellar.txt")
+    finished(library, AnswerRuns(library), Ask("Who built the tower?", chat_mode=None))
+    return library
+
+
+def work(library: Library) -> None:
+    while worker_of(library).run_once():
+        pass
+
+
+def contents(library: Library) -> dict[str, list[tuple[str, bytes]]]:
+    """By file name, the texts and vectors of its passages."""
+    found = {}
+    for file in library.files.all():
+        nodes = library.store.nodes(library.store.passage_ids(file.id))
+        found[file.name] = [(node.text, node.embedding.tobytes()) for node in nodes if node.embedding is not None]
+    return found
+
+
+def test_a_copy_taken_in_elsewhere_has_the_same_files_passages_and_conversations_without_embedding(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    assert write_copy(full, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
+    other = open_library("other")
+    assert read_copy(other, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
+    work(other)
+    assert contents(other) == contents(full)
+    assert len(contents(full)["tower.txt"]) > 0
+    assert isinstance(other.embedder, Counting)
+    assert other.embedder.texts == []
+    (there,), (here,) = (list(library.conversations.dump()) for library in (full, other))
+    assert [message["text"] for message in here["messages"]] == [message["text"] for message in there["messages"]]
+    answer = other.conversations.messages(here["id"])[1]
+    assert other.source_view(answer.sources[0]).marked == answer.sources[0].text
+
+
+def test_what_is_there_is_neither_doubled_nor_replaced(full: Library, tmp_path: Path) -> None:
+    write_copy(full, tmp_path / "copy.lectern")
+    take_in(full, "The cellar was emptied.", "cellar.txt")
+    before = contents(full)
+    assert read_copy(full, tmp_path / "copy.lectern") == Copied(files=1, conversations=0, known=1)
+    work(full)
+    after = contents(full)
+    assert {name: after[name] for name in before} == before
+    assert [text for text, _ in after["cellar (2).txt"]] == [CELLAR]
+    assert read_copy(full, tmp_path / "copy.lectern") == Copied(files=0, conversations=0, known=2)
+
+
+def test_keys_and_passwords_stay_at_home(full: Library, tmp_path: Path) -> None:
+    from ragcore.config import write_key
+
+    write_key(full.folder, "openai", "sk-very-secret-key")
+    full.files.stop(full.files.all()[0].id)
+    with full.database.transaction() as db:
+        db.execute("UPDATE files SET password = 'hunter2'")
+    write_copy(full, tmp_path / "copy.lectern")
+    with zipfile.ZipFile(tmp_path / "copy.lectern") as copy:
+        everything = b"".join(copy.read(name) for name in copy.namelist())
+    assert b"sk-very-secret-key" not in everything
+    assert b"hunter2" not in everything
+
+
+def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Library(full.folder, embedder=HashEmbedding())
+    location = full.files.location
+
+    def late(file: object) -> Path:  # another process writes after the first file was copied
+        if not (tmp_path / "written").exists():
+            (tmp_path / "written").touch()
+            take_in(other, "The attic is new.", "attic.txt")
+        return location(file)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(full.files, "location", late)
+    assert write_copy(full, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
+    assert {file.name for file in full.files.all()} == {"tower.txt", "cellar.txt", "attic.txt"}
+    other.close()
+
+
+def test_a_copy_that_is_cut_off_or_of_another_version_is_refused_in_words(full: Library, tmp_path: Path) -> None:
+    write_copy(full, tmp_path / "copy.lectern")
+    whole = (tmp_path / "copy.lectern").read_bytes()
+    cut = tmp_path / "cut.lectern"
+    cut.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DamagedFileError, match=r"cut\.lectern is not a whole copy of a library"):
+        read_copy(full, cut)
+    newer = tmp_path / "newer.lectern"
+    with zipfile.ZipFile(newer, "w") as copy:
+        copy.writestr("library.json", json.dumps({"form": 2, "embedder": ""}))
+    with pytest.raises(UnreadableFileError, match="another version of Lectern"):
+        read_copy(full, newer)
+    assert len(full.files.all()) == 2
+
+
+def test_a_flipped_bit_is_found_and_what_was_whole_is_kept(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    write_copy(full, tmp_path / "copy.lectern")
+    data = bytearray((tmp_path / "copy.lectern").read_bytes())
+    with zipfile.ZipFile(tmp_path / "copy.lectern") as copy:
+        second = [info for info in copy.infolist() if info.filename.startswith("bytes/")][1]
+    data[second.header_offset + 30 + len(second.filename) + 20 + 8] ^= 1
+    (tmp_path / "flipped.lectern").write_bytes(data)
+    other = open_library("other")
+    with pytest.raises(DamagedFileError):
+        read_copy(other, tmp_path / "flipped.lectern")
+    work(other)
+    assert len([file for file in other.files.all() if file.ready]) == 1
+
+
+def test_a_copy_that_cannot_be_written_says_so_and_leaves_the_old_one(full: Library, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_copy(full, tmp_path / "nowhere" / "copy.lectern")
+    write_copy(full, tmp_path / "copy.lectern")
+    before = (tmp_path / "copy.lectern").read_bytes()
+    file = full.files.all()[0]
+    full.files.location(file).unlink()
+    with pytest.raises(StoreError):
+        write_copy(full, tmp_path / "copy.lectern")
+    assert (tmp_path / "copy.lectern").read_bytes() == before
+    assert list(tmp_path.glob("*.part")) == []
