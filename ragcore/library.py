@@ -97,13 +97,16 @@ class SourceView:
 class Library:
     """Everything the screens and the command line use. One object serves all threads of a process.
 
-    `embedder` and `llm` stand in for the bundled embedder and for the language model of the settings.
+    `embedder` and `llm` stand in for the bundled embedder and for the language model of the settings. `local`: the folder
+    for what stays on this machine when the library is on a server; by default `config.default_folder()`.
     """
 
-    def __init__(self, where: Path | str, *, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
+    def __init__(
+        self, where: Path | str, *, embedder: Embedder | None = None, llm: LLM | None = None, local: Path | None = None
+    ) -> None:
         self._where = where
         self.shared = on_server(where)  # with other machines
-        self.folder = folder = config.default_folder() if self.shared else Path(where)  # what stays on this machine
+        self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,8 @@ from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.runs import AlreadyAnsweringError, AnswerRuns
 from ragcore.schema import Document
+from tests import postgres
+from tests.databases import KINDS
 from tests.making import make_pdf
 
 if TYPE_CHECKING:
@@ -34,12 +36,14 @@ TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\
 CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
 
 
-@pytest.fixture
-def open_library(tmp_path: Path) -> Iterator[Callable[..., Library]]:
+@pytest.fixture(params=KINDS)
+def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
+    folder = tmp_path / "library"
+    where = postgres.fresh() if request.param == "postgres" else folder
     opened: list[Library] = []
 
     def open_it(llm: LLM | None = None) -> Library:
-        library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
+        library = Library(where, embedder=HashEmbedding(), llm=llm, local=folder)
         opened.append(library)
         return library
 
