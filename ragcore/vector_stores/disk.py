@@ -36,12 +36,13 @@ from ragcore.vector_stores.search import (
     Array,
     mask_of,
     nearest,
-    nearest_among,
+    nearest_by_signs,
     passage_terms,
     query_terms,
     terms_version,
     unit_query,
 )
+from ragcore.vector_stores.signs import CHUNK, Signs
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, checksum
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ CREATE TABLE IF NOT EXISTS indexes (
     dimension INTEGER,              -- NULL while there is no passage
     file TEXT,                      -- of the vectors, in the vectors' folder
     slots INTEGER NOT NULL DEFAULT 0,    -- rows of the file that are committed, gaps included
-    passages INTEGER NOT NULL DEFAULT 0  -- of them in use
+    passages INTEGER NOT NULL DEFAULT 0, -- of them in use
+    signs INTEGER NOT NULL DEFAULT 0     -- rows whose signs stand in the file beside
 );
 CREATE TABLE IF NOT EXISTS gaps (
     index_id INTEGER NOT NULL REFERENCES indexes (id),
@@ -108,6 +110,7 @@ SCHEMA = _TABLES + POSTINGS_SCHEMA
 
 T = TypeVar("T")
 
+SIGNS_FROM = 200_000  # rows from which on signs say which are compared; before that, to compare all is quick
 BATCH = 500  # passages read at a time
 COMPACT_SHARE = 0.5  # of the slots being gaps
 
@@ -122,17 +125,19 @@ class _Index:
     file: str | None
     slots: int
     passages: int
+    signs: int
     terms: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """The committed rows of an index as they were at `stamp`, mapped, and which are gaps or damaged (None: not one)."""
+    """The committed rows of an index as they were at `stamp`, mapped, and a mask of those in use and sound (None: all)."""
 
     stamp: int
-    file: str
     rows: Vectors
-    gaps: Array | None
+    sound: Array | None
+    signs: Signs | None = None
+    release: Callable[[int, int], None] | None = None
 
 
 class DiskStore:
@@ -160,9 +165,12 @@ class DiskStore:
             self._refuse_foreign(db, index, document, nodes)
             file, first_slot = self._append(index, rows)
             self._insert(db, index, document, nodes, first_slot, checksum(rows))
+            slots, dimension = first_slot + len(rows), index.dimension or rows.shape[1] or None
+            signs = self._signed(file, index.signs, slots, dimension)
             db.execute(
-                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ? WHERE id = ?",
-                (_stamp(), index.dimension or rows.shape[1] or None, file, first_slot + len(rows), len(rows), index.id_),
+                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ?, signs = ?"
+                " WHERE id = ?",
+                (_stamp(), dimension, file, slots, len(rows), signs, index.id_),
             )
             worth_it = replaced is not None and self._worth_compacting(db)
         if outermost and worth_it:
@@ -247,17 +255,15 @@ class DiskStore:
             if top_k <= 0:
                 return []
             matrix = self._mapped(db, index)
-            if scope == EVERYTHING:
-                slots, scores = nearest(matrix.rows, vector, top_k, matrix.gaps)
+            if scope != EVERYTHING:
+                chosen = mask_of(self._spans(db, index, scope), len(matrix.rows))
+                if matrix.sound is not None:
+                    chosen &= matrix.sound
+                slots, scores = nearest(matrix.rows, vector, top_k, chosen, matrix.release)
+            elif matrix.signs is None:
+                slots, scores = nearest(matrix.rows, vector, top_k, matrix.sound, matrix.release)
             else:
-                if scope.node_ids is None and scope.filters is None:
-                    spans = [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, scope.document_ids or ())]
-                else:
-                    spans = [(row["slot"], 1) for row in self._within(db, index, scope)]
-                chosen = mask_of(spans, len(matrix.rows))
-                if matrix.gaps is not None:
-                    chosen &= ~matrix.gaps
-                slots, scores = nearest_among(matrix.rows, vector, top_k, chosen)
+                slots, scores = nearest_by_signs(matrix.rows, matrix.signs, vector, top_k, matrix.sound, matrix.release)
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
         return self._at_one_moment(found)
@@ -313,14 +319,16 @@ class DiskStore:
             if index is None:
                 return
             file = self._packed(db, index)
+            signs = self._signed(file, 0, index.passages, index.dimension)
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
             db.execute(
-                "UPDATE indexes SET stamp = ?, file = ?, slots = passages, dimension = ? WHERE id = ?",
-                (_stamp(), file, index.dimension if index.passages else None, index.id_),
+                "UPDATE indexes SET stamp = ?, file = ?, slots = passages, dimension = ?, signs = ? WHERE id = ?",
+                (_stamp(), file, index.dimension if index.passages else None, signs, index.id_),
             )
             if index.passages:
                 self._postings.compact(db, index.id_)
-        self.reclaim()
+        sweep(self._database, self._files)
+        self._database.shrink()
 
     def drop(self) -> None:
         """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name.
@@ -344,7 +352,13 @@ class DiskStore:
             self.reclaim()
 
     def reclaim(self) -> None:
-        """Give back the space of deleted rows, and of vector files that no index of the library has. Not in a transaction."""
+        """Give back the space of deleted rows, of gaps when they are most of the file, and of vector files that no index of the
+        library has. Not in a transaction."""
+        with self._database.snapshot() as db:
+            worth_it = self._index(db) is not None and self._worth_compacting(db)
+        if worth_it:
+            self.compact()
+            return
         sweep(self._database, self._files)
         self._database.shrink()
 
@@ -352,7 +366,7 @@ class DiskStore:
         """Compare every document's vectors with their checksum; gives the ids of those that are damaged, oldest first.
 
         From then on `search` and `candidates` leave these documents out, `nodes` gives their passages without embedding, and
-        everything else goes on, until `replace_vectors`. Reads the whole file, writing waits for it only when something is
+        everything else goes on, until `replace_vectors`. Reads the whole file; writing waits for it only when something is
         found. A file that is missing or too short makes every search a DamagedStoreError until this has been called.
         """
         with self._database.snapshot() as db:
@@ -367,7 +381,10 @@ class DiskStore:
                 " ORDER BY d.seq",
                 (self._name,),
             )
-            return [row["id"] for row in rows]
+            damaged = [row["id"] for row in rows]
+        if not damaged:
+            self._renew_signs()
+        return damaged
 
     def replace_vectors(self, document_id: str, vectors: Vectors) -> None:
         """Put a damaged document's vectors right: one row for each of its passages in reading order, shape (n, d).
@@ -392,16 +409,14 @@ class DiskStore:
         database = self._database.path
         with self._database.snapshot() as db:
             index = self._index(db)
-        files = [database, database.with_name(database.name + "-wal")]
-        if index is not None and index.file is not None:
-            files.append(self._files.path / index.file)
-        return sum(file.stat().st_size for file in files if file.exists())
+        size = sum(path.stat().st_size for path in (database, database.with_name(database.name + "-wal")) if path.exists())
+        return size + (self._files.size(index.file) if index and index.file else 0)
 
     # --- rows -----------------------------------------------------------------------------------------------------------
 
     def _index(self, db: sqlite3.Connection) -> _Index | None:
         row = db.execute(
-            "SELECT id, stamp, dimension, file, slots, passages, terms FROM indexes WHERE name = ?", (self._name,)
+            "SELECT id, stamp, dimension, file, slots, passages, signs, terms FROM indexes WHERE name = ?", (self._name,)
         ).fetchone()
         return _Index(*row) if row else None
 
@@ -484,7 +499,7 @@ class DiskStore:
         db.execute("DELETE FROM documents WHERE seq = ?", (seq,))
         if passages == index.passages:
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
-            db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0 WHERE id = ?", (index.id_,))
+            db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0, signs = 0 WHERE id = ?", (index.id_,))
         elif passages:
             db.execute("INSERT INTO gaps VALUES (?, ?, ?)", (index.id_, first_slot, passages))
         db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (_stamp(), passages, index.id_))
@@ -521,6 +536,12 @@ class DiskStore:
             return rows
         verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
         return [row for row in rows if verdicts[row["metadata"]]]
+
+    def _spans(self, db: sqlite3.Connection, index: _Index, scope: Scope) -> list[tuple[int, int]]:
+        """The (first slot, count) of the passages that may be found."""
+        if scope.node_ids is None and scope.filters is None:
+            return [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, scope.document_ids or ())]
+        return [(row["slot"], 1) for row in self._within(db, index, scope)]
 
     def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:
         """The passages that stand at these slots."""
@@ -589,16 +610,17 @@ class DiskStore:
             return matrix
         with self._mapping:
             if index.file is None or index.dimension is None or not index.slots:
-                rows, file = np.empty((0, index.dimension or 0), np.float32), ""
+                matrix = _Matrix(index.stamp, np.empty((0, index.dimension or 0), np.float32), None)
             else:
-                rows, file = self._files.mapped(index.file, index.slots, index.dimension), index.file
-            spans = db.execute(
-                "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
-                " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
-                (index.id_, index.id_),
-            ).fetchall()
-            gaps = mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
-            matrix = _Matrix(index.stamp, file, rows, gaps)
+                mapped = self._files.mapped(index.file, index.slots, index.dimension)
+                spans = db.execute(
+                    "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
+                    " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
+                    (index.id_, index.id_),
+                ).fetchall()
+                sound = ~mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
+                signs = self._files.signs(index.file, index.signs, index.dimension) if index.signs else None
+                matrix = _Matrix(index.stamp, mapped.rows, sound, signs, mapped.release)
             self._matrix = matrix
             return matrix
 
@@ -609,6 +631,25 @@ class DiskStore:
         file = index.file or self._files.new_name(index.id_)
         self._files.append(file, index.slots, rows)
         return file, index.slots
+
+    def _signed(self, file: str | None, signs: int, slots: int, dimension: int | None) -> int:
+        """Write the signs that are due; gives how many rows have theirs."""
+        if file is None or dimension is None or slots < SIGNS_FROM or slots - signs < CHUNK:
+            return signs
+        return self._files.write_signs(file, signs, slots, dimension)
+
+    def _renew_signs(self) -> None:
+        """Write all signs anew where some are not those of the vectors, which they are only made from."""
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            if index is None or index.file is None or index.dimension is None or index.slots < SIGNS_FROM:
+                return
+            if self._files.signs_are_sound(index.file, index.signs, index.slots, index.dimension):
+                return
+        with self._database.transaction() as db:
+            index = self._index_now(db)
+            signs = self._signed(index.file, 0, index.slots, index.dimension)
+            db.execute("UPDATE indexes SET stamp = ?, signs = ? WHERE id = ?", (_stamp(), signs, index.id_))
 
     def _unsound(
         self, db: sqlite3.Connection, index: _Index, among: Collection[int] | None = None

@@ -19,7 +19,6 @@ from ragcore.vector_stores.search import (
     KeywordIndex,
     mask_of,
     nearest,
-    nearest_among,
     passage_terms,
     query_terms,
     unit_query,
@@ -128,7 +127,7 @@ class MemoryStore:
             if scope == EVERYTHING and len(self._nodes) == self._used:
                 places, scores = nearest(rows, vector, top_k)
             else:
-                places, scores = nearest_among(rows, vector, top_k, self._mask(scope))
+                places, scores = nearest(rows, vector, top_k, self._mask(scope))
             return [NodeWithScore(self._nodes[int(place)], float(score)) for place, score in zip(places, scores, strict=True)]
 
     def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:

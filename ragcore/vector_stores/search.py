@@ -10,7 +10,7 @@ import hashlib
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePath
@@ -25,12 +25,16 @@ from ragcore.vector_stores.incoming import unit
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
+    from ragcore.vector_stores.signs import Signs
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Number = TypeVar("Number", float, Array)
 
 ROUNDING = 1e-5  # more than float32 sums of products of two unit vectors differ by, whatever order they are added in
 BLOCK = 4096  # rows rescored at a time
+BLOCK_BYTES = 16 << 20  # of rows multiplied at a time
+CANDIDATES = 1000  # looked at for what the signs leave open,
+CANDIDATES_EACH = 200  # and as many more for every one that is wanted
 
 K1 = 1.2
 B = 0.75
@@ -60,23 +64,24 @@ def top_k(scores: Array, k: int) -> Array:
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]
 
 
-def nearest(rows: Vectors, query: Vector, k: int, left_out: Array | None = None) -> tuple[Array, Array]:
+def nearest(
+    rows: Vectors, query: Vector, k: int, chosen: Array | None = None, read: Callable[[int, int], None] | None = None
+) -> tuple[Array, Array]:
     """The `k` unit rows with the highest cosine to the unit `query`: their places, and the cosines, best first.
 
-    `left_out` is a mask of rows, shape (n,), that are not looked at. Ties stand in order of place, which one matrix product
-    cannot promise: it adds up the same row differently at different places. So what is near the k-th score is added up again,
-    each row by itself.
+    `chosen` is a mask of rows, shape (n,), that alone are looked at. `read` is told of the rows [start, stop) that have been
+    read and may leave the memory. Ties stand in order of place, which one matrix product cannot promise: it adds up the same
+    row differently at different places. So what is near the k-th score is added up again, each row by itself.
     """
     if k <= 0 or not len(rows):
         return np.empty(0, np.intp), np.empty(0)
     if not query.any():  # everything ties
-        places = (np.arange(len(rows)) if left_out is None else np.flatnonzero(~left_out))[:k]
-        return places, np.zeros(len(places))
-    scores = rows @ query  # (n, d) @ (d,) -> (n,)
-    if left_out is not None:
-        scores[left_out] = -np.inf
+        first = (np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen))[:k]
+        return first, np.zeros(len(first))
+    places, scores = _scores(rows, query, chosen, read)
     least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else -np.inf
-    candidates = np.flatnonzero((scores >= least - ROUNDING) & (scores > -np.inf))
+    close = np.flatnonzero(scores >= least - ROUNDING)
+    candidates = close if places is None else places[close]
     wide = query.astype(np.float64)
     exact = np.empty(len(candidates))
     for start in range(0, len(candidates), BLOCK):
@@ -88,13 +93,41 @@ def nearest(rows: Vectors, query: Vector, k: int, left_out: Array | None = None)
     return candidates[best], cosines[best]
 
 
-def nearest_among(rows: Vectors, query: Vector, k: int, chosen: Array) -> tuple[Array, Array]:
-    """`nearest` among the rows of a mask, shape (n,). When they are few, only they are multiplied."""
-    places = np.flatnonzero(chosen)
-    if 4 * len(places) < len(rows):
-        found, scores = nearest(rows[places], query, k)
-        return places[found], scores
-    return nearest(rows, query, k, ~chosen)
+def nearest_by_signs(
+    rows: Vectors,
+    signs: Signs,
+    query: Vector,
+    k: int,
+    chosen: Array | None = None,
+    read: Callable[[int, int], None] | None = None,
+) -> tuple[Array, Array]:
+    """`nearest` among those that `signs` says may be: nearly always the same. Rows that it does not know are all looked at."""
+    count = CANDIDATES + CANDIDATES_EACH * k
+    if count >= len(signs) or not query.any():
+        return nearest(rows, query, k, chosen, read)
+    among = np.ones(len(rows), bool) if chosen is None else chosen.copy()
+    among[: len(signs)] &= signs.nearest(query, count, None if chosen is None else ~chosen)
+    return nearest(rows, query, k, among, read)
+
+
+def _scores(
+    rows: Vectors, query: Vector, chosen: Array | None, read: Callable[[int, int], None] | None
+) -> tuple[Array | None, Array]:
+    """Places, None for all, and their cosines. Only what is chosen is multiplied where that is little."""
+    places: list[Array] = []
+    scores: list[Array] = []
+    step = max(BLOCK_BYTES // (4 * rows.shape[1]), 1)
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        if chosen is None:
+            scores.append(block @ query)  # (step, d) @ (d,) -> (step,)
+        else:
+            inside = np.flatnonzero(chosen[start : start + step])
+            places.append(inside + start)
+            scores.append(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
+        if read is not None:
+            read(start, start + len(block))
+    return None if chosen is None else np.concatenate(places), np.concatenate(scores)
 
 
 def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:

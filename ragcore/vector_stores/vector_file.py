@@ -6,6 +6,7 @@ and is written over. A file without gaps takes the place of another under a name
 
 from __future__ import annotations
 
+import mmap
 import os
 import secrets
 import zlib
@@ -17,11 +18,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from ragcore.errors import DamagedStoreError, StoreError
+from ragcore.vector_stores.signs import CHUNK, Signs, packed, words_of
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 SUFFIX = ".f32"
+SIGNS_SUFFIX = ".signs"
 READ = 1 << 20  # bytes read at a time
 HINT = "Search by words goes on. The vectors are made anew from the stored passages, or come from a backup of the folder."
 
@@ -35,6 +38,21 @@ class MissingFileError(DamagedStoreError):
         self.path = path
 
 
+class MappedRows:
+    """The rows of a vector file, shape (n, d), read as they are touched."""
+
+    def __init__(self, pages: mmap.mmap, rows: Vectors) -> None:
+        self.rows = rows
+        self._pages = pages
+
+    def release(self, start: int, stop: int) -> None:
+        """Let the rows [start, stop) leave this process's memory. The system still knows what the file says."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            width = 4 * self.rows.shape[1]
+            first = start * width // mmap.PAGESIZE * mmap.PAGESIZE
+            self._pages.madvise(mmap.MADV_DONTNEED, first, stop * width - first)
+
+
 class VectorFolder:
     """The folder of the vector files of one library, made when the first is written."""
 
@@ -44,22 +62,61 @@ class VectorFolder:
     def new_name(self, index_id: int) -> str:
         return f"{index_id}-{secrets.token_hex(8)}{SUFFIX}"
 
-    def mapped(self, name: str, slots: int, dimension: int) -> Vectors:
-        """The first `slots` rows of a file, shape (slots, dimension), read as they are touched.
+    def mapped(self, name: str, slots: int, dimension: int) -> MappedRows:
+        """The first `slots` rows of a file. MissingFileError; DamagedStoreError for a file that is shorter."""
+        path, size = self.path / name, 4 * slots * dimension
+        pages = _pages(path, size)
+        if pages is None:
+            raise DamagedStoreError(
+                f"The file {path} holds {path.stat().st_size} bytes, but {size} bytes of vectors were written to it.", hint=HINT
+            )
+        return MappedRows(pages, np.frombuffer(pages, np.float32, slots * dimension).reshape(slots, dimension))
 
-        MissingFileError; DamagedStoreError for a file that is shorter.
-        """
-        path = self.path / name
+    def signs(self, name: str, rows: int, dimension: int) -> Signs | None:
+        """The signs of the first `rows` rows, whole chunks; None where their file is missing or too short."""
+        words, header = words_of(dimension), _header(dimension)
         try:
-            size = path.stat().st_size
-            if size < 4 * slots * dimension:
-                raise DamagedStoreError(
-                    f"The file {path} holds {size} bytes, but {4 * slots * dimension} bytes of vectors were written to it.",
-                    hint=HINT,
-                )
-            return np.asarray(np.memmap(path, np.float32, "r", shape=(slots, dimension)))
-        except FileNotFoundError:
-            raise MissingFileError(path) from None
+            pages = _pages(self._beside(name), header + 8 * rows * words)
+        except MissingFileError:
+            return None
+        if pages is None:
+            return None
+        chunks = np.frombuffer(pages, np.uint64, rows * words, header).reshape(-1, words, CHUNK)
+        return Signs(np.frombuffer(pages, np.float32, dimension).copy(), chunks)
+
+    def write_signs(self, name: str, done: int, slots: int, dimension: int) -> int:
+        """Write the signs of the whole chunks behind the first `done` rows; gives how many rows have theirs now.
+
+        They can be made anew from the vectors at any time, so that nothing hangs on their file.
+        """
+        mapped, path, whole = self.mapped(name, slots, dimension), self._beside(name), slots // CHUNK * CHUNK
+        known = self.signs(name, done, dimension) if done else None
+        first = done if known else 0
+        mean = known.mean if known else mapped.rows[: whole : whole // CHUNK].mean(axis=0)
+        path.touch()
+        with self._writing(path, new=False) as out:
+            out.write(mean.tobytes())
+            out.seek(_header(dimension) + 8 * first * words_of(dimension))
+            for start in range(first, whole, CHUNK):
+                out.write(packed(mapped.rows[start : start + CHUNK], mean).tobytes())
+                mapped.release(start, start + CHUNK)
+            out.truncate()
+        return whole
+
+    def signs_are_sound(self, name: str, rows: int, slots: int, dimension: int) -> bool:
+        """Whether the signs of the first `rows` of `slots` rows are those of the vectors, and no more are due."""
+        known, mapped = self.signs(name, rows, dimension), self.mapped(name, slots, dimension)
+        if known is None or slots - rows >= CHUNK:
+            return False
+        for number, chunk in enumerate(known.chunks):
+            start, stop = number * CHUNK, (number + 1) * CHUNK
+            if not np.array_equal(chunk, packed(mapped.rows[start:stop], known.mean)):
+                return False
+            mapped.release(start, stop)
+        return True
+
+    def _beside(self, name: str) -> Path:
+        return (self.path / name).with_suffix(SIGNS_SUFFIX)
 
     def append(self, name: str, slots: int, rows: Vectors) -> None:
         """Write `rows` behind the first `slots` of a file, and make them safe on disk. At 0 slots the file is a new one."""
@@ -107,8 +164,13 @@ class VectorFolder:
                 yield _checksum_of(file, 4 * count * dimension)
 
     def others(self, named: Collection[str]) -> list[Path]:
-        """All files but these."""
-        return [path for path in self.path.glob(f"*{SUFFIX}") if path.name not in named]
+        """All files but these, and the signs beside them."""
+        kept = {self.path / name for name in named} | {self._beside(name) for name in named}
+        return [path for suffix in (SUFFIX, SIGNS_SUFFIX) for path in self.path.glob(f"*{suffix}") if path not in kept]
+
+    def size(self, name: str) -> int:
+        """The bytes of a file and of the signs beside it."""
+        return sum(path.stat().st_size for path in (self.path / name, self._beside(name)) if path.exists())
 
     @contextmanager
     def _writing(self, path: Path, *, new: bool) -> Iterator[BinaryIO]:
@@ -128,6 +190,22 @@ class VectorFolder:
                 f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
                 hint="Check that the disk has room and that you may write in this folder.",
             ) from error
+
+
+def _pages(path: Path, size: int) -> mmap.mmap | None:
+    """The first `size` bytes of a file, mapped; None where it is shorter. MissingFileError."""
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < size:
+                return None
+            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise MissingFileError(path) from None
+
+
+def _header(dimension: int) -> int:
+    """Bytes before the signs: the mean, filled up to whole words."""
+    return -(-4 * dimension // 8) * 8
 
 
 def checksum(rows: Vectors) -> int:
