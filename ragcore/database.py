@@ -57,8 +57,8 @@ class Database(Protocol):
 
 
 def writable(text: str) -> str:
-    """The text as it can be stored: two halves of one character that stand together made whole; lone halves, NUL replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+    """The text as it can be stored: two halves of one character that stand together made whole, a lone half replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def newer_version(what: str) -> StoreError:

@@ -34,7 +34,7 @@ FORGOTTEN_SECONDS = 60  # an open transaction of which nothing more is heard is 
 SILENT_SECONDS = 30  # a machine that is gone without a word is given up after about so long
 STATEMENTS = 100  # kept ready on each connection
 VALUES = 30_000  # sent with one statement; the protocol allows 65,535
-NUMERIC = 1700  # the type's number: what sum() gives
+TEXT, NUMERIC = 25, 1700  # the numbers of types; of the second is what sum() gives
 
 SESSION = {
     "lock_timeout": f"{BUSY_SECONDS}s",
@@ -187,6 +187,7 @@ class PostgresConnection:
         self.in_transaction = False
         with _in_words(address):
             self._wire = _connected(address)
+        self._wire.register_in_adapter(TEXT, _unescaped)
         self._wire.register_in_adapter(NUMERIC, lambda text: float(text) if "." in text else int(text))
         self.lost = False
 
@@ -216,9 +217,16 @@ class PostgresConnection:
         return Rows((), count)
 
     def copy(self, table: str, data: bytes) -> None:
-        """Rows in the binary form of COPY: https://www.postgresql.org/docs/current/sql-copy.html."""
+        """Add rows in the binary form of COPY: https://www.postgresql.org/docs/current/sql-copy.html. `table`: with columns."""
         with self._talking():
             self._wire.execute_unnamed(f"COPY {table} FROM STDIN WITH (FORMAT binary)", stream=BytesIO(data))
+
+    def copy_out(self, query: str) -> bytes:
+        """What a query gives, in the binary form of COPY."""
+        out = BytesIO()
+        with self._talking():
+            self._wire.execute_unnamed(f"COPY ({query}) TO STDOUT WITH (FORMAT binary)", stream=out)
+        return out.getvalue()
 
     def begin(self, statements: str) -> None:
         """Begin a transaction with BEGIN and what follows on it."""
@@ -274,6 +282,10 @@ class LostConnectionError(StoreError):
     """The server does not answer, or no longer."""
 
     retryable = True
+
+
+class MissingTableError(DamagedStoreError):
+    """A table is gone, perhaps since one looked which there are."""
 
 
 class _Opened:
@@ -440,14 +452,32 @@ def _encoded(values: Iterable[Any]) -> list[str | None]:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return str.__str__(value)  # an enum's own text
+        return _escaped(str.__str__(value))  # an enum's own text
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return "\\x" + value.hex()
     if isinstance(value, list):
-        return "{" + ",".join(f'"{_text(each)}"'.replace("\\", "\\\\") for each in value) + "}"
+        return "{" + ",".join(map(_element, value)) + "}"
     return str(value)
+
+
+def _element(value: Any) -> str:
+    """A value in the text of an array."""
+    return str(value) if isinstance(value, int) else '"' + _text(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# PostgreSQL stores every character but NUL. One that Unicode leaves to programs for their own ends stands for it, and,
+# before a 1, for itself.
+_NUL, _ESCAPE = "\0", "\uffff"
+
+
+def _escaped(text: str) -> str:
+    return text.replace(_ESCAPE, _ESCAPE + "1").replace(_NUL, _ESCAPE + "0")
+
+
+def _unescaped(text: str) -> str:
+    return text.replace(_ESCAPE + "0", _NUL).replace(_ESCAPE + "1", _ESCAPE) if _ESCAPE in text else text
 
 
 def _rows(context: Any) -> Rows:
@@ -534,6 +564,11 @@ def _explained(code: str, said: str, address: Address) -> StoreError | None:
         return LostConnectionError(
             f"The PostgreSQL server of {where} ended the connection: {said}.",
             hint="Try again when it has started again.",
+        )
+    if code == "42P01":
+        return MissingTableError(
+            f"The library in {where} lacks a table: {said}.",
+            hint="Restore the database from a backup, or open another library.",
         )
     if code.startswith(("XX", "58")):
         return DamagedStoreError(

@@ -1,6 +1,53 @@
-"""Chroma in tests: closing what they opened, so that a long run does not run out of files."""
+"""Chroma in tests: a real server, and closing what tests opened, so that a long run does not run out of files."""
 
 from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from sysconfig import get_path
+
+import httpx
+
+START_SECONDS = 60.0
+
+
+@cache
+def server() -> int:
+    """The port, on this machine, of the run's Chroma server, which ends with the run."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    folder = Path(tempfile.mkdtemp(prefix="lectern-chroma-"))
+    command = [f"{get_path('scripts')}/chroma", "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"})
+    atexit.register(_end, process, folder)
+    give_up = time.monotonic() + START_SECONDS
+    while not _answers(port):
+        assert process.poll() is None, (folder / "log").read_text()
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+    return port
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
+    process.terminate()
+    process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def close_clients() -> None:

@@ -33,6 +33,12 @@ def fresh() -> str:
     return f"{server()}&options={quote(f'-csearch_path={name},public')}"
 
 
+@cache
+def library(folder: Path) -> str:
+    """The address of this folder's library on the run's server, empty at first."""
+    return fresh()
+
+
 def admin(address: str, *statements: str) -> None:
     """Run statements as the server's administrator, each on its own."""
     from ragcore.postgres import PostgresConnection, address_of

@@ -1,4 +1,4 @@
-"""Documents and passages as rows of the disk store.
+"""Documents and passages as rows of a store in a database.
 
 What a passage shares with its document, or with its place there, is NULL in its row: text, metadata, hidden keys and links.
 """
@@ -6,14 +6,15 @@ What a passage shares with its document, or with its place there, is NULL in its
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ragcore.database import Connection
 from ragcore.schema import PLAIN, Document, IndexNode, Page, Template, TextNode
 from ragcore.vector_stores.incoming import lengths, metadata_json
 
+ASKED = 500  # passages read by one statement
 BLOCK = 16_384  # characters of text compressed together: small enough to unpack for one passage
 
 
@@ -50,7 +51,7 @@ def passage_fields(document: Document, nodes: Sequence[TextNode]) -> Iterator[tu
         )
 
 
-def document_at(db: sqlite3.Connection, row: sqlite3.Row) -> Document:
+def document_at(db: Connection, row: Any) -> Document:
     layout = json.loads(row["layout"])
     return Document(
         text=_Texts(db).span(row["seq"], 0, row["characters"]),
@@ -64,16 +65,22 @@ def document_at(db: sqlite3.Connection, row: sqlite3.Row) -> Document:
     )
 
 
-def passages_at(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, TextNode]:
+def passages_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     """The passages of these rows, by row, without embeddings."""
+    nodes: dict[int, TextNode] = {}
+    for start in range(0, len(rows), ASKED):
+        nodes |= _some_at(db, rows[start : start + ASKED])
+    return nodes
+
+
+def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     found = db.execute(
         "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
         " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
         " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS before,"
         " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = p.row + 1) END AS after"
-        " FROM passages p JOIN documents d ON d.seq = p.document"
-        " WHERE p.row IN (SELECT value FROM json_each(?)) ORDER BY p.row",
-        (json.dumps(list(rows)),),
+        f" FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN ({', '.join('?' * len(rows))}) ORDER BY p.row",
+        tuple(rows),
     ).fetchall()
     texts = _Texts(db)
     nodes: dict[int, TextNode] = {}
@@ -104,14 +111,14 @@ def passages_at(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, TextNo
     return nodes
 
 
-def length_of(row: sqlite3.Row) -> float:
+def length_of(row: Any) -> float:
     return 1.0 if row["length"] is None else float(row["length"])
 
 
 class _Texts:
     """The texts of documents, unpacked block by block as far as they are needed."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: Connection) -> None:
         self._db = db
         self._blocks: dict[tuple[int, int], str] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 import threading
@@ -25,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.postgres import PostgresDatabase
 from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.text.keywords import content_words
@@ -33,6 +35,9 @@ from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
+from ragcore.vector_stores.postgres import SCHEMA as POSTGRES_SCHEMA
+from ragcore.vector_stores.postgres import PostgresStore
+from tests import chroma, postgres
 
 Open = Callable[[Path], Store]
 
@@ -51,13 +56,29 @@ def open_chroma(folder: Path) -> Store:
     return ChromaVectorStore.from_params("passages", persist_dir=str(folder))
 
 
+def open_chroma_server(folder: Path) -> Store:
+    port, collection = chroma.server(), hashlib.sha256(str(folder).encode()).hexdigest()[:32]
+    return ChromaVectorStore.from_params(collection, host="127.0.0.1", port=port)
+
+
+def open_postgres(folder: Path) -> Store:
+    return PostgresStore(PostgresDatabase(postgres.library(folder), POSTGRES_SCHEMA))
+
+
 def closed(store: Store) -> None:
     store.close()
-    if isinstance(store, DiskStore):
+    if isinstance(store, DiskStore | PostgresStore):
         store._database.close()
 
 
-STORES: dict[str, Open] = {"memory": open_memory, "disk": open_disk, "chroma": open_chroma}
+STORES: dict[str, Open] = {
+    "memory": open_memory,
+    "disk": open_disk,
+    "chroma": open_chroma,
+    "chroma-server": open_chroma_server,
+    "postgres": open_postgres,
+}
+SLOW = ("chroma", "chroma-server", "postgres")  # of which hypothesis tries fewer sequences
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES)
@@ -812,7 +833,7 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=8 if kind == "chroma" else 60,
+            max_examples=8 if kind in SLOW else 60,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

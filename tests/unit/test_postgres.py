@@ -66,6 +66,10 @@ def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None
         rows = db.execute("SELECT name, weight, data FROM things ORDER BY place").fetchall()
     assert [tuple(row) for row in rows] == given
     assert rows[0][0] == rows[0]["name"] == "plain 'text'"
+    with database.snapshot() as db:
+        found = db.execute("SELECT name FROM things WHERE name = ANY(?) ORDER BY place", ([name for name, *_ in given],))
+        assert [row["name"] for row in found] == [name for name, *_ in given]
+        assert len(db.execute("SELECT place FROM things WHERE place = ANY(?)", ([1, 3, 7],)).fetchall()) == 2
     assert rows[0].keys() == ["name", "weight", "data"]
 
 

@@ -1,0 +1,578 @@
+"""The store on a PostgreSQL server with pgvector: documents, passages, words and vectors in tables that many machines share.
+
+Each index has a table of vectors of its own, which is given up with the last passage. New vectors stand outside of its HNSW
+index (Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), where putting them costs a bulk copy and nothing else, and
+are compared one by one; once there are many, `compact` takes them in, a few hundred at a time, while everybody goes on. What
+the index finds is ranked anew by the exact cosines, so only what it misses is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+import numpy as np
+
+from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
+from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
+from ragcore.vector_stores.disk_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
+from ragcore.vector_stores.postings import Postings
+from ragcore.vector_stores.search import ROUNDING, Array, nearest, passage_terms, query_terms, terms_version, unit_query
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+SCHEMA = (
+    """
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE TABLE IF NOT EXISTS indexes (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    terms TEXT NOT NULL,            -- which rules made the words of its keyword index
+    dimension INTEGER,              -- NULL while there is no passage
+    vectors TEXT,                   -- the table that has them
+    passages INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS documents (
+    seq INTEGER PRIMARY KEY,
+    index_id INTEGER NOT NULL REFERENCES indexes (id),
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys and template
+    characters INTEGER NOT NULL,
+    added REAL NOT NULL,
+    first_row INTEGER NOT NULL,
+    passages INTEGER NOT NULL,
+    UNIQUE (index_id, id)
+);
+CREATE TABLE IF NOT EXISTS texts (
+    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
+    block INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (document, block)
+);
+CREATE TABLE IF NOT EXISTS passages (
+    row INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    first_char INTEGER,
+    end_char INTEGER,
+    text BLOB,
+    metadata TEXT,
+    hidden TEXT,
+    links TEXT,
+    length REAL
+);
+CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
+CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
+"""
+    + POSTINGS_SCHEMA
+)
+
+T = TypeVar("T")
+
+BATCH = 500  # passages read, or taken into the HNSW index, at a time
+EXACT = 20_000  # passages up to which all are compared one by one
+WAITING = 5_000  # passages outside of the HNSW index from which on they are taken in
+SPARE = 32  # candidates beyond those asked for, among which ties are looked for
+HNSW_CANDIDATES = 200  # hnsw.ef_search, and the least number whose exact cosines are taken
+MOST_INDEXED = 4000  # dimensions that pgvector can index as half-precision numbers; wider vectors are compared one by one
+MOST_INLINE = 1900  # dimensions of a vector that fits a page of a table
+
+# A row in the binary form of COPY, whose numbers have the highest byte first.
+COPY_HEAD, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A row of `indexes`."""
+
+    id_: int
+    terms: str
+    dimension: int | None
+    vectors: str | None
+    passages: int
+
+
+class PostgresStore:
+    """One index of a library on a server. See `ragcore.vector_stores.base.Store` for what every method promises.
+
+    Up to 20,000 passages a search is exact. Beyond, and beyond 20,000 passages in a scope, it may miss some of the nearest:
+    `python -m benchmarks.postgres` measures how many. `database` must have been given `SCHEMA`; it is the caller's to close.
+    """
+
+    def __init__(self, database: PostgresDatabase, *, index: str = "documents") -> None:
+        self._database = database
+        self._name = index
+        self._postings = Postings()
+        self._owned = False
+
+    @classmethod
+    def from_params(
+        cls,
+        *,
+        user: str,
+        password: str,
+        database: str,
+        host: str = "localhost",
+        port: int | str = 5432,
+        table_name: str = "documents",
+    ) -> PostgresStore:
+        """A store with a connection of its own, which `close` ends. `table_name` is the name of the index."""
+        place = f"{quote(user, '')}:{quote(password, '')}@{host}:{port}/{quote(database, '')}"
+        store = cls(PostgresDatabase(f"postgresql://{place}", SCHEMA), index=table_name)
+        store._owned = True
+        return store
+
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        rows = unit_rows(document, nodes, None)
+        incoming = _Incoming(document, nodes)
+        outermost = not self._database.connection().in_transaction
+        with self._database.transaction() as db:
+            index = self._index(db) or self._new_index(db)
+            if len(rows) and index.dimension not in (None, rows.shape[1]):
+                raise DimensionError(rows.shape[1], index.dimension)
+            self._remove(db, index, document.id_)
+            self._refuse_foreign(db, index, document, nodes)
+            index = self._index_now(db)
+            first_row = self._insert(db, index, incoming)
+            if len(rows):
+                table = index.vectors or self._new_table(db, index, rows.shape[1])
+                db.copy(f"{table} (row, vector)", _copied(first_row, rows))
+            db.execute("UPDATE indexes SET passages = passages + ? WHERE id = ?", (len(nodes), index.id_))
+        if outermost:
+            self._take_in()
+        return len(nodes)
+
+    def delete(self, document_id: str) -> int:
+        with self._database.transaction() as db:
+            index = self._index(db)
+            passages = None if index is None else self._remove(db, index, document_id)
+            if passages is None:
+                raise UnknownDocumentError(document_id)
+        return passages
+
+    def document(self, document_id: str) -> Document:
+        with self._database.snapshot() as db:
+            return document_at(db, self._document_row(db, document_id))
+
+    def documents(self) -> list[StoredDocument]:
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT d.id, d.name, d.hash, d.passages, d.characters, d.added FROM documents d"
+                " JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
+                (self._name,),
+            )
+            return [StoredDocument(*row) for row in rows]
+
+    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+        def read(db: PostgresConnection) -> list[TextNode]:
+            index = self._index(db)
+            if index is None or index.vectors is None or not ids:
+                return []
+            rows = db.execute(
+                "SELECT p.id, p.row, p.length FROM passages p JOIN documents d ON d.seq = p.document"
+                " WHERE p.id = ANY(?) AND d.index_id = ?",
+                (list(set(ids)), index.id_),
+            )
+            found = {row["id"]: row for row in rows}
+            places = sorted(row["row"] for row in found.values())
+            nodes = passages_at(db, places)
+            vectors = dict(zip(places, self._vectors(db, index, places), strict=True))
+            there = [found[id_] for id_ in ids if id_ in found]
+            return [nodes[row["row"]].with_embedding(vectors[row["row"]] * np.float32(length_of(row))) for row in there]
+
+        return self._at_one_moment(read)
+
+    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
+        with self._database.snapshot() as db:
+            if document_id is not None:
+                chosen = [self._document_row(db, document_id)["seq"]]
+            else:
+                index = self._index(db)
+                rows = db.execute("SELECT seq FROM documents WHERE index_id = ? ORDER BY seq", (index.id_ if index else 0,))
+                chosen = [row["seq"] for row in rows]
+        return self._passages_of(chosen)
+
+    def passage_ids(self, document_id: str) -> list[str]:
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document JOIN indexes i ON i.id = d.index_id"
+                " WHERE i.name = ? AND d.id = ? ORDER BY p.row",
+                (self._name, document_id),
+            )
+            return [row["id"] for row in rows]
+
+    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
+        def found(db: PostgresConnection) -> list[NodeWithScore]:
+            index = self._index(db)
+            if index is None or index.dimension is None:
+                return []
+            vector = unit_query(query, index.dimension)
+            if top_k <= 0:
+                return []
+            among = None if scope == EVERYTHING else [row["row"] for row in self._within(db, index, scope)]
+            places = self._near(db, index, vector, top_k, among)
+            best, scores = nearest(self._vectors(db, index, places), vector, top_k)
+            return self._scored(db, [places[place] for place in best.tolist()], scores)
+
+        return self._at_one_moment(found)
+
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
+        terms = query_terms(query)
+        if top_k <= 0 or not terms:
+            return []
+        self._renew_terms()
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            if index is None:
+                return []
+            among = None if scope == EVERYTHING else [row["row"] for row in self._within(db, index, scope)]
+            found = self._postings.search(db, index.id_, terms, top_k, among)
+            return self._scored(db, [row for row, _ in found], [score for _, score in found])
+
+    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
+        def found(db: PostgresConnection) -> Candidates:
+            index = self._index(db)
+            rows = [] if index is None else self._within(db, index, scope)
+            if index is None or index.vectors is None:
+                return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
+            return Candidates(
+                ids=[row["id"] for row in rows],
+                rows=self._vectors(db, index, [row["row"] for row in rows]),
+                lengths=np.array([length_of(row) for row in rows], np.float32),
+            )
+
+        return self._at_one_moment(found)
+
+    def __len__(self) -> int:
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            return index.passages if index else 0
+
+    def close(self) -> None:
+        """A database that was given is its owner's to close."""
+        if self._owned:
+            self._database.close()
+
+    def compact(self) -> None:
+        """Take all vectors into the HNSW index, and leave removed passages out of the keyword index. Not in a transaction."""
+        with self._database.transaction() as db:
+            index = self._index(db)
+            if index is not None:
+                self._postings.compact(db, index.id_)
+        self._take_in(waiting=0)
+
+    def drop(self) -> None:
+        """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name."""
+        with self._database.transaction() as db:
+            index = self._index(db)
+            if index is None:
+                return
+            self._drop_table(db, index)
+            self._postings.clear(db, index.id_)
+            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))  # and with them what refers to them
+            db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
+
+    def reclaim(self) -> None:
+        """Have the server use the space of deleted rows again, and give back what is at the ends of its files.
+
+        It does so by itself within minutes. Not in a transaction.
+        """
+        self._database.connection().execute("VACUUM")
+
+    def bytes_on_disk(self) -> int:
+        """The library's tables on the server, with their indexes."""
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class"
+                " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+            )
+            return int(rows.fetchall()[0][0])
+
+    # --- rows -----------------------------------------------------------------------------------------------------------
+
+    def _index(self, db: PostgresConnection) -> _Index | None:
+        row = db.execute("SELECT id, terms, dimension, vectors, passages FROM indexes WHERE name = ?", (self._name,)).fetchone()
+        return _Index(*row) if row else None
+
+    def _index_now(self, db: PostgresConnection) -> _Index:
+        index = self._index(db)
+        assert index is not None  # made in this transaction
+        return index
+
+    def _new_index(self, db: PostgresConnection) -> _Index:
+        db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
+        return self._index_now(db)
+
+    def _document_row(self, db: PostgresConnection, document_id: str) -> Row:
+        row = db.execute(
+            "SELECT d.* FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.id = ?",
+            (self._name, document_id),
+        ).fetchone()
+        if row is None:
+            raise UnknownDocumentError(document_id)
+        return row
+
+    def _refuse_foreign(self, db: PostgresConnection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
+        row = db.execute(
+            "SELECT p.id, d.id AS document_id FROM passages p JOIN documents d ON d.seq = p.document"
+            " WHERE p.id = ANY(?) AND d.index_id = ? LIMIT 1",
+            ([node.id_ for node in nodes], index.id_),
+        ).fetchone()
+        if row is not None:
+            raise ValueError(f"node {row['id']!r} of {document.id_!r} is already a node of {row['document_id']!r}")
+
+    def _insert(self, db: PostgresConnection, index: _Index, incoming: _Incoming) -> int:
+        """Gives the row of the first passage; the others follow."""
+        (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchall()[0]
+        (seq,) = db.execute(
+            "INSERT INTO documents (index_id, first_row, id, name, hash, metadata, layout, characters, added, passages)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+            (index.id_, first_row, *incoming.document),
+        ).fetchall()[0]
+        db.executemany("INSERT INTO texts (document, block, data) VALUES (?, ?, ?)", ((seq, *each) for each in incoming.blocks))
+        db.executemany(
+            "INSERT INTO passages (row, document, id, first_char, end_char, text, metadata, hidden, links, length)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((first_row + i, seq, *fields) for i, fields in enumerate(incoming.passages)),
+        )
+        self._postings.add(db, index.id_, zip(count(first_row), incoming.terms, strict=False))
+        return int(first_row)
+
+    def _remove(self, db: PostgresConnection, index: _Index, document_id: str) -> int | None:
+        """Take a document out; gives its passages, None when there is no such document."""
+        row = db.execute(
+            "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, passages", (index.id_, document_id)
+        ).fetchone()
+        if row is None:
+            return None
+        first_row, passages = row
+        if passages == index.passages:
+            self._postings.clear(db, index.id_)
+            self._drop_table(db, index)
+        elif passages:
+            self._postings.remove(db, index.id_, range(first_row, first_row + passages))
+            db.execute(f"DELETE FROM {index.vectors} WHERE row >= ? AND row < ?", (first_row, first_row + passages))
+        db.execute("UPDATE indexes SET passages = passages - ? WHERE id = ?", (passages, index.id_))
+        return int(passages)
+
+    def _passages_of(self, documents: Sequence[int]) -> Iterator[TextNode]:
+        for seq in documents:
+            with self._database.snapshot() as db:  # not held while the reader of these does its work
+                row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
+                nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
+            yield from nodes.values()
+
+    def _within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[Row]:
+        """The passages that may be found, in order of insertion, as row, id and length; their texts are not read."""
+        conditions, values = ["d.index_id = ?"], [index.id_]
+        for column, ids in (("d.id", scope.document_ids), ("p.id", scope.node_ids)):
+            if ids is not None:
+                conditions.append(f"{column} = ANY(?)")
+                values.append(list(ids))  # type: ignore[arg-type]
+        metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
+        rows = db.execute(
+            f"SELECT p.row, p.id, p.length, {metadata} AS metadata FROM documents d JOIN passages p ON p.document = d.seq"
+            f" WHERE {' AND '.join(conditions)} ORDER BY p.row",
+            values,
+        ).fetchall()
+        if scope.filters is None:
+            return rows
+        verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
+        return [row for row in rows if verdicts[row["metadata"]]]
+
+    def _scored(self, db: PostgresConnection, rows: Sequence[int], scores: Iterable[float] | Array) -> list[NodeWithScore]:
+        nodes = passages_at(db, rows)
+        return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
+
+    def _at_one_moment(self, work: Callable[[PostgresConnection], T]) -> T:
+        """`work` in a snapshot, and in a newer one when the table of vectors was given up before it could be read."""
+        missing = ""
+        while True:
+            try:
+                with self._database.snapshot() as db:
+                    return work(db)
+            except MissingTableError as error:
+                if error.what == missing or self._database.connection().in_transaction:
+                    raise
+                missing = error.what
+
+    # --- keywords -------------------------------------------------------------------------------------------------------
+
+    def _renew_terms(self) -> None:
+        """Make the keyword index anew where an earlier version's rules made it."""
+        with self._database.snapshot() as db:
+            index = self._index(db)
+        if index is None or index.terms == terms_version():
+            return
+        with self._database.transaction() as db:
+            index = self._index_now(db)
+            if index.terms == terms_version():
+                return  # another process was quicker
+            self._postings.clear(db, index.id_)
+            self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in self._all_passages(db, index)))
+            db.execute("UPDATE indexes SET terms = ? WHERE id = ?", (terms_version(), index.id_))
+
+    def _all_passages(self, db: PostgresConnection, index: _Index) -> Iterator[tuple[int, TextNode]]:
+        """By row, in order."""
+        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index.id_,))
+        for first_row, passages in documents.fetchall():
+            for start in range(first_row, first_row + passages, BATCH):
+                yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
+
+    # --- vectors --------------------------------------------------------------------------------------------------------
+
+    def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
+        # Another name each time: whoever still reads the old table must not take this one for it.
+        table = f"vectors_{index.id_}_{secrets.token_hex(4)}"
+        db.execute(
+            f"CREATE TABLE {table} (row BIGINT PRIMARY KEY, vector vector({dimension}) NOT NULL,"
+            " indexed BOOLEAN NOT NULL DEFAULT false);"
+            f" CREATE INDEX ON {table} (row) WHERE NOT indexed"
+        )
+        if dimension <= MOST_INLINE:
+            db.execute(f"ALTER TABLE {table} ALTER vector SET STORAGE PLAIN")
+        if dimension <= MOST_INDEXED:
+            db.execute(f"CREATE INDEX ON {table} USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops) WHERE indexed")
+        db.execute("UPDATE indexes SET dimension = ?, vectors = ? WHERE id = ?", (dimension, table, index.id_))
+        return table
+
+    def _drop_table(self, db: PostgresConnection, index: _Index) -> None:
+        if index.vectors is not None:
+            db.execute(f"DROP TABLE {index.vectors}")
+            db.execute("UPDATE indexes SET dimension = NULL, vectors = NULL WHERE id = ?", (index.id_,))
+
+    def _vectors(self, db: PostgresConnection, index: _Index, rows: Sequence[int]) -> Vectors:
+        """The unit vectors of these rows, which ascend, shape (len(rows), d)."""
+        dimension = index.dimension or 0
+        if not rows:
+            return np.empty((0, dimension), np.float32)
+        chosen = ",".join(map(str, rows))
+        query = f"SELECT row, vector FROM {index.vectors} WHERE row = ANY('{{{chosen}}}') ORDER BY row"
+        data = db.copy_out(query)[len(COPY_HEAD) : -len(COPY_END)]
+        return np.frombuffer(data, _record(dimension))["vector"].astype(np.float32)
+
+    def _near(self, db: PostgresConnection, index: _Index, query: Vector, k: int, among: list[int] | None) -> list[int]:
+        """Rows among which are the `k` nearest of all, or of these, ascending."""
+        if not query.any():  # everything is as near
+            return [row for row, _ in self._first(db, index, "row", (), k, [], among)]
+        searched = index.passages if among is None else len(among)
+        if searched <= EXACT or (index.dimension or 0) > MOST_INDEXED:
+            return sorted(self._closest(db, index, query, k, [], among))
+        waiting, taken_in = self._closest(db, index, query, k, ["NOT indexed"], among), self._likely(db, index, query, k, among)
+        return sorted([*waiting, *taken_in])
+
+    def _closest(
+        self, db: PostgresConnection, index: _Index, query: Vector, k: int, conditions: list[str], among: list[int] | None
+    ) -> list[int]:
+        """The `k` nearest, and all that may be as near as the last of them."""
+        limit = k + SPARE
+        while True:
+            found = self._first(db, index, "vector <#> ?", (_written(query),), limit, conditions, among)
+            if len(found) < limit or found[-1][1] > found[k - 1][1] + 2 * ROUNDING:
+                return [row for row, _ in found]
+            limit *= 4
+
+    def _likely(self, db: PostgresConnection, index: _Index, query: Vector, k: int, among: list[int] | None) -> list[int]:
+        """Those that the HNSW index finds."""
+        db.execute(f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {HNSW_CANDIDATES}")
+        distance = f"vector::halfvec({index.dimension}) <#> ?"
+        found = self._first(db, index, distance, (_written(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
+        return [row for row, _ in found]
+
+    def _first(
+        self,
+        db: PostgresConnection,
+        index: _Index,
+        order: str,
+        values: tuple[object, ...],
+        limit: int,
+        conditions: list[str],
+        among: list[int] | None,
+    ) -> list[tuple[int, float]]:
+        """The rows that come first in this order, of those that meet the conditions, each with what it is ordered by."""
+        if among is not None:
+            conditions, values = [*conditions, "row = ANY(?)"], (*values, among)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        found = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
+        return [(row, rank) for row, rank in found]
+
+    def _take_in(self, waiting: int = WAITING) -> None:
+        """Take the vectors that wait outside of the HNSW index into it, if they are so many. Others go on meanwhile."""
+        with self._database.snapshot() as db:
+            index = self._index(db)
+            if index is None or index.vectors is None or index.passages <= EXACT or (index.dimension or 0) > MOST_INDEXED:
+                return
+            outside = db.execute(f"SELECT count(*) FROM {index.vectors} WHERE NOT indexed").fetchall()[0][0]
+        if outside <= waiting:
+            return
+        # Each a transaction of its own, and without the lock of writers, who change no vector that is there.
+        some = f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE SKIP LOCKED"
+        connection = self._database.connection()
+        with contextlib.suppress(MissingTableError):  # given up meanwhile with the last passage
+            while connection.execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})").rowcount:
+                pass
+
+
+PGVectorStore = PostgresStore
+
+
+class _Incoming:
+    """What is put, made ready before anybody is made to wait: the rows of a document, its text and its passages, and words."""
+
+    def __init__(self, document: Document, nodes: Sequence[TextNode]) -> None:
+        self.document = (
+            document.id_,
+            shown_name(document),
+            document.hash,
+            metadata_json(document.metadata),
+            layout_of(document),
+            len(document.text),
+            time.time(),
+            len(nodes),
+        )
+        self.blocks = list(blocks_of(document.text))
+        self.passages = list(passage_fields(document, nodes))
+        self.terms = [passage_terms(node) for node in nodes]
+
+
+def _record(dimension: int) -> np.dtype[Any]:
+    """A row of a table of vectors as COPY has it: how many fields, and each field's bytes after their number."""
+    return np.dtype(
+        [
+            ("fields", ">i2"),
+            ("row_size", ">i4"),
+            ("row", ">i8"),
+            ("vector_size", ">i4"),
+            ("dimension", ">i2"),
+            ("unused", ">i2"),
+            ("vector", ">f4", (dimension,)),
+        ]
+    )
+
+
+def _copied(first_row: int, rows: Vectors) -> bytes:
+    """The vectors as COPY takes them, numbered from `first_row` on."""
+    count, dimension = rows.shape
+    records = np.zeros(count, _record(dimension))
+    records["fields"], records["row_size"], records["vector_size"] = 2, 8, 4 + 4 * dimension
+    records["row"], records["dimension"], records["vector"] = np.arange(first_row, first_row + count), dimension, rows
+    return COPY_HEAD + records.tobytes() + COPY_END
+
+
+def _written(vector: Vector) -> str:
+    return "[" + ",".join(map(str, vector.tolist())) + "]"
