@@ -3,6 +3,8 @@
 lectern                      start the application
 lectern ingest FILE ...      take files in, and wait until they are read
 lectern ask QUESTION         an answer with its sources
+lectern export FILE          the whole library in one file, also while it is in use
+lectern import FILE          add such a file to the library
 lectern worker               read the files of a library that others share, until interrupted
 """
 
@@ -13,13 +15,18 @@ import contextlib
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Set
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from ragcore import config
 from ragcore.config import ResponseMode
 from ragcore.errors import ConfigError, RagError
 from ragcore.schema import new_id
+
+if TYPE_CHECKING:
+    from ragcore.library import Library
 
 APP = Path(__file__).parents[1] / "app.py"
 FIRST_PORT = 8501
@@ -41,6 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
     ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
     ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
     ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
+    export = commands.add_parser("export", help="write the whole library into one file")
+    export.add_argument("file", type=Path)
+    taken = commands.add_parser("import", help="add what export has written to the library")
+    taken.add_argument("file", type=Path)
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     given = parser.parse_args(arguments)
     try:
@@ -49,6 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
             return _ingest(where, given.files)
         if given.command == "ask":
             return _ask(where, given.question, given.mode, given.top_k, price=given.price)
+        if given.command == "export":
+            return _export(where, given.file)
+        if given.command == "import":
+            return _import(where, given.file)
         if given.command == "worker":
             return _worker(where)
         return _serve(where, getattr(given, "port", None))
@@ -102,7 +117,6 @@ def _free_port() -> int:
 
 def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
     """Whether the application is up; False when it ended instead."""
-    import time
     import urllib.request
 
     while server.poll() is None:
@@ -113,8 +127,6 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
 
 
 def _ingest(where: Path | str, paths: list[Path]) -> int:
-    import time
-
     from ragcore.library import Library
 
     missing = [path for path in paths if not path.is_file()]
@@ -125,7 +137,6 @@ def _ingest(where: Path | str, paths: list[Path]) -> int:
     try:
         library.start_worker()
         given: set[str] = set()
-        told: set[str] = set()
         failed = False
         for path in paths:
             copy = library.incoming / f"{new_id()}{path.suffix}"
@@ -139,22 +150,59 @@ def _ingest(where: Path | str, paths: list[Path]) -> int:
             if added.outcome == "duplicate":
                 print(f"{path.name} is in the library already.")
             given.add(added.file.id)
-        while True:
-            # An archive becomes the files in it, so whatever has come since is waited for too.
-            files = [file for file in library.files.all() if file.id in given or file.added >= began]
-            for file in files:
-                if file.active or file.id in told:
-                    continue
-                told.add(file.id)
-                if file.problem is not None:
-                    failed = True
-                    print(f"{file.problem.what} {file.problem.hint}")
-                else:
-                    passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
-                    print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
-            if not any(file.active for file in files):
-                return int(failed)
-            time.sleep(0.2)
+        return int(not _all_read(library, given, began) or failed)
+    finally:
+        library.close()
+
+
+def _all_read(library: Library, given: Set[str], began: float) -> bool:
+    """Wait for the files that were given, and say what became of each; whether none failed."""
+    told: set[str] = set()
+    failed = False
+    while True:
+        # An archive becomes the files in it, so whatever has come since is waited for too.
+        files = [file for file in library.files.all() if file.id in given or file.added >= began]
+        for file in files:
+            if file.active or file.id in told:
+                continue
+            told.add(file.id)
+            if file.problem is not None:
+                failed = True
+                print(f"{file.problem.what} {file.problem.hint}")
+            else:
+                passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
+                print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
+        if not any(file.active for file in files):
+            return not failed
+        time.sleep(0.2)
+
+
+def _export(where: Path | str, target: Path) -> int:
+    from ragcore.backup import write_copy
+    from ragcore.library import Library
+
+    library = Library.open(where)
+    try:
+        copied = write_copy(library, target)
+    finally:
+        library.close()
+    print(f"{target} holds {copied.files:,} files and {copied.conversations:,} conversations.")
+    return 0
+
+
+def _import(where: Path | str, source: Path) -> int:
+    from ragcore.backup import read_copy
+    from ragcore.library import Library
+
+    if not source.is_file():
+        raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
+    library = Library.open(where)
+    began = time.time()
+    try:
+        copied = read_copy(library, source)
+        print(f"{copied.files:,} files and {copied.conversations:,} conversations; {copied.known:,} files were there already.")
+        library.start_worker()
+        return int(not _all_read(library, set(), began))
     finally:
         library.close()
 

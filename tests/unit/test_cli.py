@@ -50,6 +50,22 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys:
     assert "scan.xyz is a .xyz file, which cannot be read." in told
 
 
+def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tower, copy = tmp_path / "tower.txt", tmp_path / "copy.lectern"
+    tower.write_text("The tower was built by Ada Penrose in 1871. It is forty metres high.", "utf-8")
+    here, there = ["--library", str(tmp_path / "here")], ["--library", str(tmp_path / "there")]
+    assert cli.main([*here, "ingest", str(tower)]) == 0
+    assert cli.main([*here, "export", str(copy)]) == 0
+    assert "copy.lectern holds 1 files and 0 conversations." in capsys.readouterr().out
+    assert cli.main([*there, "import", str(copy)]) == 0
+    assert capsys.readouterr().out.endswith("tower.txt is ready: 1 passage.\n")
+    assert cli.main([*there, "ask", "Who built the tower?"]) == 0
+    assert capsys.readouterr().out.startswith("The tower was built by Ada Penrose in 1871. [1]")
+    assert cli.main([*there, "import", str(tmp_path / "none.lectern")]) == 1
+    assert cli.main([*there, "import", str(tower)]) == 1
+    assert "tower.txt is not a whole copy of a library." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("count", ["0", "-3", "six"])
 def test_a_number_of_passages_that_makes_no_sense_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
