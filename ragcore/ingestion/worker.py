@@ -145,6 +145,8 @@ class Worker:
             cancelled=lease.unwanted,
         )
         metadata = {**document.metadata, "file_name": file.name, "file_id": file.id, "path": file.path}
+        if file.origin:
+            metadata["url"] = file.origin
         hidden = tuple(metadata)
         return replace(
             document,
@@ -238,13 +240,13 @@ def main() -> None:
     worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest)
     start_reader()
     threading.Thread(target=embedder.warm, daemon=True).start()
-    _outlasting(lambda: tidy(parts.files, parts.store))
+    outlasting(lambda: tidy(parts.files, parts.store))
     while True:
-        if not _outlasting(worker.run_once):
+        if not outlasting(worker.run_once):
             time.sleep(IDLE_SECONDS)
 
 
-def _outlasting(work: Callable[[], T]) -> T:
+def outlasting(work: Callable[[], T]) -> T:
     """Do this, once more when the database's server was away in the middle of it."""
     while True:
         try:
