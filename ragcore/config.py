@@ -75,6 +75,23 @@ class Settings(_Settings):
     ingest: IngestSettings = IngestSettings()
 
 
+class AllowedSources(_Settings):
+    """What whoever runs this server lets people add from beside their own files. Not among the settings on the screens."""
+
+    folders: tuple[Path, ...] = ()  # whose files, and those below, may be added
+    storage: tuple[str, ...] = ()  # what addresses such as s3://reports/ begin with
+    private_network: bool = False  # links and databases may be on this machine and the network around it
+
+
+def allowed_sources() -> AllowedSources:
+    """As the environment says: LECTERN_FOLDERS and LECTERN_STORAGE are lists, LECTERN_PRIVATE_NETWORK is "allow" or not."""
+    return AllowedSources(
+        folders=tuple(Path(each) for each in os.environ.get("LECTERN_FOLDERS", "").split(os.pathsep) if each.strip()),
+        storage=tuple(os.environ.get("LECTERN_STORAGE", "").replace(",", " ").split()),
+        private_network=os.environ.get("LECTERN_PRIVATE_NETWORK", "").strip().lower() == "allow",
+    )
+
+
 class KeptSettings(Protocol):
     def read(self) -> Settings:
         """As they are now, whichever process changed them. The defaults where nothing is kept. ConfigError."""

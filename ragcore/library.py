@@ -15,7 +15,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from ragcore.vector_stores.base import Scope
 
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder
+    from ragcore.ingestion.sources import Gathered
     from ragcore.llms.base import LLM
     from ragcore.readers.pages import Box
     from ragcore.response_synthesizers.answer import AnswerStream
@@ -238,9 +239,21 @@ class Library:
                 )
                 self.files.give_up(file.id, error)
 
-    def add(self, source: Path, name: str) -> Added:
+    def add(self, source: Path, name: str, *, origin: str = "") -> Added:
         """Take a file in (it is moved); the worker reads it. InputError when it cannot be taken."""
-        return self.files.add(source, name, self.settings.ingest)
+        return self.files.add(source, name, self.settings.ingest, origin=origin)
+
+    def take(self, gathered: Iterable[Gathered]) -> list[Added]:
+        """Take in what a source gives, see ragcore.ingestion.sources. A file that cannot be taken is a failed row instead."""
+        taken = []
+        for file in gathered:
+            try:
+                if file.problem is not None:
+                    raise file.problem
+                taken.append(self.add(file.path, file.name, origin=file.origin))
+            except InputError as error:
+                self.files.refuse(file.name, 0, error)
+        return taken
 
     def add_sample(self) -> list[Added]:
         """Take in the sample documents."""

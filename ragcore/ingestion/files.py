@@ -50,6 +50,7 @@ CREATE TABLE IF NOT EXISTS files (
     pages INTEGER NOT NULL DEFAULT 0,
     page_word TEXT NOT NULL DEFAULT 'page',
     password TEXT,
+    origin TEXT NOT NULL DEFAULT '',  -- where it was fetched from: a link, or the address of a query
     problem TEXT,                    -- JSON of a Problem
     stop_asked INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
@@ -96,6 +97,7 @@ class FileRow:
     pages: int
     problem: Problem | None
     page_word: str = "page"  # what a page is called there: page, slide, sheet, chapter, message
+    origin: str = ""  # where it was fetched from; what comes from there again takes its place
     fraction: float = 0.0
     seconds_left: float | None = None
 
@@ -152,11 +154,12 @@ class Files:
         with self._database.snapshot() as db:
             return read_costs(db)
 
-    def add(self, source: Path, name: str, settings: IngestSettings | None = None) -> Added:
+    def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.
 
         The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file: its
-        passages keep answering until the new ones are ready. EmptyFileError, TooLargeError.
+        passages keep answering until the new ones are ready. A file with an `origin` replaces the one from there, and takes
+        another name where a file from elsewhere has its own. EmptyFileError, TooLargeError.
         """
         limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
@@ -177,7 +180,7 @@ class Files:
             with self._bytes.receiving(source) as received, self._database.transaction():
                 duplicate = self._duplicate(digest)  # given by someone else meanwhile
                 if duplicate is None:
-                    return self._add(received, writable(name), digest, size)
+                    return self._add(received, writable(name), digest, size, writable(origin))
         source.unlink()
         return duplicate
 
@@ -191,22 +194,30 @@ class Files:
                 self._queue(db, same["id"])  # its work goes on
             return Added(self._must(same["id"]), "duplicate")
 
-    def _add(self, received: Received, name: str, digest: str, size: int) -> Added:
+    def _add(self, received: Received, name: str, digest: str, size: int, origin: str) -> Added:
         with self._database.transaction() as db:
-            named = db.execute("SELECT id FROM files WHERE name = ?", (name,)).fetchone()
-            file_id = named["id"] if named else new_id()[:16]
+            if origin:
+                before = db.execute("SELECT id FROM files WHERE origin = ?", (origin,)).fetchone()
+                name = _free_name(db, name, before["id"] if before else "")
+            else:
+                before = db.execute("SELECT id FROM files WHERE name = ?", (name,)).fetchone()
+            file_id = before["id"] if before else new_id()[:16]
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
             received.place(path)
-            if named:
-                db.execute("UPDATE files SET path = ?, hash = ?, size = ?, added = ?, password = NULL WHERE id = ?",
-                           (path, digest, size, self._clock(), file_id))  # fmt: skip
+            if before:
+                db.execute(
+                    "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, added = ?, password = NULL"
+                    " WHERE id = ?",
+                    (name, origin, path, digest, size, self._clock(), file_id),
+                )
                 self._queue(db, file_id, anew=True)
             else:
                 db.execute(
-                    "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, ?, ?, ?, ?, 'queued')",
-                    (file_id, name, path, digest, size, self._clock()),
+                    "INSERT INTO files (id, name, origin, path, hash, size, added, stage)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'queued')",
+                    (file_id, name, origin, path, digest, size, self._clock()),
                 )
-            return Added(self._must(file_id), "replaced" if named else "added")
+            return Added(self._must(file_id), "replaced" if before else "added")
 
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
         """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
@@ -412,7 +423,9 @@ class Files:
 
 
 # In the order of FileRow.
-_COLUMNS = "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, share, seconds_left"
+_COLUMNS = (
+    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, seconds_left"
+)
 _STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
 
@@ -427,9 +440,20 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _free_name(db: Connection, name: str, file_id: str) -> str:
+    """The name, or one with a number where a file other than `file_id` has it."""
+    stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
+    number = 1
+    while True:
+        tried = name if number == 1 else f"{stem} ({number}){suffix}"
+        if db.execute("SELECT id FROM files WHERE name = ? AND id != ? AND path != ''", (tried, file_id)).fetchone() is None:
+            return tried
+        number += 1
+
+
 def _row(row: Any, costs: Costs) -> FileRow:
     """From the columns of _COLUMNS."""
-    id_, name, path, hash_, size, added, stage, done, total, passages, pages, problem, page_word, share, left = row
+    id_, name, path, hash_, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, left = row
     if stage == "queued":
         left = costs.file(name, size)
     return FileRow(
@@ -446,6 +470,7 @@ def _row(row: Any, costs: Costs) -> FileRow:
         pages,
         Problem(**json.loads(problem)) if problem else None,
         page_word,
+        origin,
         1.0 if stage == "ready" else share,
         left,
     )

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 ROWS = 1_000  # fetched at a time, where the driver can
+READ_ONLY = {  # what makes a transaction so
+    "postgresql": "SET TRANSACTION READ ONLY",
+    "mysql": "SET TRANSACTION READ ONLY",
+    "mariadb": "SET TRANSACTION READ ONLY",
+    "sqlite": "PRAGMA query_only = ON",
+}
 
 
 class HasEngine(Protocol):
@@ -63,30 +69,40 @@ class DatabaseReader:
             raise ValueError("A query is needed to read from a database, such as SELECT * FROM notes.")
         return self._rows(query, key_columns, metadata_cols)
 
-    def _rows(self, query: str, key_columns: Sequence[str], metadata_cols: Sequence[str]) -> Iterator[Document]:
+    def rows(self, query: str, *, read_only: bool = False) -> Iterator[tuple[list[str], list[object]]]:
+        """(names of the columns, values) of each row, read a thousand at a time. InputError with what the database said.
+
+        Nothing that the query does is committed; `read_only`: the database is told to refuse it, and goes on refusing.
+        """
         from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
 
-        place = self.engine.url.render_as_string(hide_password=True)
         try:
             with self.engine.connect().execution_options(yield_per=ROWS) as connection:
+                if read_only and self.engine.dialect.name in READ_ONLY:
+                    connection.execute(text(READ_ONLY[self.engine.dialect.name]))
                 result = connection.execute(text(query))
                 columns = list(result.keys())
-                if unknown := [name for name in (*key_columns, *metadata_cols) if name not in columns]:
-                    raise ValueError(f"The query gives no column {unknown[0]!r}; it gives {', '.join(columns)}.")
                 for row in result:
-                    entries = list(zip(columns, row, strict=True))
-                    key = [str(value) for name, value in entries if not key_columns or name in key_columns]
-                    yield Document(
-                        ", ".join(f"{name}: {value}" for name, value in entries),
-                        _row_id(place, columns, key),
-                        {name: _scalar(value) for name, value in entries if name in metadata_cols},
-                    )
+                    yield columns, list(row)
         except SQLAlchemyError as error:
             said = str(getattr(error, "orig", None) or error)
             raise InputError(
                 f"The database could not answer the query: {said}", hint="Check the query, and that its tables are in there."
             ) from error
+
+    def _rows(self, query: str, key_columns: Sequence[str], metadata_cols: Sequence[str]) -> Iterator[Document]:
+        place = self.engine.url.render_as_string(hide_password=True)
+        for columns, row in self.rows(query):
+            if unknown := [name for name in (*key_columns, *metadata_cols) if name not in columns]:
+                raise ValueError(f"The query gives no column {unknown[0]!r}; it gives {', '.join(columns)}.")
+            entries = list(zip(columns, row, strict=True))
+            key = [str(value) for name, value in entries if not key_columns or name in key_columns]
+            yield Document(
+                ", ".join(f"{name}: {value}" for name, value in entries),
+                _row_id(place, columns, key),
+                {name: _scalar(value) for name, value in entries if name in metadata_cols},
+            )
 
 
 def _opened(

@@ -129,11 +129,11 @@ def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
 
 
 def test_an_address_that_cannot_work_is_said_without_its_password() -> None:
-    for uri in ("peaks.db", "nosuch://u:hush@host/db", "mysql://u:hush@host:x/db", "postgresql+pg8000://u:hush@host/db"):
+    for uri in ("peaks.db", "nosuch://u:hush@host/db", "mysql://u:hush@host:x/db", "postgresql+psycopg2://u:hush@host/db"):
         with pytest.raises(ConfigError) as caught:
             DatabaseReader(uri=uri)
         assert "hush" not in f"{caught.value} {caught.value.hint}"
-    assert caught.value.hint == "pip install pg8000"
+    assert caught.value.hint == "pip install psycopg2"
 
 
 def test_a_database_that_cannot_be_opened_is_an_error_in_words(tmp_path: Path) -> None:

@@ -1,0 +1,245 @@
+"""A file from a web link, fetched so that a link leads nowhere but to the web.
+
+Who adds a link makes this machine ask for it. So the addresses of this machine and of the network around it are refused: every
+name is looked up here, the address that was looked at is the one connected to, and each redirection is looked at anew. What a
+name stands for a moment later changes nothing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import ipaddress
+import re
+import socket
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from ragcore.errors import InputError, TooLargeError, UnsupportedFileError
+from ragcore.readers.decode import decode
+from ragcore.readers.markup import html_title
+from ragcore.readers.registry import suffix_of, supported_suffixes
+
+if TYPE_CHECKING:
+    import httpx
+
+REDIRECTIONS = 8
+SILENT_SECONDS = 20.0  # without a byte
+NAME_CHARS = 100
+AGENT = "Mozilla/5.0 (compatible; Lectern)"
+
+_KINDS = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "application/pdf": ".pdf",
+    "text/plain": ".txt",
+    "text/markdown": ".md",
+    "text/csv": ".csv",
+    "application/json": ".json",
+    "application/xml": ".xml",
+    "text/xml": ".xml",
+    "application/rtf": ".rtf",
+    "application/epub+zip": ".epub",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "message/rfc822": ".eml",
+    "application/zip": ".zip",
+}
+_UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`private`: addresses of this machine and its network may be asked, too."""
+
+    max_bytes: int = 500_000_000
+    seconds: float = 120.0
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A file at `path`; `name` is its title or the last part of its address, with the ending of what it is."""
+
+    path: Path
+    name: str
+    link: str  # as it was given, in full
+
+
+def fetch(link: str, target: Path, limits: Limits) -> Fetched:
+    """What is at the link, written to `target`. InputError in words for the person who gave the link."""
+    import httpx
+
+    deadline = time.monotonic() + limits.seconds
+    given = url = _understood(link)
+    with httpx.Client(timeout=httpx.Timeout(SILENT_SECONDS), trust_env=False, follow_redirects=False) as client:
+        for _ in range(REDIRECTIONS + 1):
+            try:
+                with closing(client.send(_request(client, url, limits), stream=True)) as response:
+                    if response.is_redirect:
+                        url = _understood(str(url.join(response.headers["location"])))
+                        continue
+                    _refuse_failure(response, url)
+                    suffix = _suffix(response, url)
+                    _save(response, target, url, limits, deadline)
+                    return Fetched(target, _name(target, url, suffix, response.charset_encoding), str(given))
+            except httpx.InvalidURL as error:
+                raise _not_understood(str(url)) from error
+            except httpx.TimeoutException as error:
+                raise _late(url) from error
+            except httpx.DecodingError as error:
+                raise InputError(f"What {url.host} sent is damaged.", hint="Try again later.") from error
+            except httpx.HTTPError as error:
+                raise InputError(
+                    f"{url.host} could not be reached.", hint="Check the link, and that this computer is online."
+                ) from error
+    raise InputError(f"{link} leads from one address to the next without end.", hint="Open it in a browser and copy its link.")
+
+
+def _understood(link: str) -> httpx.URL:
+    import httpx
+
+    link = link.strip()
+    try:
+        url = httpx.URL(link if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)", link) else f"https://{link}")
+    except (httpx.InvalidURL, ValueError) as error:
+        raise _not_understood(link) from error
+    if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", link):
+        raise _not_understood(link)
+    if url.userinfo:
+        raise InputError(
+            f"The link to {url.host} has a password in it.", hint="Download the file with your browser, and add it here."
+        )
+    return url.copy_with(fragment=None)
+
+
+def _not_understood(link: str) -> InputError:
+    return InputError(f"{link[:200]} is not a web link.", hint="Copy it from the browser; it begins with https://.")
+
+
+def _request(client: httpx.Client, url: httpx.URL, limits: Limits) -> httpx.Request:
+    """To an address of the link's host that may be asked; the name still goes into Host, and into what its key is for."""
+    return client.build_request(
+        "GET",
+        url.copy_with(host=_address(url, limits)),
+        headers={
+            "Host": url.netloc.decode("ascii"),
+            "User-Agent": AGENT,
+            "Accept": "text/html,application/pdf,text/plain,*/*;q=0.8",
+        },
+        extensions={"sni_hostname": url.host},
+    )
+
+
+def _address(url: httpx.URL, limits: Limits) -> str:
+    allowed = [address for address in _looked_up(url.host) if limits.private or is_public(address)]
+    if not allowed:
+        raise InputError(
+            f"{url.host} is an address of this computer or of the network around it, which links may not lead to.",
+            hint="Add the file itself. Who runs this server may allow it with LECTERN_PRIVATE_NETWORK.",
+        )
+    return allowed[0]
+
+
+def private_host(host: str) -> bool:
+    """Whether a name stands for an address, now, that is not the internet's. InputError where it stands for none."""
+    return not all(map(is_public, _looked_up(host)))
+
+
+def _looked_up(host: str) -> list[str]:
+    try:
+        return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+    except (socket.gaierror, UnicodeError) as error:
+        raise InputError(f"There is no {host}.", hint="Check the address, and that this computer is online.") from error
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the internet's: not loopback, private, link-local, reserved, or one of those inside
+    another form."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+def _refuse_failure(response: httpx.Response, url: httpx.URL) -> None:
+    if response.is_success:
+        return
+    if response.status_code in (401, 402, 403):
+        raise InputError(
+            f"{url.host} does not give this page to everyone ({response.status_code}).",
+            hint="Open it in your browser, save it or print it to PDF, and add that.",
+        )
+    if response.status_code in (404, 410):
+        raise InputError(f"{url.host} has no such page ({response.status_code}).", hint="Check the link.")
+    raise InputError(f"{url.host} answered with an error ({response.status_code}).", hint="Try again later.")
+
+
+def _suffix(response: httpx.Response, url: httpx.URL) -> str:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    named = suffix_of(url.path)
+    known = (*supported_suffixes(), ".zip")
+    if kind in _UNSAID or (kind == "text/plain" and named in known):
+        return named if named in known else ".html" if not kind else _unsupported(url, kind)
+    if kind in _KINDS:
+        return _KINDS[kind]
+    if named in known and not kind.startswith(("image/", "audio/", "video/")):
+        return named
+    return _unsupported(url, kind)
+
+
+def _unsupported(url: httpx.URL, kind: str) -> str:
+    raise UnsupportedFileError(
+        f"{url.host} gives a file of the kind {kind}, which cannot be read.", hint="Give the link of a page, PDF or document."
+    )
+
+
+def _save(response: httpx.Response, target: Path, url: httpx.URL, limits: Limits, deadline: float) -> None:
+    size = 0
+    with target.open("wb") as file:
+        for piece in response.iter_bytes():
+            size += len(piece)
+            if size > limits.max_bytes:
+                raise TooLargeError(
+                    f"What {url.host} gives is larger than {limits.max_bytes // 1_000_000:,} MB.",
+                    hint="Give the link of a smaller page, or raise the limit in Settings.",
+                )
+            if time.monotonic() > deadline:
+                raise _late(url)
+            file.write(piece)
+    if not size:
+        raise InputError(f"{url.host} gave an empty page.", hint="Open the link in a browser, and check it.")
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        return codecs.lookup(name).name != "utf-8"  # which needs no telling
+    except LookupError:
+        return False
+
+
+def _late(url: httpx.URL) -> InputError:
+    return InputError(f"{url.host} took too long to answer.", hint="Try again later, or download the file and add it here.")
+
+
+def _name(path: Path, url: httpx.URL, suffix: str, charset: str | None) -> str:
+    last = PurePosixPath(unquote(url.path)).name
+    title = ""
+    if suffix == ".html":
+        if charset and _is_encoding(charset):  # which the page need not say itself
+            path.write_bytes(path.read_bytes().decode(charset, "replace").encode("utf-8-sig"))
+        title = html_title(decode(path.read_bytes(), str(url), declares=True))
+    stem = title or (last.removesuffix(suffix) if last.lower().endswith(suffix) else last) or url.host
+    shown = "".join(sign if sign.isprintable() and sign not in "/\\" else " " for sign in stem)
+    return f"{' '.join(shown.split())[:NAME_CHARS].strip(' .') or url.host}{suffix}"
