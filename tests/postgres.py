@@ -6,12 +6,15 @@ Each test gets a schema of its own in one database, so that nothing is left from
 from __future__ import annotations
 
 import itertools
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+PLACE = "LECTERN_TEST_POSTGRES"
 
 _numbers = itertools.count(1)
 
@@ -36,7 +39,12 @@ def fresh() -> str:
 @cache
 def library(folder: Path) -> str:
     """The address of this folder's library on the run's server, empty at first."""
-    return fresh()
+    return os.environ.get(PLACE) or fresh()
+
+
+def shared(folder: Path) -> dict[str, str]:
+    """For the environment of another process, in which `library` is then this folder's."""
+    return {PLACE: library(folder)}
 
 
 def admin(address: str, *statements: str) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import operator
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -41,6 +44,8 @@ from tests import chroma, postgres
 
 Open = Callable[[Path], Store]
 
+ROOT = Path(__file__).parents[2]
+
 ONE_VALUE = ["==", "!=", ">", "<", ">=", "<=", "contains", "text_match", "text_match_insensitive", "is_empty"]
 
 
@@ -57,8 +62,8 @@ def open_chroma(folder: Path) -> Store:
 
 
 def open_chroma_server(folder: Path) -> Store:
-    port, collection = chroma.server(), hashlib.sha256(str(folder).encode()).hexdigest()[:32]
-    return ChromaVectorStore.from_params(collection, host="127.0.0.1", port=port)
+    collection = hashlib.sha256(str(folder).encode()).hexdigest()[:32]
+    return ChromaVectorStore.from_params(collection, host="127.0.0.1", port=chroma.server())
 
 
 def open_postgres(folder: Path) -> Store:
@@ -78,7 +83,9 @@ STORES: dict[str, Open] = {
     "chroma-server": open_chroma_server,
     "postgres": open_postgres,
 }
-SLOW = ("chroma", "chroma-server", "postgres")  # of which hypothesis tries fewer sequences
+EXAMPLES = {"chroma": 8, "chroma-server": 3, "postgres": 10}  # sequences that hypothesis tries; fewer where one takes long
+LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
+SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}  # a Chroma collection is for one writing process
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES)
@@ -725,6 +732,71 @@ def test_threads_may_put_delete_and_search_at_the_same_time(store: Store) -> Non
     assert sorted(ids(store.search(directions[2], 4))) == [f"d2/{i}" for i in range(4)]
 
 
+def churn(kind: str, folder: str, number: int) -> None:
+    """Put, replace and delete documents of one's own and one of all; the work of one process of several."""
+    store = SHARED[kind](Path(folder))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for turn in range(8):
+        for i in range(3):
+            source = document(f"{number}-{i}", f"of{number} turn{turn} " * 3)
+            store.put(source, cut(source, vectors(3, seed=10 * number + i)))
+        store.delete(f"{number}-{turn % 3}")
+        everybodys = document("everybody's", f"last written by{number} " * 2)
+        nodes = [replace(node, id_=f"{node.id_} by {number}") for node in cut(everybodys, vectors(2 + number, seed=number))]
+        store.put(everybodys, nodes)
+    closed(store)
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path) -> None:
+    store = SHARED[kind](tmp_path)
+    store.put(*passage("before", "was here", [1.0] * 8))
+    program = f"from tests.contracts.test_stores import churn; churn({kind!r}, {str(tmp_path)!r}, %d)"
+    places = {**os.environ, **(postgres.shared(tmp_path) if kind == "postgres" else {})}
+    pipe = subprocess.PIPE
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program % number], stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=places)
+        for number in range(2)
+    ]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.communicate("go\n", timeout=120)
+    assert [process.returncode for process in processes] == [0, 0]
+    found = {stored.id_: stored.passages for stored in store.documents()}
+    (last,) = {int(node.id_[-1]) for node in store.passages("everybody's")}
+    assert found == {"before": 1, "everybody's": 2 + last} | {f"{n}-{i}": 3 for n in range(2) for i in range(3) if i != 1}
+    assert len(store) == 1 + (2 + last) + 4 * 3 == len(list(store.passages()))
+    for number in range(2):
+        assert sorted(ids(store.keyword_search(f"of{number}", 20))) == [f"{number}-{i}/{j}" for i in (0, 2) for j in range(3)]
+        assert store.search(vectors(3, seed=10 * number)[1], 1)[0].node.id_ == f"{number}-0/1"
+    assert len(store.search(np.ones(8, np.float32), 99)) == len(store)
+    closed(store)
+
+
+@pytest.mark.parametrize("kind", LASTING)
+def test_what_was_put_is_there_when_the_store_is_opened_again(kind: str, tmp_path: Path) -> None:
+    source, nodes = strange_document()
+    store = LASTING[kind](tmp_path)
+    store.put(*passage("gone", "forgotten", [1.0] * 8))
+    store.put(source, nodes)
+    store.delete("gone")
+    query = vectors(1, seed=4)[0]
+    before = (store.documents(), store.search(query, 20), store.keyword_search("passage", 20), store.nodes([nodes[2].id_]))
+    closed(store)
+    store = LASTING[kind](tmp_path)
+    assert store.document(source.id_).text == source.text
+    assert [fields(node) for node in store.passages()] == [fields(node) for node in nodes]
+    found = (store.documents(), store.search(query, 20), store.keyword_search("passage", 20), store.nodes([nodes[2].id_]))
+    assert found[0] == before[0]
+    for hits, earlier in zip(found[1:3], before[1:3], strict=True):
+        assert [(hit.node.id_, hit.score) for hit in hits] == [(hit.node.id_, hit.score) for hit in earlier]
+    assert [fields(node) for node in found[3]] == [fields(node) for node in before[3]]
+    closed(store)
+
+
 # --- against a model ------------------------------------------------------------------------------------------------------
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
@@ -833,7 +905,7 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=8 if kind in SLOW else 60,
+            max_examples=EXAMPLES.get(kind, 60),
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
@@ -845,18 +917,18 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) 
     stores = [open_(tmp_path) for open_ in STORES.values()]
     random = np.random.default_rng(3)
     vocabulary = [f"word{i}" for i in range(40)]
-    for i in range(120):
+    for i in range(60):
         texts = [" ".join(random.choice(vocabulary, random.integers(1, 30))) for _ in range(4)]
         nodes = [
-            TextNode(text, f"{i % 90}-{j}", embedding=random.normal(size=16).astype(np.float32)) for j, text in enumerate(texts)
+            TextNode(text, f"{i % 45}-{j}", embedding=random.normal(size=16).astype(np.float32)) for j, text in enumerate(texts)
         ]
         for store in stores:
-            store.put(Document("\n".join(texts), id_=str(i % 90)), nodes)
+            store.put(Document("\n".join(texts), id_=str(i % 45)), nodes)
             if i % 7 == 6:
-                store.delete(str(i % 90))
-    for _ in range(30):
+                store.delete(str(i % 45))
+    for _ in range(10):
         query, vector = " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
-        for chosen in (None, [str(i) for i in range(0, 90, 3)]):
+        for chosen in (None, [str(i) for i in range(0, 45, 3)]):
             for first, *others in (
                 [store.keyword_search(query, 20, Scope(document_ids=chosen)) for store in stores],
                 [store.search(vector, 20, Scope(document_ids=chosen)) for store in stores],
@@ -864,4 +936,5 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) 
                 for other in others:
                     assert ids(first) == ids(other)
                     assert [hit.score for hit in first] == pytest.approx([hit.score for hit in other], rel=1e-5, abs=1e-6)
-    closed(stores[1])
+    for store in stores:
+        closed(store)
