@@ -9,13 +9,15 @@ import io
 import stringprep
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, UnsupportedFileError
+from ragcore.readers.paragraphs import Line
+from ragcore.readers.pdf_layout import page_lines
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -145,16 +147,25 @@ def _letters(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str) -> list[Box]:
-    import pypdfium2.raw as pdfium
-
-    on_page = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))
-    letters = list(_letters(on_page))
+    letters = [letter for line in page_lines(page, text, places=True) for letter in _drawn(text, line)]
     start, length = _common("".join(letter for letter, _ in letters), wanted)
     if length == 0:
         return []
-    found = [_placed(text, place) for place in dict.fromkeys(place for _, place in letters[start : start + length])]
+    drawn = dict.fromkeys(place for _, places in letters[start : start + length] for place in places)
+    found = [_placed(text, place) for place in drawn]
     boxes = [_percent(page, line) for line in _in_lines([corners for corners in found if corners is not None])]
     return [box for box in boxes if box.width > 0 and box.height > 0]  # not what lies outside the visible page
+
+
+def _drawn(text: pypdfium2.PdfTextPage, line: Line) -> Iterator[tuple[str, Sequence[int]]]:
+    """What counts of the line, and the characters of the page that each letter stands for: in a table the whole row."""
+    import pypdfium2.raw as pdfium
+
+    if line.row:
+        yield from ((letter, line.places) for letter, _ in _letters(line.text))
+        return
+    for place in line.places:
+        yield from ((letter, (place,)) for letter, _ in _letters(chr(pdfium.FPDFText_GetUnicode(text, place))))
 
 
 def _common(page: str, wanted: str) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from typing import cast
 
 import ragcore.readers
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
+from ragcore.readers import locked
 from ragcore.readers.base import Reader, ReadOptions
 from ragcore.readers.sniff import true_suffix
 from ragcore.schema import Document
@@ -42,7 +43,18 @@ def read_file(path: Path, options: ReadOptions) -> Document:
     name = options.name
     if path.stat().st_size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
-    reader = reader_for(_as_it_is(path, name))
+    named = suffix_of(name)
+    suffix = true_suffix(path, name, named, supported_suffixes())
+    if suffix == locked.SUFFIX:
+        with locked.unlocked(path, name, options.password) as plain:
+            return _read(plain, options, true_suffix(plain, name, named, supported_suffixes()))
+    return _read(path, options, suffix)
+
+
+def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
+    """With the reader of the files that end so."""
+    name = options.name
+    reader = reader_for(name if suffix == suffix_of(name) else name + suffix)
     try:
         document = reader.read(path, options)
     except RagError:
@@ -56,7 +68,7 @@ def read_file(path: Path, options: ReadOptions) -> Document:
         ) from error
     if not document.text.strip():
         raise NoTextError(
-            f"{name} holds no text.", hint="If it holds pictures of text, have their text recognised first (OCR)."
+            f"{name} holds no text.", hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read."
         )
     if len(document.text) > options.max_text_chars:
         raise TooLargeError(
@@ -64,13 +76,6 @@ def read_file(path: Path, options: ReadOptions) -> Document:
             hint="Split it into several files, or raise the limit in the settings.",
         )
     return document
-
-
-def _as_it_is(path: Path, name: str) -> str:
-    """The name with the ending that fits the file's first bytes."""
-    named = suffix_of(name)
-    true = true_suffix(path, name, named, supported_suffixes())
-    return name if true == named else name + true
 
 
 @cache

@@ -5,15 +5,18 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
+from typing import NoReturn
 
-from ragcore.errors import EncryptedFileError, UnsupportedFileError
+from ragcore.errors import UnsupportedFileError
 
+_PICTURES = (
+    (b"\x89PNG\r\n", ".png"),
+    (b"\xff\xd8\xff", ".jpg"),
+    (b"II*\0", ".tif"),
+    (b"MM\0*", ".tif"),
+)
 _NO_READER = (  # first bytes, what to call it, what to do
-    (b"\x89PNG\r\n", "a picture (PNG)", "picture"),
-    (b"\xff\xd8\xff", "a picture (JPEG)", "picture"),
     (b"GIF8", "a picture (GIF)", "picture"),
-    (b"II*\0", "a picture (TIFF)", "picture"),
-    (b"MM\0*", "a picture (TIFF)", "picture"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "archive"),
     (b"Rar!\x1a\x07", "a RAR archive", "archive"),
     (b"\x1f\x8b", "a gzip archive", "archive"),
@@ -28,12 +31,11 @@ _NO_READER = (  # first bytes, what to call it, what to do
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "archive"),
 )
 _WHAT_TO_DO = {
-    "picture": "Save it as PDF and have its text recognised (OCR), then add that.",
-    "archive": "Unpack it, and add the files in it or a zip of them.",
+    "picture": "Save it as PNG and add that.",
+    "archive": "Of archives only .zip is taken: unpack it, and add the files in it or a zip of them.",
     "other": "Save what you want to read as PDF or as text and add that.",
 }
 _OLD_OFFICE = (  # streams of a compound file, as UTF-16 names
-    ("EncryptedPackage", "", ""),
     ("WordDocument", "an old Word document (.doc)", "Word or LibreOffice and save it as .docx"),
     ("PowerPoint Document", "an old PowerPoint presentation (.ppt)", "PowerPoint or LibreOffice and save it as .pptx"),
     ("Workbook", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
@@ -56,7 +58,7 @@ _MIMETYPES = {
 def true_suffix(path: Path, name: str, named: str, known: tuple[str, ...]) -> str:
     """The ending that the file should have; `named`, the one it has, unless its bytes say otherwise.
 
-    UnsupportedFileError for what no reader takes, EncryptedFileError for Office files with a password.
+    ".locked" for Office files with a password, whatever they are called. UnsupportedFileError for what no reader takes.
     """
     with path.open("rb") as file:
         head = file.read(4096)
@@ -65,9 +67,11 @@ def true_suffix(path: Path, name: str, named: str, known: tuple[str, ...]) -> st
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_suffix(path, name, named)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        _refuse_compound(path, name)
+        return _compound_suffix(path, name)
     if head.startswith(b"{\\rtf"):
         return ".rtf"
+    if picture := _picture_suffix(head):
+        return picture
     _refuse_known(head, name)
     if named in _PACKED or named in _OLD:
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -78,23 +82,27 @@ def true_suffix(path: Path, name: str, named: str, known: tuple[str, ...]) -> st
     return named
 
 
+def _picture_suffix(head: bytes) -> str:
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return ".webp"
+    if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
+        return ".bmp"
+    return next((suffix for first, suffix in _PICTURES if head.startswith(first)), "")
+
+
 def _refuse_known(head: bytes, name: str) -> None:
     for first, what, kind in _NO_READER:
         if head.startswith(first):
             _refuse(name, what, _WHAT_TO_DO[kind])
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        _refuse(name, "a picture (WebP)", _WHAT_TO_DO["picture"])
     if head[:4] == b"RIFF" and head[8:12] in (b"WAVE", b"AVI "):
         _refuse(name, "a recording", _WHAT_TO_DO["other"])
     if head[4:8] == b"ftyp":
         _refuse(name, "a video, sound recording or picture", _WHAT_TO_DO["other"])
-    if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
-        _refuse(name, "a picture (BMP)", _WHAT_TO_DO["picture"])
     if head[:2] == b"MZ" and b"\0" in head[:64]:
         _refuse(name, "a program", _WHAT_TO_DO["other"])
 
 
-def _refuse(name: str, what: str, to_do: str) -> None:
+def _refuse(name: str, what: str, to_do: str) -> NoReturn:
     raise UnsupportedFileError(f"{name} is {what}, which cannot be read.", hint=to_do)
 
 
@@ -127,15 +135,12 @@ def _zip_suffix(path: Path, name: str, named: str) -> str:
     )
 
 
-def _refuse_compound(path: Path, name: str) -> None:
+def _compound_suffix(path: Path, name: str) -> str:
     """The old format of Office files, which new ones with a password are wrapped in."""
     content = path.read_bytes()
     for stream, what, program in _OLD_OFFICE:
         if stream.encode("utf-16-le") in content:
-            if stream == "EncryptedPackage":
-                raise EncryptedFileError(
-                    f"{name} is protected with a password.",
-                    hint="Open it in Office with its password, save a copy without password, and add that.",
-                )
             _refuse(name, what, f"Open it in {program}, then add that.")
+    if "EncryptedPackage".encode("utf-16-le") in content:
+        return ".locked"
     _refuse(name, "an old Office file", "Open it in Office or LibreOffice and save it in today's format, then add that.")

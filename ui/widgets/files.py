@@ -17,7 +17,7 @@ _DROPZONE = component(
 stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.5 4.5"/>
 <path d="M4 15v3a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-3"/></svg>
 <span class="big">Drop your files here</span>
-<span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, text. <span class="limit"></span></span>
+<span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, pictures, text. <span class="limit"></span></span>
 <span class="ways"><button type="button" class="accent choose">Choose files</button>
 <button type="button" class="plain paste">Paste text</button></span>
 <input type="file" multiple tabindex="-1" aria-label="Choose files">
@@ -25,7 +25,7 @@ stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 1
 )
 
 MANY = 8  # rows from which they are counted
-UNLOCKED = ("PDF", "ZIP")  # the others have to be saved without a password first
+UNLOCKED = ("PDF", "ZIP", "DOCX", "DOCM", "PPTX", "PPTM", "XLSX", "XLSM")  # the others have to be saved without a password first
 SHOWN = 200  # rows; a longer list is drawn when asked for
 
 _FILES = component("files", '<ul aria-label="Your documents"></ul>')

@@ -1,0 +1,161 @@
+"""The rules drawn on a PDF page, put together to the grids of its tables."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+THIN = 2.5  # points; a rectangle that is not wider is a rule
+LONG = 6.0  # points; a rule that is shorter is a dot
+NEAR = 3.0  # points between the ends of rules that meet
+MOST = 3_000  # rules of a page; more are a drawing
+MOST_SEGMENTS = 400  # of one path
+
+_Corners = tuple[float, float, float, float]  # left, bottom, right, top
+_Rule = tuple[float, float, float]  # where it is on the other axis, and from where to where it goes
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """`xs` from left to right and `ys` from the bottom up, in points from the page's lower left corner."""
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+
+    @property
+    def width(self) -> int:
+        return len(self.xs) - 1
+
+    @property
+    def height(self) -> int:
+        return len(self.ys) - 1
+
+    def cell(self, x: float, y: float) -> tuple[int, int] | None:
+        """Row, from the top, and column of a point; None outside."""
+        column, row = bisect_right(self.xs, x) - 1, bisect_right(self.ys, y) - 1
+        if not (0 <= column < self.width and 0 <= row < self.height):
+            return None
+        return self.height - 1 - row, column
+
+    def parts(self, right: float, left: float, y: float) -> bool:
+        """Whether a rule stands between something that ends at `right` and something that begins at `left`."""
+        if not self.ys[0] <= y <= self.ys[-1]:
+            return False
+        return bisect_right(self.xs, left + 0.5) > bisect_right(self.xs, right - 0.5)
+
+
+def grids(page: pypdfium2.PdfPage) -> list[Grid]:
+    """Those with at least two rows and two columns."""
+    across: list[_Rule] = []
+    down: list[_Rule] = []
+    for left, bottom, right, top in _strokes(page):
+        if top - bottom <= THIN and right - left >= LONG:
+            across.append(((top + bottom) / 2, left, right))
+        elif right - left <= THIN and top - bottom >= LONG:
+            down.append(((left + right) / 2, bottom, top))
+        if len(across) + len(down) > MOST:
+            return []
+    found = []
+    for rows, columns in _groups(_whole(across), _whole(down)):
+        xs = _places([x for x, _, _ in columns] + [end for _, left, right in rows for end in (left, right)])
+        ys = _places([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
+        if len(xs) > 2 and len(ys) > 2:
+            found.append(Grid(xs, ys))
+    return found
+
+
+def _whole(rules: list[_Rule]) -> list[_Rule]:
+    """Rules drawn piece by piece, such as along each cell, as one."""
+    whole: list[_Rule] = []
+    for place, start, end in sorted((round(place), start, end) for place, start, end in rules):
+        if whole and whole[-1][0] == place and start <= whole[-1][2] + NEAR:
+            whole[-1] = (place, whole[-1][1], max(whole[-1][2], end))
+        else:
+            whole.append((place, start, end))
+    return whole
+
+
+def _groups(across: list[_Rule], down: list[_Rule]) -> Iterator[tuple[list[_Rule], list[_Rule]]]:
+    """Rules that meet."""
+    waiting = list(down)
+    rows = list(across)
+    while waiting:
+        columns, mine = [waiting.pop()], []
+        grown = True
+        while grown:
+            met = [row for row in rows if any(_meet(row, column) for column in columns)]
+            rows = [row for row in rows if row not in met]
+            mine += met
+            more = [column for column in waiting if any(_meet(row, column) for row in met)]
+            waiting = [column for column in waiting if column not in more]
+            columns += more
+            grown = bool(more)
+        yield mine, columns
+
+
+def _meet(row: _Rule, column: _Rule) -> bool:
+    return row[1] - NEAR <= column[0] <= row[2] + NEAR and column[1] - NEAR <= row[0] <= column[2] + NEAR
+
+
+def _places(values: list[float]) -> list[float]:
+    """In order, and those that are nearly the same as one."""
+    out: list[float] = []
+    for value in sorted(values):
+        if not out or value - out[-1] > NEAR:
+            out.append(value)
+    return out
+
+
+def _strokes(page: pypdfium2.PdfPage) -> Iterator[_Corners]:
+    """Around each straight part of the paths on the page. Paths with curves are drawings."""
+    import pypdfium2.raw as pdfium
+
+    sides = [ctypes.c_float() for _ in range(4)]
+    for number in range(pdfium.FPDFPage_CountObjects(page)):
+        drawn = pdfium.FPDFPage_GetObject(page, number)
+        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH or not pdfium.FPDFPageObj_GetBounds(drawn, *sides):
+            continue
+        left, bottom, right, top = (side.value for side in sides)
+        if right - left <= THIN or top - bottom <= THIN:
+            yield left, bottom, right, top
+        elif pdfium.FPDFPath_CountSegments(drawn) <= MOST_SEGMENTS:
+            yield from _edges(drawn)
+
+
+def _edges(path: Any) -> list[_Corners]:
+    """Of the path's straight parts; [] when it has others."""
+    import pypdfium2.raw as pdfium
+
+    x, y = ctypes.c_float(), ctypes.c_float()
+    begin = before = (0.0, 0.0)
+    found: list[_Corners] = []
+    for number in range(pdfium.FPDFPath_CountSegments(path)):
+        segment = pdfium.FPDFPath_GetPathSegment(path, number)
+        kind = pdfium.FPDFPathSegment_GetType(segment)
+        if kind not in (pdfium.FPDF_SEGMENT_MOVETO, pdfium.FPDF_SEGMENT_LINETO):
+            return []
+        pdfium.FPDFPathSegment_GetPoint(segment, x, y)
+        point = (x.value, y.value)
+        if kind == pdfium.FPDF_SEGMENT_MOVETO:
+            begin = point
+        else:
+            found.append((*before, *point))
+        if pdfium.FPDFPathSegment_GetClose(segment):
+            found.append((*point, *begin))
+        before = point
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFPageObj_GetMatrix(path, matrix)
+    return [_placed(matrix, *edge) for edge in found]
+
+
+def _placed(matrix: Any, x0: float, y0: float, x1: float, y1: float) -> _Corners:
+    """On the page, from a line in the path's own coordinates."""
+    across = [matrix.a * x + matrix.c * y + matrix.e for x, y in ((x0, y0), (x1, y1))]
+    up = [matrix.b * x + matrix.d * y + matrix.f for x, y in ((x0, y0), (x1, y1))]
+    return min(across), min(up), max(across), max(up)

@@ -1,0 +1,155 @@
+"""Lines as they are printed, put back together into paragraphs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the next one
+NEAR = 4  # lines before and after that show how wide the column is
+RUNNING = 4  # pages that have the same first or last line, before it is taken for a header or footer
+NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
+OTHER_SIZE = 1.12  # a line whose letters are larger by this is a headline
+
+BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
+_ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d+\])\s")
+_ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
+_NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`size` is the height of its letters in points and 0 where it is not known; `strong` is a line in bold from end to end.
+
+    A row of a table stands for itself. `places` are the characters of the page that it is made of, where they are asked for.
+    """
+
+    text: str
+    size: float = 0.0
+    strong: bool = False
+    row: bool = False
+    places: Sequence[int] = ()
+
+
+def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
+    """The pages without the header and footer that the one before has too, but for its number: they tear sentences apart.
+
+    Where they come first they stay, so no word of the document is lost.
+    """
+    if len(pages) < RUNNING:
+        return pages
+    kept = [[line for line in page if line.text.strip()] for page in pages]
+    for place in (0, -1):
+        keys = [re.sub(r"\d+", "#", each[place].text.strip()) if each and not each[place].row else "" for each in kept]
+        often = {key for key, count in Counter(keys).items() if key and count >= max(RUNNING, 0.4 * len(pages))}
+        seen: set[str] = set()
+        for each, key in zip(kept, keys, strict=True):
+            if key in seen and len(each) > 1 and len(key) <= 100:
+                del each[place]
+            elif key in often:
+                seen.add(key)
+    return kept
+
+
+def hyphenated(pages: list[list[Line]]) -> frozenset[str]:
+    """The words that this document writes with a hyphen in the middle of a line."""
+    return frozenset(word.lower() for page in pages for line in page for word in re.findall(r"\w+-\w+", line.text))
+
+
+def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str:
+    """The page's text with one line for each paragraph, heading, list item or table row; words cut at line ends made whole.
+
+    A word of `compounds` that is cut at its hyphen keeps it.
+    """
+    lines = list(_cut(page))
+    widths = widths_near([0 if line.row else len(line.text) for line in lines])
+    out: list[str] = []
+    sizes: list[int] = []  # how many lines went into each; 0 is a row
+    joins = False
+    for place, line in enumerate(lines):
+        if not line.text:
+            joins = False
+            continue
+        if joins:
+            out[-1] = _joined(out[-1], line.text, compounds)
+            sizes[-1] += 1
+        else:
+            out.append(line.text)
+            sizes.append(0 if line.row else 1)
+        after = next((later for later in lines[place + 1 : place + 3] if later.text), None)
+        joins = after is not None and _goes_on(line, after, widths[place])
+    text = out[:1]
+    for before, size, paragraph in zip(sizes, sizes[1:], out[1:], strict=False):
+        apart = before > 1 or size > 1 or (before == 0) != (size == 0)
+        text += ["\n\n" if apart else "\n", paragraph]
+    return "".join(text).replace(BROKEN, "-")
+
+
+def widths_near(lengths: Sequence[int]) -> list[int]:
+    """How wide the column is around each line, in characters, from the lengths of the lines."""
+    return [max(lengths[max(place - NEAR, 0) : place + NEAR + 1]) for place in range(len(lengths))]
+
+
+def fills(length: int, width: int) -> bool:
+    """Whether a line is as long as those of running text are in a column `width` characters wide."""
+    return length >= WRAPPED * width and width >= NARROW
+
+
+def plain(text: str) -> list[Line]:
+    """The lines of a text of which nothing more is known."""
+    return [Line(line) for line in text.split("\n")]
+
+
+def between(before: str, after: str) -> str:
+    """What stands between the texts of two pages: a sentence may go on over the page."""
+    return " " if after[0].islower() and not _ENDED.search(before) and not _ITEM.match(after) else "\n\n"
+
+
+def is_item(text: str) -> bool:
+    """Whether the text begins as an item of a list does."""
+    return bool(_ITEM.match(f"{text} "))
+
+
+def _cut(page: list[Line]) -> Sequence[Line]:
+    """The lines without space around them, and cut after each hyphen that ended a line."""
+    out: list[Line] = []
+    for line in page:
+        parts = line.text.replace(BROKEN, f"{BROKEN}\n").split("\n")
+        out += [Line(part.strip(), line.size, line.strong, line.row) for part in parts]
+    return out
+
+
+def _goes_on(line: Line, after: Line, width: int) -> bool:
+    """Whether `after` belongs to the same paragraph as `line`, in a column `width` characters wide."""
+    if line.row or after.row or _ITEM.match(after.text):
+        return False
+    if line.text.endswith(BROKEN) or after.text[0].islower():
+        return True
+    if not fills(len(line.text), width) or (line.strong and not after.strong):
+        return False
+    if line.size and after.size and max(line.size, after.size) > OTHER_SIZE * min(line.size, after.size):
+        return False
+    if len(_NUMBERS.findall(line.text)) > len(line.text.split()) / 3:  # a row of a table
+        return False
+    return not (_ENDED.search(line.text) and len(line.text) < 0.9 * width)
+
+
+def _joined(before: str, after: str, compounds: frozenset[str]) -> str:
+    if before.endswith((BROKEN, "\u00ad")):
+        start = before[:-1]
+        left, right = re.search(r"\w*$", start), re.match(r"\w*", after)
+        compound = f"{left[0] if left else ''}-{right[0] if right else ''}".lower()
+        keeps = compound in compounds or not after[0].islower() or not start[-1:].isalpha()
+        return start + ("-" if keeps else "") + after
+    if before.endswith("-") and before[-2:-1].isalpha() and after[0].islower():
+        return _joined(before[:-1] + BROKEN, after, compounds)
+    if _wide(before[-1]) and _wide(after[0]):
+        return before + after
+    return f"{before} {after}"
+
+
+def _wide(character: str) -> bool:
+    """Of a script that writes without spaces."""
+    return "\u2e80" <= character <= "\uffef" and not "\uac00" <= character <= "\ud7a3"
