@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, get_args
 
 import pytest
 
-from ragcore.config import ChatMode, ResponseMode
+from ragcore.config import ChatMode, LLMSettings, ResponseMode, Settings
 from ragcore.conversations import Ask, Source
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
@@ -24,7 +27,7 @@ from ragcore.library import Library
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.runs import AlreadyAnsweringError, AnswerRuns
-from ragcore.schema import Document
+from ragcore.schema import Document, new_id
 from tests import postgres
 from tests.databases import KINDS
 from tests.making import make_pdf
@@ -155,6 +158,78 @@ def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_
     later = library.conversations.message(run.message_id)
     assert later is not None
     assert later.text.strip() == "One two"
+
+
+def test_another_process_sees_an_answer_being_written_begins_none_beside_it_and_stops_it(
+    open_library: Callable[..., Library],
+) -> None:
+    llm = Silent()
+    here, there = open_library(llm), open_library(ScriptedLLM(lambda call: "Another answer."))
+    take_in(here, TOWER, "tower.txt")
+    runs, elsewhere, talk = AnswerRuns(here), AnswerRuns(there), here.conversations.create().id
+    run = runs.start(talk, Ask("Who?"))
+    deadline = time.monotonic() + 10
+    while there.conversations.messages(talk)[1].text.strip() != "One two":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert there.conversations.messages(talk)[1].state == "writing"
+    with pytest.raises(AlreadyAnsweringError):
+        elsewhere.start(talk, Ask("Another?"))
+    with pytest.raises(AlreadyAnsweringError):
+        elsewhere.retry(run.message_id)
+    elsewhere.stop(run.message_id)
+    assert run.wait(10)
+    llm.released.set()
+    assert elsewhere.start(talk, Ask("Another?")).wait(10)
+    assert [(m.text.strip(), m.state) for m in here.conversations.messages(talk) if m.role == "assistant"] == [
+        ("One two", "stopped"),
+        ("Another answer.", "done"),
+    ]
+
+
+def test_of_two_processes_that_begin_an_answer_at_once_one_is_refused(open_library: Callable[..., Library]) -> None:
+    llms = [Silent(), Silent()]
+    several = [AnswerRuns(open_library(llm)) for llm in llms]
+    talk = several[0]._library.conversations.create().id
+
+    def ask(runs: AnswerRuns) -> bool:
+        try:
+            runs.start(talk, Ask("Who?"))
+        except AlreadyAnsweringError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(ask, several)) == [False, True]
+    assert len(several[0]._library.conversations.messages(talk)) == 2
+    for runs, llm in zip(several, llms, strict=True):
+        llm.released.set()
+        run = runs.get(talk)
+        assert run is None or run.wait(10)
+
+
+def test_settings_changed_by_one_process_are_seen_by_the_others(open_library: Callable[..., Library]) -> None:
+    here, there = open_library(), open_library()
+    assert there.settings == Settings()
+    changed = Settings(llm=LLMSettings(provider="ollama", model="llama3"))
+    here.update_settings(changed)
+    assert here.settings == changed
+    deadline = time.monotonic() + 10
+    while there.settings != changed:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert here.secret == there.secret
+
+
+def test_a_server_that_is_away_is_said_and_the_password_is_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    password = new_id()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(StoreError, match=f"docs on 127.0.0.1:{port} does not answer") as caught:
+        Library(f"postgresql://ada:{password}@127.0.0.1:{port}/docs", local=tmp_path)
+    shown = [*traceback.format_exception(caught.value), caught.value.hint, caplog.text]
+    shown += [path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in shown if password in text]
 
 
 def test_following_gives_the_whole_text_to_everyone_whenever_they_begin(open_library: Callable[..., Library]) -> None:
