@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -27,6 +27,7 @@ class _Opened:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
+        self.before_commit: dict[object, Callable[[], None]] = {}
         self.closing = weakref.finalize(self, connection.close)
 
 
@@ -60,6 +61,11 @@ class SQLiteDatabase:
         with self._begin("BEGIN") as connection:
             yield connection
 
+    def before_commit(self, key: object, work: Callable[[], None]) -> None:
+        """Have `work` done when this thread's transaction is about to be committed; once, however often it is asked for."""
+        self.connection()
+        self._local.opened.before_commit.setdefault(key, work)
+
     def shrink(self) -> None:
         """Give the space of deleted rows back to the disk. Not in a transaction.
 
@@ -91,14 +97,19 @@ class SQLiteDatabase:
             if connection.in_transaction:  # part of the transaction around it
                 yield connection
                 return
+            opened: _Opened = self._local.opened
             connection.execute(begin)
             try:
                 yield connection
+                for work in opened.before_commit.values():
+                    work()
                 connection.execute("COMMIT")
             except BaseException:  # undone for any reason, which goes on
                 if connection.in_transaction:  # SQLite has ended it already when, say, the disk was full
                     connection.execute("ROLLBACK")
                 raise
+            finally:
+                opened.before_commit.clear()
 
     def _open(self) -> _Opened:
         with self._in_words():

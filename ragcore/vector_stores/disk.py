@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -630,6 +631,7 @@ class DiskStore:
             return index.file, index.slots
         file = index.file or self._files.new_name(index.id_)
         self._files.append(file, index.slots, rows)
+        self._database.before_commit((self._files.path, file), partial(self._files.sync, file, new=index.file is None))
         return file, index.slots
 
     def _signed(self, file: str | None, signs: int, slots: int, dimension: int | None) -> int:

@@ -119,18 +119,21 @@ class VectorFolder:
         return (self.path / name).with_suffix(SIGNS_SUFFIX)
 
     def append(self, name: str, slots: int, rows: Vectors) -> None:
-        """Write `rows` behind the first `slots` of a file, and make them safe on disk. At 0 slots the file is a new one."""
+        """Write `rows` behind the first `slots` of a file; at 0 slots it is a new one. Not yet safe on disk: see `sync`."""
         path = self.path / name
-        with self._writing(path, new=slots == 0) as out:
+        with self._writing(path, new=slots == 0, safe=False) as out:
             start = 4 * slots * rows.shape[1]
             if out.seek(0, os.SEEK_END) < start:
-                raise DamagedStoreError(
-                    f"The file {path} is shorter than what was written to it.",
-                    hint=HINT,
-                )
+                raise DamagedStoreError(f"The file {path} is shorter than what was written to it.", hint=HINT)
             out.seek(start)
             out.write(rows.tobytes())
             out.truncate()
+
+    def sync(self, name: str, *, new: bool) -> None:
+        """Make what was written to a file, and the name of a new one, safe on disk."""
+        with self._writing(self.path / name, new=False):
+            if new:
+                _sync_folder(self.path)
 
     def write(self, name: str, parts: Iterable[Vectors]) -> None:
         """A new file of these rows, one part behind the other, safe on disk."""
@@ -173,15 +176,16 @@ class VectorFolder:
         return sum(path.stat().st_size for path in (self.path / name, self._beside(name)) if path.exists())
 
     @contextmanager
-    def _writing(self, path: Path, *, new: bool) -> Iterator[BinaryIO]:
+    def _writing(self, path: Path, *, new: bool, safe: bool = True) -> Iterator[BinaryIO]:
         try:
             if new:
                 self.path.mkdir(parents=True, exist_ok=True)
             with path.open("xb" if new else "r+b") as out:
                 yield out
-                out.flush()
-                os.fsync(out.fileno())
-            if new:
+                if safe:
+                    out.flush()
+                    os.fsync(out.fileno())
+            if new and safe:
                 _sync_folder(self.path)
         except FileNotFoundError as error:
             raise MissingFileError(path) from error

@@ -54,6 +54,41 @@ def test_a_transaction_inside_another_is_part_of_it(database: SQLiteDatabase) ->
     assert names(database) == []
 
 
+def test_work_before_the_commit_is_done_once_in_the_transaction_it_was_asked_in(database: SQLiteDatabase) -> None:
+    done: list[int] = []
+
+    def work() -> None:
+        assert database.connection().in_transaction
+        done.append(len(names(database)))
+
+    with database.transaction() as connection:
+        with database.transaction():
+            database.before_commit("work", work)
+        add(connection, "a")
+        database.before_commit("work", work)
+        assert done == []
+    assert done == [1]
+    with database.transaction() as connection:
+        add(connection, "b")
+    with database.transaction() as connection:
+        add(connection, "c")
+    assert done == [1]
+
+
+def test_a_change_is_undone_when_the_work_before_the_commit_fails(database: SQLiteDatabase) -> None:
+    def fails() -> None:
+        raise ZeroDivisionError
+
+    def change() -> None:
+        with database.transaction() as connection:
+            add(connection, "a")
+            database.before_commit("work", fails)
+
+    with pytest.raises(ZeroDivisionError):
+        change()
+    assert names(database) == []
+
+
 def test_a_snapshot_sees_one_moment(database: SQLiteDatabase) -> None:
     other = SQLiteDatabase(database.path)
     with database.snapshot():
