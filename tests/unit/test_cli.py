@@ -15,6 +15,7 @@ import pytest
 
 from ragcore import cli
 from ragcore.library import Library
+from tests import postgres
 
 
 def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
@@ -105,3 +106,26 @@ def test_the_application_starts_says_where_it_is_and_ends_on_ctrl_c(tmp_path: Pa
     assert "http://localhost:" in said
     assert f":{cli.FIRST_PORT}." not in said
     assert status in (0, 130)
+
+
+def test_a_database_that_is_no_server_is_refused_without_showing_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments in (["ask", "Who?"], ["--database", "db.example/docs:sesame", "worker"]):
+        monkeypatch.setenv("LECTERN_DATABASE", "mysql://ada:sesame@db/docs")
+        assert cli.main(arguments) == 1
+        said = capsys.readouterr().err
+        assert "not the address of a PostgreSQL server" in said
+        assert "sesame" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_worker_says_what_it_works_on_keeps_no_library_here_and_ends_when_told(tmp_path: Path) -> None:
+    environment = {**os.environ, "LECTERN_DATABASE": postgres.fresh(), "LECTERN_HOME": str(tmp_path / "home")}
+    command = [sys.executable, "-m", "ragcore.cli", "worker"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline().startswith("Reading the files of postgres on ")
+        worker.terminate()
+        assert worker.wait(30) == 0
+    assert not (tmp_path / "home" / "library.db").exists()

@@ -9,8 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.config import LLMSettings, Settings, mask, read_key, read_settings, write_key, write_settings
+from ragcore.config import (
+    SCHEMA,
+    LLMSettings,
+    Settings,
+    SettingsFile,
+    SettingsTable,
+    default_library,
+    mask,
+    read_key,
+    read_settings,
+    write_key,
+    write_settings,
+)
 from ragcore.errors import ConfigError
+from tests.databases import opening
 
 
 def test_without_a_file_the_defaults_hold_and_what_is_written_is_read(tmp_path: Path) -> None:
@@ -71,3 +84,37 @@ def test_files_as_windows_editors_save_them_are_read_or_said_to_be_wrong(tmp_pat
     (tmp_path / "settings.json").write_text(settings.model_dump_json(), "cp1252")
     with pytest.raises(ConfigError, match=r"settings\.json cannot be used"):
         read_settings(tmp_path)
+
+
+def test_settings_edited_by_hand_are_seen_at_once_and_what_cannot_work_is_said(tmp_path: Path) -> None:
+    kept = SettingsFile(tmp_path)
+    assert kept.read() == Settings()
+    (tmp_path / "settings.json").write_text('{"answers": {"top_k": 9}}', "utf-8")
+    assert kept.read().answers.top_k == 9
+    (tmp_path / "settings.json").write_text('{"answers": {"top_k": 0}}', "utf-8")
+    with pytest.raises(ConfigError, match=r"answers\.top_k"):
+        kept.read()
+    (tmp_path / "settings.json").unlink()
+    assert kept.read() == Settings()
+
+
+def test_settings_of_another_version_on_a_server_are_said_to_be(tmp_path: Path) -> None:
+    for open_database in opening("postgres", tmp_path, SCHEMA):
+        database = open_database()
+        with database.transaction() as db:
+            db.execute("INSERT INTO shared (name, value) VALUES ('settings', ?)", ('{"colour": "red"}',))
+        with pytest.raises(ConfigError, match="settings of this library cannot be used: colour") as caught:
+            SettingsTable(database).read()
+        assert "same one on every machine" in caught.value.hint
+
+
+def test_the_library_is_on_the_server_that_is_named_or_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LECTERN_HOME", str(tmp_path))
+    assert default_library() == tmp_path
+    monkeypatch.setenv("LECTERN_DATABASE", "postgresql://ada@db/docs")
+    assert default_library() == "postgresql://ada@db/docs"
+    assert default_library("postgres://bob@db/docs") == "postgres://bob@db/docs"
+    monkeypatch.setenv("LECTERN_DATABASE", "mysql://ada:sesame@db/docs")
+    with pytest.raises(ConfigError, match="not the address of a PostgreSQL server") as caught:
+        default_library()
+    assert "sesame" not in str(caught.value) + caught.value.hint
