@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.disk import DiskStore
     from ragcore.vector_stores.filters import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
     from ragcore.vector_stores.memory import MemoryStore, SimpleVectorStore
+    from ragcore.vector_stores.postgres import PGVectorStore, PostgresStore
     from ragcore.vector_stores.ranking import VectorStoreQueryMode
 
 _HOMES = {
@@ -23,6 +24,8 @@ _HOMES = {
     "MemoryStore": "ragcore.vector_stores.memory",
     "MetadataFilter": "ragcore.vector_stores.filters",
     "MetadataFilters": "ragcore.vector_stores.filters",
+    "PGVectorStore": "ragcore.vector_stores.postgres",
+    "PostgresStore": "ragcore.vector_stores.postgres",
     "Scope": "ragcore.vector_stores.base",
     "SimpleVectorStore": "ragcore.vector_stores.memory",
     "Store": "ragcore.vector_stores.base",
@@ -40,6 +43,8 @@ __all__ = [
     "MemoryStore",
     "MetadataFilter",
     "MetadataFilters",
+    "PGVectorStore",
+    "PostgresStore",
     "Scope",
     "SimpleVectorStore",
     "Store",

@@ -132,8 +132,8 @@ class PostgresStore:
         table_name: str = "documents",
     ) -> PostgresStore:
         """A store with a connection of its own, which `close` ends. `table_name` is the name of the index."""
-        place = f"{quote(user, '')}:{quote(password, '')}@{host}:{port}/{quote(database, '')}"
-        store = cls(PostgresDatabase(f"postgresql://{place}", SCHEMA), index=table_name)
+        address = f"postgresql://{quote(user, '')}:{quote(password, '')}@/{quote(database, '')}?host={quote(host)}&port={port}"
+        store = cls(PostgresDatabase(address, SCHEMA), index=table_name)
         store._owned = True
         return store
 
@@ -154,7 +154,7 @@ class PostgresStore:
                 db.copy(f"{table} (row, vector)", _copied(first_row, rows))
             db.execute("UPDATE indexes SET passages = passages + ? WHERE id = ?", (len(nodes), index.id_))
         if outermost:
-            self._take_in()
+            self._take_in(WAITING)
         return len(nodes)
 
     def delete(self, document_id: str) -> int:
@@ -274,7 +274,7 @@ class PostgresStore:
             index = self._index(db)
             if index is not None:
                 self._postings.compact(db, index.id_)
-        self._take_in(waiting=0)
+        self._take_in(0)
 
     def drop(self) -> None:
         """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name."""
@@ -511,8 +511,8 @@ class PostgresStore:
         found = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
         return [(row, rank) for row, rank in found]
 
-    def _take_in(self, waiting: int = WAITING) -> None:
-        """Take the vectors that wait outside of the HNSW index into it, if they are so many. Others go on meanwhile."""
+    def _take_in(self, waiting: int) -> None:
+        """Take the vectors outside of the HNSW index into it, when more than `waiting` are. Others go on meanwhile."""
         with self._database.snapshot() as db:
             index = self._index(db)
             if index is None or index.vectors is None or index.passages <= EXACT or (index.dimension or 0) > MOST_INDEXED:
