@@ -117,7 +117,10 @@ class ServerBytes:
                     with self._database.transaction() as db:  # short, as nobody else writes meanwhile
                         db.execute("INSERT INTO file_chunks VALUES (?, '', ?, ?, ?)", (coming, place, data, time.time()))
                     place += 1
-            yield _Renaming(self._database, coming, source)
+            received = _Renaming(self._database, coming)
+            yield received
+            if received.placed:
+                source.unlink()
         finally:
             with contextlib.suppress(StoreError), self._database.transaction() as db:  # the server is gone: `sweep` will do it
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
@@ -173,16 +176,16 @@ class ServerBytes:
 
 
 class _Renaming:
-    def __init__(self, database: Database, coming: str, source: Path) -> None:
+    def __init__(self, database: Database, coming: str) -> None:
         self._database = database
         self._coming = coming
-        self._source = source
+        self.placed = False
 
     def place(self, path: str) -> None:
         with self._database.transaction() as db:
             db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))  # the same bytes given again
             db.execute("UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?", (path, _file_of(path), self._coming))
-        self._source.unlink()
+        self.placed = True
 
 
 def _file_of(path: str) -> str:

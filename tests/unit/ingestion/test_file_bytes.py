@@ -1,0 +1,107 @@
+"""The bytes of files on a database's server: whole on every machine, and gone when they are deleted or were never placed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragcore.database import Database
+from ragcore.ingestion.file_bytes import CHUNK_BYTES, SCHEMA, UNCLAIMED_SECONDS, UNUSED_SECONDS, ServerBytes
+from tests.databases import opening
+
+PATH = "files/f1/abc.pdf"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    for open_database in opening("postgres", tmp_path, SCHEMA):
+        yield open_database()
+
+
+@pytest.fixture
+def here(database: Database, tmp_path: Path) -> ServerBytes:
+    return ServerBytes(database, tmp_path / "here")
+
+
+@pytest.fixture
+def there(database: Database, tmp_path: Path) -> ServerBytes:
+    return ServerBytes(database, tmp_path / "there")
+
+
+def given(tmp_path: Path, data: bytes) -> Path:
+    path = tmp_path / "given"
+    path.write_bytes(data)
+    return path
+
+
+def place(file_bytes: ServerBytes, tmp_path: Path, data: bytes, path: str = PATH) -> None:
+    with file_bytes.receiving(given(tmp_path, data)) as received:
+        received.place(path)
+
+
+def place_and_fail(file_bytes: ServerBytes, source: Path, database: Database) -> None:
+    with file_bytes.receiving(source) as received, database.transaction():
+        received.place(PATH)
+        raise ValueError("in the middle")
+
+
+def chunks(database: Database) -> int:
+    with database.snapshot() as db:
+        return int(db.execute("SELECT count(*) FROM file_chunks").fetchone()[0])
+
+
+@pytest.mark.parametrize("size", [1, CHUNK_BYTES, 2 * CHUNK_BYTES + 17])
+def test_what_one_machine_places_another_reads_whole(here: ServerBytes, there: ServerBytes, tmp_path: Path, size: int) -> None:
+    data = os.urandom(size)
+    place(here, tmp_path, data)
+    assert not (tmp_path / "given").exists()
+    assert there.local(PATH).read_bytes() == data
+    assert there.local(PATH) == there.local(PATH)
+
+
+def test_what_is_received_and_not_placed_leaves_nothing(here: ServerBytes, database: Database, tmp_path: Path) -> None:
+    source = given(tmp_path, b"not wanted")
+    with here.receiving(source):
+        assert chunks(database) == 1
+    assert chunks(database) == 0
+    assert source.exists()
+    with pytest.raises(ValueError, match="in the middle"):
+        place_and_fail(here, source, database)
+    assert chunks(database) == 0
+    assert source.exists()
+    assert not here.local(PATH).exists()
+
+
+def test_a_deleted_file_is_nowhere(here: ServerBytes, there: ServerBytes, database: Database, tmp_path: Path) -> None:
+    place(here, tmp_path, b"one")
+    place(here, tmp_path, b"another", "files/f2/abc.pdf")
+    there.local(PATH)
+    there.drop("f1")
+    assert not here.local(PATH).exists()
+    assert not there.local(PATH).exists()
+    assert here.local("files/f2/abc.pdf").read_bytes() == b"another"
+    assert chunks(database) == 1
+
+
+def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
+    here: ServerBytes, database: Database, tmp_path: Path
+) -> None:
+    place(here, tmp_path, b"kept")
+    place(here, tmp_path, b"left by a crash", "files/f2/abc.pdf")
+    with database.transaction() as db:
+        for name, age in (("incoming/old", UNCLAIMED_SECONDS + 60), ("incoming/new", 60)):
+            db.execute("INSERT INTO file_chunks VALUES (?, '', 0, ?, ?)", (name, b"coming", time.time() - age))
+    read, unread = here.local(PATH), tmp_path / "here" / "files" / "f3" / "old.pdf"
+    unread.parent.mkdir()
+    unread.write_bytes(b"old")
+    os.utime(unread, (0, time.time() - UNUSED_SECONDS - 60))
+    here.sweep({"f1": time.time()})
+    with database.snapshot() as db:
+        left = [row["path"] for row in db.execute("SELECT path FROM file_chunks ORDER BY path").fetchall()]
+    assert left == [PATH, "incoming/new"]
+    assert read.exists()
+    assert not unread.exists()
