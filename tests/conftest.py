@@ -16,6 +16,7 @@ for name in (
     "OPENAI_BASE_URL",
     "OLLAMA_HOST",
     "LECTERN_HOME",
+    "LECTERN_DATABASE",
     "HTTP_PROXY",
     "http_proxy",
     "HTTPS_PROXY",
