@@ -13,7 +13,7 @@ import ssl
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -185,6 +185,7 @@ class PostgresConnection:
         self._address = address
         self._prepared: OrderedDict[str, tuple[Any, ...]] = OrderedDict()
         self.in_transaction = False
+        self.after_commit: list[Callable[[], None]] = []
         with _in_words(address):
             self._wire = _connected(address)
         self._wire.register_in_adapter(TEXT, _unescaped)
@@ -237,6 +238,12 @@ class PostgresConnection:
                 self.execute("ROLLBACK")
             raise
         self.in_transaction = True
+        self.after_commit.clear()
+
+    def owed(self) -> list[Callable[[], None]]:
+        """What is to be done after the transaction, which has been committed; the caller's to do now."""
+        work, self.after_commit = self.after_commit, []
+        return work
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -329,6 +336,10 @@ class PostgresDatabase:
         with self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
             yield connection
 
+    def after_commit(self, work: Callable[[], None]) -> None:
+        """Have `work` done once this thread's transaction has been committed; not at all when it is undone."""
+        self.connection().after_commit.append(work)
+
     def close(self) -> None:
         with self._lock:
             for closing in self._closing:
@@ -349,6 +360,8 @@ class PostgresDatabase:
             connection.begin(begin)
         with connection.ending():
             yield connection
+        for work in connection.owed():
+            work()
 
     def _open(self) -> _Opened:
         opened = _Opened(PostgresConnection(self.address))

@@ -2,8 +2,8 @@
 
 Each index has a table of vectors of its own, which is given up with the last passage. New vectors stand outside of its HNSW
 index (Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), where putting them costs a bulk copy and nothing else, and
-are compared one by one; once there are many, `compact` takes them in, a few hundred at a time, while everybody goes on. What
-the index finds is ranked anew by the exact cosines, so only what it misses is lost.
+are compared one by one; once there are many, every put is followed by taking some of them in, a few hundred at a time, while
+everybody goes on. What the index finds is ranked anew by the exact cosines, so only what it misses is lost.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import numpy as np
 
-from ragcore.errors import DimensionError, UnknownDocumentError
+from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
 from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
@@ -86,7 +87,7 @@ T = TypeVar("T")
 
 BATCH = 500  # passages read, or taken into the HNSW index, at a time
 EXACT = 20_000  # passages up to which all are compared one by one
-WAITING = 5_000  # passages outside of the HNSW index from which on they are taken in
+TAKEN_IN = 2  # passages that the HNSW index takes in for every one that is put, so that none waits forever
 SPARE = 32  # candidates beyond those asked for, among which ties are looked for
 HNSW_CANDIDATES = 200  # hnsw.ef_search, and the least number whose exact cosines are taken
 MOST_INDEXED = 4000  # dimensions that pgvector can index as half-precision numbers; wider vectors are compared one by one
@@ -140,7 +141,6 @@ class PostgresStore:
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         rows = unit_rows(document, nodes, None)
         incoming = _Incoming(document, nodes)
-        outermost = not self._database.connection().in_transaction
         with self._database.transaction() as db:
             index = self._index(db) or self._new_index(db)
             if len(rows) and index.dimension not in (None, rows.shape[1]):
@@ -153,8 +153,7 @@ class PostgresStore:
                 table = index.vectors or self._new_table(db, index, rows.shape[1])
                 db.copy(f"{table} (row, vector)", _copied(first_row, rows))
             db.execute("UPDATE indexes SET passages = passages + ? WHERE id = ?", (len(nodes), index.id_))
-        if outermost:
-            self._take_in(WAITING)
+            self._database.after_commit(partial(self._take_in, TAKEN_IN * len(nodes)))
         return len(nodes)
 
     def delete(self, document_id: str) -> int:
@@ -274,7 +273,7 @@ class PostgresStore:
             index = self._index(db)
             if index is not None:
                 self._postings.compact(db, index.id_)
-        self._take_in(0)
+        self._take_in(len(self))
 
     def drop(self) -> None:
         """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name."""
@@ -492,7 +491,7 @@ class PostgresStore:
         db.execute(f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {HNSW_CANDIDATES}")
         distance = f"vector::halfvec({index.dimension}) <#> ?"
         found = self._first(db, index, distance, (_written(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
-        return [row for row, _ in found]
+        return self._closest(db, index, query, k, [], [row for row, _ in found])
 
     def _first(
         self,
@@ -511,21 +510,22 @@ class PostgresStore:
         found = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
         return [(row, rank) for row, rank in found]
 
-    def _take_in(self, waiting: int) -> None:
-        """Take the vectors outside of the HNSW index into it, when more than `waiting` are. Others go on meanwhile."""
+    def _take_in(self, least: int) -> None:
+        """Take so many vectors, or the next BATCH above it, into the HNSW index, if it is used. Others go on meanwhile."""
         with self._database.snapshot() as db:
             index = self._index(db)
-            if index is None or index.vectors is None or index.passages <= EXACT or (index.dimension or 0) > MOST_INDEXED:
-                return
-            outside = db.execute(f"SELECT count(*) FROM {index.vectors} WHERE NOT indexed").fetchall()[0][0]
-        if outside <= waiting:
+        if index is None or index.vectors is None or index.passages <= EXACT or (index.dimension or 0) > MOST_INDEXED:
             return
         # Each a transaction of its own, and without the lock of writers, who change no vector that is there.
         some = f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE SKIP LOCKED"
-        connection = self._database.connection()
-        with contextlib.suppress(MissingTableError):  # given up meanwhile with the last passage
-            while connection.execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})").rowcount:
-                pass
+        with contextlib.suppress(StoreError):  # what is left is compared one by one, and the next put comes back to it
+            for _ in range(0, least, BATCH):
+                if (
+                    not self._database.connection()
+                    .execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})")
+                    .rowcount
+                ):
+                    return
 
 
 PGVectorStore = PostgresStore

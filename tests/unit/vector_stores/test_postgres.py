@@ -40,10 +40,9 @@ def store(database: PostgresDatabase) -> PostgresStore:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The vector index is used from 100 passages on, and takes in 50 or more at a time."""
+    """The vector index is used from 100 passages on, and takes in 20 at a time."""
     monkeypatch.setattr(store_module, "EXACT", 100)
-    monkeypatch.setattr(store_module, "WAITING", 50)
-    monkeypatch.setattr(store_module, "BATCH", 40)
+    monkeypatch.setattr(store_module, "BATCH", 20)
 
 
 def put(store: PostgresStore, numbers: range, rows: Any = ROWS) -> None:
@@ -77,9 +76,16 @@ def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
 ) -> None:
     put(store, range(100))
     assert waiting(database) == 100
-    put(store, range(100, 500))
-    assert waiting(database) <= 50
-    put(store, range(500, 540))
+    put(store, range(100, 200))
+    assert waiting(database) == 0
+    with database.transaction():
+        put(store, range(200, 230))
+        assert waiting(database) == 30
+    assert waiting(database) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_module, "TAKEN_IN", 0)
+        put(store, range(230, 540))
+    assert waiting(database) == 310
     right = [len({*found(store, query)} & {*nearest(query, 10, range(540))}) for query in UNIT[540:]]
     assert sum(right) / len(right) >= 9.9
     assert found(store, ROWS[539])[0] == 539
