@@ -9,15 +9,14 @@ import streamlit as st
 
 from ragcore.errors import Problem, RagError
 from ragcore.library import SAMPLE
-from ragcore.schema import new_id
 from ui import places, resources
 from ui.asking import ask_in_chat
 from ui.safetext import label
-from ui.state import fill_widget, session, widget
-from ui.web import safe_name
-from ui.widgets.files import dropzone, file_rows
+from ui.state import session, widget
+from ui.widgets.files import file_rows
 from ui.widgets.lights import lights
 from ui.widgets.problem import problem
+from ui.widgets.sources import ways_in
 
 library, state = resources.library(), session()
 
@@ -28,33 +27,6 @@ def add_sample() -> None:
     except RagError as error:
         state.problem = Problem.of(error)
     library.start_worker()
-
-
-def keep_pasted() -> None:
-    text, title = str(widget("pasted") or ""), str(widget("pasted_title") or "").strip()
-    if not text.strip():
-        state.notice = "Nothing was added: the text was empty."
-        return
-    name = safe_name(title or " ".join(text.split())[:50])
-    draft = library.incoming / f"{new_id()}.txt"
-    draft.write_text(text, "utf-8")
-    try:
-        added = library.add(draft, f"{name}.txt")
-    except RagError as error:
-        state.notice = f"{error.what} {error.hint}"
-    else:
-        state.notice = f"{added.file.name} is in your library already." if added.outcome == "duplicate" else ""
-    fill_widget("pasted", "")
-    fill_widget("pasted_title", "")
-    library.start_worker()
-
-
-@st.dialog("Paste text")
-def paste_text() -> None:
-    st.text_input("Name", key="pasted_title", placeholder="Notes from Tuesday")
-    st.text_area("Text", key="pasted", height=260, placeholder="Paste or type here")
-    if st.button("Add to my documents", type="primary", key="keep_pasted", on_click=keep_pasted):
-        st.rerun()
 
 
 def ask() -> None:
@@ -96,8 +68,7 @@ if ready:
         if chosen and ask_in_chat(chosen, box="home_ask", new=True):
             places.go_to_chat(state.conversation)
 
-if dropzone(small=bool(files)):
-    paste_text()
+ways_in(small=bool(files))
 
 if not files:
     with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):

@@ -1,7 +1,7 @@
 """The library from a terminal.
 
 lectern                      start the application
-lectern ingest FILE ...      take files in, and wait until they are read
+lectern add WHAT ...         take in files, folders, web links or storage addresses, and wait until they are read
 lectern ask QUESTION         an answer with its sources
 lectern export FILE          the whole library in one file, also while it is in use
 lectern import FILE          add such a file to the library
@@ -16,16 +16,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from ragcore import config
 from ragcore.config import ResponseMode
-from ragcore.errors import ConfigError, RagError
+from ragcore.errors import ConfigError, InputError, RagError
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
+    from ragcore.ingestion.sources import Gathered
     from ragcore.library import Library
 
 APP = Path(__file__).parents[1] / "app.py"
@@ -41,8 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command")
     serve = commands.add_parser("serve", help="start the application (the default)")
     serve.add_argument("--port", type=int, help="8501, or the next free one")
-    ingest = commands.add_parser("ingest", help="take files in")
-    ingest.add_argument("files", nargs="+", type=Path)
+    add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
+    add.add_argument("what", nargs="+", help="a file, a folder, https://..., s3://...; with --query the address of a database")
+    add.add_argument("--query", metavar="SELECT", help="take in the rows that a database gives")
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
     ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
@@ -56,8 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         where = given.library or config.default_library(given.database)
-        if given.command == "ingest":
-            return _ingest(where, given.files)
+        if given.command in ("add", "ingest"):
+            return _add(where, given.what, given.query)
         if given.command == "ask":
             return _ask(where, given.question, given.mode, given.top_k, price=given.price)
         if given.command == "export":
@@ -126,33 +128,52 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _ingest(where: Path | str, paths: list[Path]) -> int:
+def _add(where: Path | str, what: list[str], query: str | None) -> int:
     from ragcore.library import Library
 
-    missing = [path for path in paths if not path.is_file()]
-    if missing:
-        raise ConfigError(f"There is no file {missing[0]}.", hint="Check the name and the folder.")
     library = Library.open(where)
     began = time.time()
     try:
         library.start_worker()
         given: set[str] = set()
         failed = False
-        for path in paths:
-            copy = library.incoming / f"{new_id()}{path.suffix}"
-            shutil.copyfile(path, copy)
+        for each in what:
             try:
-                added = library.add(copy, path.name)
-            except RagError as error:
+                taken = library.take(_gathered(library, each, query))
+            except InputError as error:
                 print(f"{error.what} {error.hint}")
                 failed = True
                 continue
-            if added.outcome == "duplicate":
-                print(f"{path.name} is in the library already.")
-            given.add(added.file.id)
+            for added in taken:
+                if added.outcome == "duplicate":
+                    print(f"{added.file.name} is in the library already.")
+                given.add(added.file.id)
         return int(not _all_read(library, given, began) or failed)
     finally:
         library.close()
+
+
+def _gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
+    """Whoever sits at the terminal may read what this account may read."""
+    from ragcore.config import AllowedSources
+    from ragcore.ingestion import sources
+
+    path, into, most = Path(what), library.incoming, library.settings.ingest.max_file_mb
+    anything = AllowedSources(folders=(Path(path.absolute().anchor),), storage=(what,), private_network=True)
+    if query is not None:
+        yield sources.from_database(what, query, into, anything, max_mb=most)
+    elif sources.is_storage(what):
+        yield from sources.from_storage(what, into, anything)
+    elif what.startswith(("http://", "https://")):
+        yield sources.from_link(what, into, anything, max_mb=most)
+    elif path.is_dir():
+        yield from sources.from_folder(what, into, anything)
+    elif path.is_file():
+        copy = into / f"{new_id()}{path.suffix}"
+        shutil.copyfile(path, copy)
+        yield sources.Gathered(copy, path.name)
+    else:
+        raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
 
 
 def _all_read(library: Library, given: Set[str], began: float) -> bool:

@@ -9,6 +9,7 @@ import streamlit as st
 from ragcore.config import default_library
 from ragcore.library import Library
 from ragcore.runs import AnswerRuns
+from ui.fetching import Fetching
 
 WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first screen
 
@@ -24,6 +25,11 @@ def library() -> Library:
 @st.cache_resource(show_spinner=False)
 def runs() -> AnswerRuns:
     return AnswerRuns(library())
+
+
+@st.cache_resource(show_spinner=False)
+def fetching() -> Fetching:
+    return Fetching(library())
 
 
 @st.cache_resource(show_spinner=False)

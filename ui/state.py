@@ -23,6 +23,7 @@ class Session:
     passage: str = ""  # "message.number", open in the side panel
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window
+    adding: str = ""  # the way of adding documents whose dialog is open
     all_files: bool = False  # the list of files is drawn whole
     problem: Problem | None = None  # why the last question was not taken
     notice: str = ""  # said once, as a toast

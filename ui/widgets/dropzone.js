@@ -102,6 +102,31 @@ function send(zone, upload) {
   request.send(upload.file);
 }
 
+// The buttons of the other ways; those behind "More" unfold in their place.
+function drawWays(zone, place, data) {
+  const told = JSON.stringify([data.ways, data.more]);
+  if (zone.told === told) return;
+  zone.told = told;
+  place.replaceChildren();
+  const button = (name, label) => {
+    const made = element("button", "plain way", label);
+    made.type = "button";
+    made.dataset.name = name;
+    place.append(made);
+    return made;
+  };
+  for (const way of data.ways) button(way.name, way.label);
+  if (!data.more.length) return;
+  const more = button("", "More");
+  more.setAttribute("aria-expanded", "false");
+  more.onclick = (event) => {
+    event.stopPropagation();
+    more.remove();
+    const made = data.more.map((way) => button(way.name, way.label));
+    made[0].focus();
+  };
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   let zone = zones.get(parentElement);
   const area = parentElement.querySelector(".area");
@@ -120,6 +145,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   zone.trigger = setTriggerValue;
   parentElement.querySelector(".limit").textContent = ` Up to ${size(data.limit)} each.`;
   area.classList.toggle("small", Boolean(data.small));
+  drawWays(zone, parentElement.querySelector(".others"), data);
   let depth = 0;
   area.ondragenter = (event) => { event.preventDefault(); depth += 1; area.classList.add("over"); };
   area.ondragleave = () => { depth -= 1; if (depth <= 0) area.classList.remove("over"); };
@@ -131,7 +157,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     add(zone, await dropped(event.dataTransfer));
   };
   area.onclick = (event) => {
-    if (event.target.closest(".paste")) setTriggerValue("paste", Date.now());
+    const way = event.target.closest(".way");
+    if (way) setTriggerValue("way", { name: way.dataset.name, at: Date.now() });
     else if (event.target !== input) input.click();
   };
   input.onchange = () => { add(zone, [...input.files]); input.value = ""; };

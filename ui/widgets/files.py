@@ -1,4 +1,4 @@
-"""The files of the library: where to drop new ones, and a row for each with how far reading it has come."""
+"""The files of the library: a row for each with how far reading it has come."""
 
 from __future__ import annotations
 
@@ -8,43 +8,22 @@ from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.ingestion.files import FileRow, Stage
 from ui import resources, words
 from ui.state import event, session
-from ui.web import ticket
-from ui.widgets.component import component, nothing
-
-_DROPZONE = component(
-    "dropzone",
-    """<div class="area"><svg viewBox="0 0 24 24" width="40" height="40" fill="none" stroke="currentColor" stroke-width="1.4"
-stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.5 4.5"/>
-<path d="M4 15v3a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2v-3"/></svg>
-<span class="big">Drop your files here</span>
-<span class="quiet">PDF, Word, PowerPoint, Excel, web pages, e-books, mail, pictures, text. <span class="limit"></span></span>
-<span class="ways"><button type="button" class="accent choose">Choose files</button>
-<button type="button" class="plain paste">Paste text</button></span>
-<input type="file" multiple tabindex="-1" aria-label="Choose files">
-</div><ul aria-live="polite"></ul>""",
-)
+from ui.widgets.component import component
 
 MANY = 8  # rows from which they are counted
-UNLOCKED = ("PDF", "ZIP", "DOCX", "DOCM", "PPTX", "PPTM", "XLSX", "XLSM")  # the others have to be saved without a password first
+UNLOCKED = (
+    "PDF",
+    "ZIP",
+    "DOCX",
+    "DOCM",
+    "PPTX",
+    "PPTM",
+    "XLSX",
+    "XLSM",
+)  # the others have to be saved without a password first
 SHOWN = 200  # rows; a longer list is drawn when asked for
 
 _FILES = component("files", '<ul aria-label="Your documents"></ul>')
-
-
-def dropzone(*, small: bool) -> bool:
-    """Where files are dropped; gives whether text is to be pasted instead."""
-    result = _DROPZONE(
-        key="dropzone",
-        data={
-            "address": "/api/upload",
-            "ticket": ticket(resources.library().secret),
-            "small": small,
-            "limit": resources.library().settings.ingest.max_file_mb * 1_000_000,
-        },
-        on_landed_change=nothing,
-        on_paste_change=nothing,
-    )
-    return result.paste is not None
 
 
 def file_rows() -> None:

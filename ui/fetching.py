@@ -1,0 +1,61 @@
+"""What is being fetched from elsewhere: links, folders, databases, storages. Each in a thread, so that no screen waits for it;
+what becomes of it is a row among the files."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+
+from ragcore.errors import RagError
+from ragcore.ingestion.sources import Gathered
+from ragcore.library import Library
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 4
+
+
+class Fetching:
+    """Shared by all sessions of the process."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._room = threading.Semaphore(AT_ONCE)
+        self._running: list[str] = []
+        self._known: list[str] = []
+
+    def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
+        """Fetch in the background; `label` says what, on the screen and in the row of a failure."""
+        with self._lock:
+            self._running.append(label)
+        threading.Thread(target=self._run, args=(label, gather), name="fetch", daemon=True).start()
+
+    def running(self) -> list[str]:
+        """What is being fetched now, the first begun first."""
+        with self._lock:
+            return list(self._running)
+
+    def already_there(self) -> list[str]:
+        """The names of files that were in the library already, each told once."""
+        with self._lock:
+            told, self._known = self._known, []
+        return told
+
+    def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
+        try:
+            with self._room:
+                taken = self._library.take(gather())
+            with self._lock:
+                self._known += [added.file.name for added in taken if added.outcome == "duplicate"]
+        except RagError as error:
+            self._library.files.refuse(label, 0, error)
+        except Exception:  # in a thread of its own nobody else would hear of it
+            logger.exception("something could not be fetched")
+            ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")
+            self._library.files.refuse(label, 0, ours)
+        finally:
+            with self._lock:
+                self._running.remove(label)
+        self._library.start_worker()
