@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TypeAlias
 
 from ragcore.node_parser.nodes import trimmed
 from ragcore.text.sentences import sentence_spans
-from ragcore.text.tokens import Tokenizer, TokenSpans
+from ragcore.text.tokens import Tokenizer
 
 Span: TypeAlias = tuple[int, int]
 Cutter: TypeAlias = Callable[[str], Iterator[int]]
 """Ascending positions, inside a text, at which it may be cut."""
 
 
-FEW = 8  # tokens; a stretch by itself is hardly ever this many more than its share of the whole
+FEW = 8  # tokens; a stretch by itself is hardly ever this many more than together with the white space after it
+FAR = 8  # characters; tokens are shorter, or else the stretch is measured to its end
 
 
 def at_sentences(text: str) -> Iterator[int]:
@@ -102,11 +104,10 @@ def chunk_spans(
     if not text or text.isspace():
         return []
     ruler = _Ruler(text, tokenizer, size)
-    stride = max(1, min(size // 16, overlap or size))
-    pieces = list(_pieces(ruler, 0, len(text), cutters, stride))
+    pieces: list[_Piece] = []
+    _cut(ruler, 0, len(text), cutters, max(1, min(size // 16, overlap or size)), pieces)
     spans: list[Span] = []
-    leads = [stays_with_next is not None and stays_with_next(text[start:end]) for start, end in pieces]
-    for start, end in _pack(ruler, pieces, overlap, leads):
+    for start, end in _pack(ruler, pieces, overlap, stays_with_next):
         span = trimmed(text, start, end)
         # Where all that is new is white space, what is left was in the chunk before.
         if span and (not spans or span[1] > spans[-1][1]):
@@ -114,68 +115,56 @@ def chunk_spans(
     return spans
 
 
+_Piece: TypeAlias = tuple[int, int, int]  # start, end, the tokens of text[start:end] by itself
+
+
 class _Ruler:
-    """Measures spans of one text against a chunk's size; the text is encoded once, and spans by themselves only in doubt."""
+    """Measures stretches of one text against a chunk's size."""
 
     def __init__(self, text: str, tokenizer: Tokenizer, size: int) -> None:
         self.text = text
         self.size = size
-        self._tokenizer = tokenizer
-        self._tokens = TokenSpans(text, tokenizer)
-        self.count = self._tokens.count  # (start, end)
-        self.reach = self._tokens.reach  # (start, tokens)
+        self.count = tokenizer.count
+        self.starts = tokenizer.starts
+        self._far = size * FAR
+
+    def tokens(self, start: int, end: int) -> int | None:
+        """How many a piece has, with the white space at its ends; None where it does not fit a chunk by itself."""
+        if end - start > self._far and self.count(self.text[start : start + self._far]) > self.size + FEW:
+            return None
+        tokens = self.count(self.text[start:end])
+        return tokens if tokens * 2 + FEW <= self.size or self.fits(start, end) else None
 
     def fits(self, start: int, end: int) -> bool:
-        count = self.count(start, end)
-        if count > self.size:
-            return False
-        # By itself a stretch can be a few tokens more than its share of the whole.
-        return count * 2 + FEW <= self.size or self._is_exact(start, end) or self._alone(start, end) <= self.size
-
-    def share(self, start: int, end: int) -> int:
-        """What a piece adds to a chunk. Where counts do not add up it is the piece's own, seldom too few."""
-        return self.count(start, end) if self._tokenizer.adds_up else self._tokenizer.count(self.text[start:end])
-
-    def fits_chunk(self, start: int, end: int) -> bool:
-        """As `fits`, for pieces whose shares together are no more than `size` tokens."""
-        if self._tokenizer.adds_up:
-            return self._is_exact(start, end) or self._alone(start, end) <= self.size
-        return self.count(start, end) + FEW <= self.size or self._alone(start, end) <= self.size
-
-    def _alone(self, start: int, end: int) -> int:
-        return self._tokenizer.count(self.text[start:end].strip())
-
-    def _is_exact(self, start: int, end: int) -> bool:
-        return self._tokenizer.adds_up and self._between_words(start) and self._between_words(end)
-
-    def _between_words(self, place: int) -> bool:
-        text = self.text
-        return place in (0, len(text)) or text[place].isspace() or text[place - 1].isspace()
+        return self.count(self.text[start:end].strip()) <= self.size
 
 
-def _pieces(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride: int) -> Iterator[Span]:
-    if ruler.fits(start, end):
-        yield start, end
-        return
-    if not cutters:
-        yield from _strides(ruler, start, end, stride)
-        return
-    offset = start
-    part = ruler.text[start:end]
-    for position in cutters[0](part):
-        if start < offset + position < end:
-            yield from _pieces(ruler, start, offset + position, cutters[1:], stride)
-            start = offset + position
-    yield from _pieces(ruler, start, end, cutters[1:], stride)
+def _cut(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride: int, pieces: list[_Piece]) -> None:
+    """Add the pieces of a stretch, in order."""
+    tokens = ruler.tokens(start, end)
+    if tokens is not None:
+        pieces.append((start, end, tokens))
+    elif not cutters:
+        pieces += _strides(ruler, start, end, stride)
+    else:
+        offset = start
+        for position in chain(cutters[0](ruler.text[start:end]), [end - offset]):
+            if start < offset + position <= end:
+                _cut(ruler, start, offset + position, cutters[1:], stride, pieces)
+                start = offset + position
 
 
-def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[Span]:
+def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piece]:
     """A stretch with no place to cut, in pieces of about `stride` tokens, or of one character where that has more."""
+    offset = start
+    starts = ruler.starts(ruler.text[start:end])
     while start < end:
-        place = _whole_characters(ruler.text, start, min(max(ruler.reach(start, stride), start + 1), end))
+        next_ = bisect_left(starts, start - offset) + stride
+        place = offset + starts[next_] if next_ < len(starts) else end
+        place = _whole_characters(ruler.text, start, min(max(place, start + 1), end))
         if not ruler.fits(start, place):
             place = start + 1
-        yield start, place
+        yield start, place, ruler.count(ruler.text[start:place])
         start = place
 
 
@@ -202,25 +191,24 @@ def _joined(text: str, start: int, place: int) -> bool:
     )
 
 
-def _pack(ruler: _Ruler, pieces: list[Span], overlap: int, leads: Sequence[bool]) -> Iterator[Span]:
+def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Callable[[str], bool] | None) -> Iterator[Span]:
     """Greedy. Every chunk takes at least one new piece, so the work is linear in the pieces and what overlaps."""
-    until = [0]  # until[i]: tokens before piece i
-    for start, end in pieces:
-        until.append(until[-1] + ruler.share(start, end))
+    until = [0, *accumulate(tokens for _, _, tokens in pieces)]  # until[i]: tokens before piece i
     size = ruler.size
     first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first that no chunk holds yet
     while fresh < len(pieces):
-        last = fresh + 1
-        while first < fresh and until[last] - until[first] > size:
+        while first < fresh and until[fresh + 1] - until[first] > size:
             first += 1
-        while last < len(pieces) and until[last + 1] - until[first] <= size:
-            last += 1
-        while last - first > 1 and not ruler.fits_chunk(pieces[first][0], pieces[last - 1][1]):
+        last = max(bisect_right(until, until[first] + size) - 1, fresh + 1)
+        while last - first > 1 and not ruler.fits(pieces[first][0], pieces[last - 1][1]):
             if first < fresh:
                 first += 1
             else:
                 last -= 1
-        while last < len(pieces) and last - 1 > fresh and leads[last - 1]:
+        while stays_with_next and fresh < last - 1 < len(pieces) - 1:
+            start, end, _ = pieces[last - 1]
+            if not stays_with_next(ruler.text[start:end]):
+                break
             last -= 1
         yield pieces[first][0], pieces[last - 1][1]
         floor, first, fresh = first, last, last

@@ -37,66 +37,59 @@ def _breaks(text: str) -> Iterator[int]:
     """Ascending starts of sentences, the first left out. Lengths of white space at the very start and end do not count."""
     lower_case = text == text.lower()  # nothing is written with capitals, so a small letter may begin a sentence
     for match in _MARK.finditer(text):
-        after = match.end()
-        if match["line"] is not None:
-            before = text.rfind("\n", 0, match.start()) + 1
-            if (
-                match["line"].count("\n") < 2
-                and not _OWN_LINE.match(text, before)
-                and not _NEW_LINE.match(text, _line(text, after))
-            ):
-                continue
-        elif match["soft"] is not None:
-            space = _SPACE.match(text, after)
-            assert space is not None  # it matches nothing at all, too
-            if space.end() == after or not _ends(text, match, space.end(), lower_case=lower_case):
-                continue
-            after = space.end()
-        else:
-            space = _SPACE.match(text, after)
-            after = space.end() if space else after
-        if 0 < after < len(text):
+        kind = match.lastgroup
+        after = match.end(kind or 0)
+        if after >= len(text) or after == 0:
+            continue
+        if kind == "soft":
+            if _ends(text, match, after, lower_case=lower_case):
+                yield after
+        elif kind == "hard" or text.count("\n", match.start(), after) > 1 or _parts_lines(text, match.start(), after):
             yield after
 
 
-def _line(text: str, position: int) -> int:
-    return text.rfind("\n", 0, position) + 1
+def _parts_lines(text: str, end: int, after: int) -> bool:
+    """Whether the line that ends at `end` or the one that the character at `after` is in stands by itself."""
+    before, line = text.rfind("\n", 0, end) + 1, text.rfind("\n", 0, after) + 1
+    return _OWN_LINE.match(text, before) is not None or _NEW_LINE.match(text, line) is not None
 
 
 def _ends(text: str, mark: re.Match[str], following: int, *, lower_case: bool) -> bool:
     """Whether . ! ? or … before white space ends a sentence; the next word begins at `following`."""
-    if following >= len(text):
-        return True
-    head = _OPENERS.match(text, following)
-    first = text[head.end()] if head and head.end() < len(text) else ""
+    first = text[following]
+    if first in _OPENING:
+        head = _OPENERS.match(text, following)
+        following = head.end() if head else following
+        first = text[following] if following < len(text) else ""
     # Georgian has small letters only, in the eyes of Unicode.
     if first.islower() and not lower_case and not "\u10d0" <= first <= "\u10ff":
         return False
-    if mark["soft"] != ".":
+    if mark.group() != "." and not _FULL_STOP.fullmatch(mark.group()):
         return True
-    word_start = mark.start()
-    while word_start > 0 and mark.start() - word_start < 24 and not text[word_start - 1].isspace():
-        word_start -= 1
-    word = text[word_start : mark.start()].lstrip(_OPENING)
-    if not word or mark["closers"]:
+    start = mark.start()
+    before = text[max(start - 24, 0) : start]
+    if not before or before[-1].isspace():
         return True
-    following_word = _WORD.match(text, head.end() if head else following)
-    return not _abbreviates(word, following_word[0] if following_word else "", first, _at_line_start(text, word_start))
+    word = before.rsplit(None, 1)[-1]
+    return not _abbreviates(word.lstrip(_OPENING), text, start - len(word), following)
 
 
-def _abbreviates(word: str, following: str, first: str, at_line_start: bool) -> bool:
-    """Whether the full stop after `word` belongs to it and does not end the sentence before `following`."""
+def _abbreviates(word: str, text: str, start: int, following: int) -> bool:
+    """Whether the full stop after `word`, which begins at `start`, belongs to it and ends no sentence before `following`."""
     small = word.casefold()
     if small in _BEFORE_NAMES:
         return True
-    if small in _BEFORE_NUMBERS and first.isdigit():
+    if small in _BEFORE_NUMBERS and text[following : following + 1].isdigit():
         return True
     if word.isdecimal():
         # "1. Scope" opens a list item; "am 3. Mai" is a day.
-        return len(word) <= 3 and (at_line_start or following.casefold() in _AFTER_ORDINALS)
-    if _INITIALS.fullmatch(word):
-        return following not in _STARTERS
-    return False
+        return len(word) <= 3 and (_at_line_start(text, start) or _word_at(text, following).casefold() in _AFTER_ORDINALS)
+    return _INITIALS.fullmatch(word) is not None and _word_at(text, following) not in _STARTERS
+
+
+def _word_at(text: str, position: int) -> str:
+    found = _WORD.match(text, position)
+    return found.group() if found else ""
 
 
 def _at_line_start(text: str, position: int) -> bool:
@@ -112,12 +105,15 @@ def _set(words: str) -> frozenset[str]:
 _CLOSING = "\"'”’»›)]}）」』】〕〉》*_"
 _OPENING = "\"'“”‘’„‚«»‹›([{（「『【〔〈《*_¿¡"
 _STOPS = "。！？｡﹒﹖﹗।॥؟۔։።፧፨။།༎។៕᙮᠃᠉⸮꓿"  # end a sentence wherever they stand
+_SOFT = ".!?…‼‽⁇⁈⁉"  # end one before white space, unless the word before or after says otherwise
+# What may begin a mark stands first and by itself: a search then leaps from one to the next.
 _MARK = re.compile(
-    rf"(?:(?P<soft>[.!?…‼‽⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSING)}]*)(?:\[\d{{1,3}}\])*(?=\s))"
-    rf"|(?P<hard>[{_STOPS}][.!?…{_STOPS}]*[{re.escape(_CLOSING)}]*)"
-    r"|(?P<line>\n\s*)"
+    rf"[\n{_SOFT}{_STOPS}](?:"
+    r"(?<=\n)(?P<line>\s*)"
+    rf"|(?<=[{_STOPS}])(?P<hard>[{_SOFT}{_STOPS}]*[{re.escape(_CLOSING)}]*\s*)"
+    rf"|[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:\[\d{{1,3}}\])*(?=(?P<soft>\s+)))"
 )
-_SPACE = re.compile(r"\s*")
+_FULL_STOP = re.compile(r"\.(?:\[\d{1,3}\])*")
 _WORD = re.compile(r"\w*")
 _OPENERS = re.compile(rf"[{re.escape(_OPENING)}]*")
 # "Adult | £2.50", "Year: 2014; Passengers: 101240"

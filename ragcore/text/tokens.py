@@ -1,4 +1,4 @@
-"""Counting tokens, once per text: where each token begins, so that the length of any stretch is two look-ups.
+"""Counting tokens as a model does. Words are counted once and remembered, as most words of a text have come before in it.
 
 The default is the bundled embedder's own word pieces, which need no network. OpenAI's encodings are there when their
 vocabulary is on this disk already; nothing here ever downloads.
@@ -12,7 +12,6 @@ import re
 import tempfile
 import threading
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sized
 from functools import cache
 from itertools import accumulate
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     Positions: TypeAlias = array[int]
 
 SLICE = 100_000  # characters encoded at a time: memory stays flat however long the text is
+KNOWN_WORDS = 100_000  # some ten megabytes
+KNOWN_CHARS = 32
 
 
 class Tokenizer(Protocol):
@@ -37,10 +38,6 @@ class Tokenizer(Protocol):
     def name(self) -> str:
         """Tells apart tokenizers that count differently."""
 
-    @property
-    def adds_up(self) -> bool:
-        """Whether two stretches divided at white space together have exactly the tokens of the whole."""
-
     def count(self, text: str) -> int:
         """How many tokens `text` is, without the marks a model puts around it."""
 
@@ -48,20 +45,19 @@ class Tokenizer(Protocol):
         """The character at which each token begins, ascending. Tokens that share a character share its position."""
 
 
-class TokenSpans:
-    """One encoding of `text`: `count(start, end)` is the number of tokens that begin in text[start:end]."""
+class _Known(dict[str, int]):
+    """How many tokens each word has, measured when it is first asked for and remembered; long and rare ones take no room."""
 
-    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
-        self._starts = tokenizer.starts(text)
-        self._length = len(text)
+    def __init__(self, measure: Callable[[str], int]) -> None:
+        self._measure = measure
 
-    def count(self, start: int, end: int) -> int:
-        return bisect_left(self._starts, end) - bisect_left(self._starts, start)
-
-    def reach(self, start: int, tokens: int) -> int:
-        """The furthest end for which `count(start, end) <= tokens`; it is `start` when its first character has more."""
-        last = bisect_left(self._starts, start) + tokens
-        return self._starts[last] if last < len(self._starts) else self._length
+    def __missing__(self, word: str) -> int:
+        tokens = self._measure(word)
+        if len(word) <= KNOWN_CHARS:
+            if len(self) >= KNOWN_WORDS:
+                self.clear()
+            self[word] = tokens
+        return tokens
 
 
 class WordPieceTokenizer:
@@ -73,7 +69,6 @@ class WordPieceTokenizer:
     """
 
     name = "all-MiniLM-L6-v2"
-    adds_up = True
 
     def __init__(self, tokenizer_json: Path) -> None:
         from tokenizers import Tokenizer as Encoder
@@ -83,8 +78,12 @@ class WordPieceTokenizer:
         encoder.no_truncation()
         self._encoder = encoder
         self._unknown = encoder.token_to_id("[UNK]")
+        self._known = _Known(self._measure)
 
     def count(self, text: str) -> int:
+        return sum(map(self._known.__getitem__, text.split(" ")))
+
+    def _measure(self, text: str) -> int:
         total = 0
         for _, part in slices(text):
             encoding = self._encoder.encode(part, add_special_tokens=False)
@@ -114,17 +113,41 @@ class WordPieceTokenizer:
 class TiktokenTokenizer:
     """One of OpenAI's encodings. Text that looks like a control mark, such as <|endoftext|>, is text."""
 
-    adds_up = False  # a word's tokens hold the space before it
-
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
+        self._at_ends = _Known(self._measure)
+        self._between_spaces = _Known(self._measure_between_spaces)
 
     @property
     def name(self) -> str:
         return self._encoding.name
 
     def count(self, text: str) -> int:
+        """Word by word: none of these encodings joins what stands on both sides of a single space, which goes with the word
+        after it. White space of other kinds is measured with all that is around it.
+        """
+        words = text.split(" ")
+        last = words.pop()
+        if not last and words:
+            last = f"{words.pop()} "
+        if not words:
+            return self._at_ends[last]
+        inner = iter(words)
+        first = next(inner)
+        if first[-1:].isspace() or last[0].isspace():
+            return self._measure(text)
+        try:
+            return self._at_ends[first] + sum(map(self._between_spaces.__getitem__, inner)) + self._at_ends[f" {last}"]
+        except _NotAlone:
+            return self._measure(text)
+
+    def _measure(self, text: str) -> int:
         return sum(len(self._encoding.encode_ordinary(part)) for _, part in slices(text))
+
+    def _measure_between_spaces(self, word: str) -> int:
+        if not word or word[0].isspace() or word[-1].isspace():
+            raise _NotAlone
+        return self._measure(f" {word}")
 
     def starts(self, text: str) -> Positions:
         found = array("q")
@@ -138,11 +161,14 @@ class TiktokenTokenizer:
         return found
 
 
+class _NotAlone(Exception):
+    """White space beside a space: how many tokens they are depends on both."""
+
+
 class WordTokenizer:
     """Every run of anything but white space is one token. For tests, and where no model's count matters."""
 
     name = "words"
-    adds_up = True
 
     def count(self, text: str) -> int:
         return len(text.split())
@@ -156,8 +182,6 @@ class FunctionTokenizer:
 
     It does not say where its tokens begin, so each word is encoded by itself, and a word's tokens are spread over its letters.
     """
-
-    adds_up = False
 
     def __init__(self, encode: Callable[[str], Sized]) -> None:
         self._encode = encode

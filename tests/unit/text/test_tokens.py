@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragcore.embeddings.bundled import model_folder
 from ragcore.errors import ConfigError
+from ragcore.text import tokens
 from ragcore.text.tokens import (
     FunctionTokenizer,
     Tokenizer,
-    TokenSpans,
+    WordPieceTokenizer,
     WordTokenizer,
     count_tokens,
     default_tokenizer,
@@ -33,6 +35,9 @@ TEXTS = st.lists(
 ).map("".join)
 
 
+SPACES = [" ", "  ", "\n", "\n\n", "\t", "\r\n", "\u00a0", "\u2003", "\x1c", "\x0b", "\x85"]
+
+
 def all_tokenizers() -> list[Tokenizer]:
     exact = [tiktoken_tokenizer()] if has_vocabulary("cl100k_base") else []
     return [WordTokenizer(), default_tokenizer(), FunctionTokenizer(str.split), *exact]
@@ -50,8 +55,6 @@ def test_positions_are_ascending_inside_the_text_and_as_many_as_are_counted(text
 
 def test_the_default_counts_as_the_bundled_model_does() -> None:
     from transformers import AutoTokenizer
-
-    from ragcore.embeddings.bundled import model_folder
 
     theirs = AutoTokenizer.from_pretrained(str(model_folder()), local_files_only=True)
     for text in ("", "The herons' eggs weren't unbelievably overcooked.", "word " * 700, "中文 and ASCII", "tab\tand\nline"):
@@ -83,17 +86,27 @@ def test_control_marks_in_a_text_are_text() -> None:
     assert tiktoken_tokenizer().count("<|endoftext|>") > 1
 
 
-@given(text=TEXTS, ends=st.tuples(st.integers(0, 40), st.integers(0, 40)))
+@needs_vocabulary
+@given(
+    text=st.lists(st.sampled_from(["The", "don't", "naïve", "3.14", "漢字", "!!", "/", "x" * 40, *SPACES, *SPACES])).map(
+        "".join
+    )
+)
 @settings(deadline=None)
-def test_a_span_has_the_tokens_that_begin_in_it(text: str, ends: tuple[int, int]) -> None:
-    start, end = sorted(ends)
-    for tokenizer in all_tokenizers():
-        spans = TokenSpans(text, tokenizer)
-        assert spans.count(start, end) == sum(start <= place < end for place in tokenizer.starts(text))
-        for tokens in (0, 1, 3):
-            reach = spans.reach(start, tokens)
-            assert spans.count(start, reach) <= tokens
-            assert reach >= len(text) or spans.count(start, reach + 1) > tokens
+def test_counting_word_by_word_is_counting_the_whole_whatever_the_white_space(text: str) -> None:
+    import tiktoken
+
+    for name in ("cl100k_base", "o200k_base"):
+        assert tiktoken_tokenizer(name).count(text) == len(tiktoken.get_encoding(name).encode_ordinary(text))
+    assert default_tokenizer().count(text) == len(default_tokenizer().starts(text))
+
+
+def test_words_that_were_counted_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "KNOWN_WORDS", 10)
+    tokenizer = WordPieceTokenizer(model_folder() / "tokenizer.json")
+    text = " ".join(f"w{number}" for number in range(500))
+    assert tokenizer.count(text) == len(tokenizer.starts(text))
+    assert len(tokenizer._known) <= 10
 
 
 @given(text=TEXTS | st.text(max_size=80), size=st.integers(1, 12))
