@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
 
@@ -31,7 +33,10 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
     try:
         with path.open("rb") as source, target.open("wb") as plain:
             file = msoffcrypto.OfficeFile(source)
-            file.load_key(password=password, verify_password=True)
+            try:
+                file.load_key(password=password, verify_password=True)
+            except ValueError:  # the library's own shortcoming: a key longer than the hash it is made of
+                file.load_key(secret_key=_padded_key(file.info, password))
             file.decrypt(plain)
     except InvalidKeyError as error:
         raise EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.") from error
@@ -44,3 +49,26 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
         raise DamagedFileError(
             f"{name} could not be read: it is damaged.", hint="Open it in Office and save it again."
         ) from error
+
+
+def _padded_key(info: dict[str, Any], password: str) -> bytes:
+    """MS-OFFCRYPTO 2.3.4.11 and 2.3.4.12, for SHA-1 and a key of 256 bits. InvalidKeyError when the password is not right."""
+    from msoffcrypto.exceptions import InvalidKeyError
+
+    algorithm = info["passwordHashAlgorithm"]
+    digest = hashlib.new(algorithm, info["passwordSalt"] + password.encode("utf-16-le")).digest()
+    for turn in range(info["spinValue"]):
+        digest = hashlib.new(algorithm, turn.to_bytes(4, "little") + digest).digest()
+
+    def opened(block: str, data: bytes) -> bytes:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        length = info["passwordKeyBits"] // 8
+        key = hashlib.new(algorithm, digest + bytes.fromhex(block)).digest().ljust(length, b"\x36")[:length]
+        decryptor = Cipher(algorithms.AES(key), modes.CBC(info["passwordSalt"])).decryptor()
+        return decryptor.update(data) + decryptor.finalize()
+
+    said = hashlib.new(algorithm, opened("fea7d2763b4b9e79", info["encryptedVerifierHashInput"])).digest()
+    if not opened("d7aa0f6d3061344e", info["encryptedVerifierHashValue"]).startswith(said):
+        raise InvalidKeyError
+    return opened("146e0be7abacd0d6", info["encryptedKeyValue"])[: info["passwordKeyBits"] // 8]

@@ -26,19 +26,39 @@ SUFFIXES = (".pdf",)
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    with opened(path, options.name, options.password) as pdf:
-        labels, raw = _pages(pdf, options)
-        metadata = _metadata(pdf, options.name)
-        total = len(pdf)
+    try:
+        with opened(path, options.name, options.password) as pdf:
+            labels, raw = _pages(pdf, options)
+            metadata = _metadata(pdf, options.name)
+    except DamagedFileError as error:
+        labels, raw = _mended(path, options, error)
+        metadata = {"file_name": options.name}
     known = hyphenated(raw)
-    raw = without_running_lines(raw)
-    text, pages = joined(((label, paragraphs(page, known)) for label, page in zip(labels, raw, strict=True)), between)
+    kept = without_running_lines(raw)
+    text, pages = joined(((label, paragraphs(page, known)) for label, page in zip(labels, kept, strict=True)), between)
     if not text.strip():
-        what = f"{options.name} has no text in its {_counted(total)}: it is a scan, or holds only pictures"
+        what = f"{options.name} has no text in its {_counted(len(labels))}: it is a scan, or holds only pictures"
         if not ocr.installed():
             raise ocr.scan_without_tesseract(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint="Scan it again, larger or with more contrast.")
     return Document(text, metadata=metadata, pages=pages)
+
+
+def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> tuple[list[str], list[list[Line]]]:
+    """As pdfminer reads it, which takes much longer. `damage` is raised when it finds no text either."""
+    from pdfminer.high_level import extract_pages
+    from pdfminer.layout import LTTextContainer
+
+    pages: list[list[Line]] = []
+    try:
+        for page in extract_pages(path, password=options.password or ""):
+            pages.append(plain(clean("".join(each.get_text() for each in page if isinstance(each, LTTextContainer)))))
+            options.progress(len(pages), 0)
+    except Exception as error:  # it raises whatever it likes about a broken file
+        raise damage from error
+    if not any(line.text.strip() for page in pages for line in page):
+        raise damage
+    return [str(number) for number in range(1, len(pages) + 1)], pages
 
 
 def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str], list[list[Line]]]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -256,7 +258,7 @@ def _rightward(text: pypdfium2.PdfTextPage, signs: str, line: list[int]) -> list
     """The line with the words of scripts that are written to the left in the order in which they are read.
 
     PDFium turns such words round, as most programs draw them from the left. Those that were drawn from the right are then
-    the wrong way round; and so are the letters of a glyph that stands for several.
+    the wrong way round; and so are the letters of a glyph that stands for several, if it is none of Unicode's ligatures.
     """
     out = list(line)
     for found in _LEFTWARD.finditer("".join(signs[place] for place in line)):
@@ -266,9 +268,22 @@ def _rightward(text: pypdfium2.PdfTextPage, signs: str, line: list[int]) -> list
         if first and last and first[0] < last[0]:
             word.reverse()
         else:
-            word = [place for _, glyph in groupby(word, key=boxes.__getitem__) for place in reversed(list(glyph))]
+            word = [place for _, glyph in groupby(word, key=boxes.__getitem__) for place in _spelled(list(glyph), text)]
         out[found.start() : found.end()] = word
     return out
+
+
+def _spelled(glyph: list[int], text: pypdfium2.PdfTextPage) -> list[int]:
+    import pypdfium2.raw as pdfium
+
+    letters = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in glyph)
+    return glyph if len(glyph) == 1 or letters in _arabic_ligatures() else glyph[::-1]
+
+
+@cache
+def _arabic_ligatures() -> frozenset[str]:
+    """The letters of each, in the order in which they are read."""
+    return frozenset(unicodedata.normalize("NFKC", chr(point)) for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF)))
 
 
 def _signs(text: pypdfium2.PdfTextPage) -> str:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragcore.errors import DamagedFileError
+from ragcore.errors import DamagedFileError, UnsupportedFileError
+
+HEAD = 1_000_000  # bytes in which entities are looked for; they stand before the text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
 def parse(data: bytes, name: str) -> _Element:
-    """The root element. DamagedFileError when it is not well formed, or defines entities that explode."""
+    """The root element. DamagedFileError when it is not well formed, UnsupportedFileError when it defines entities."""
     from lxml import etree
 
-    # libxml2 stops entities that make a text more than a few times larger; "internal" keeps it from opening others.
+    head = data[:HEAD].replace(b"\0", b"")  # so that UTF-16 is seen through
+    if b"<!DOCTYPE" in head and b"<!ENTITY" in head:
+        raise UnsupportedFileError(
+            f"{name} defines words that stand for others (XML entities), which can be made to explode or to fetch files.",
+            hint="If you trust it, open it in a browser and save what you see as text, and add that.",
+        )
+    # Should some stand further on: libxml2 stops those that make a text a few times larger, and "internal" keeps it from
+    # opening other files.
     parser = etree.XMLParser(
         resolve_entities="internal", no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
     )
