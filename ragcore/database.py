@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ragcore.errors import StoreError
 
-VERSION = 1  # of what the tables mean: one more when an earlier version of Lectern would read them wrongly
+VERSION = 1  # of the tables: a higher one with a change that a program from before it must not write to
 
 
 class Rows(Protocol):
@@ -61,9 +61,10 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def newer_version(what: str) -> StoreError:
-    """The refusal of a database, named by `what`, whose version is above VERSION."""
+def newer_version(what: str, version: int) -> StoreError:
+    """The refusal of a database whose tables are of a version above VERSION; `what` is its name."""
     return StoreError(
-        f"{what} was made by a newer version of Lectern, and this one might damage it.",
-        hint="Install the newer version of Lectern here too, or open another library.",
+        f"{what} was made by a newer version of Lectern: its tables are of version {version}, and this one knows those up to"
+        f" {VERSION}. Nothing was changed in it.",
+        hint="Update Lectern, or name another library, such as another folder in LECTERN_HOME.",
     )

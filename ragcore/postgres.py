@@ -386,7 +386,7 @@ class PostgresDatabase:
             if found is None:
                 connection.execute("INSERT INTO lectern VALUES (?)", (VERSION,))
             elif found["version"] > VERSION:
-                raise newer_version(f"The library in {self.address.shown}")
+                raise newer_version(f"The library in {self.address.shown}", found["version"])
             for schema in self._schemas:
                 connection.execute(translated(schema))
 

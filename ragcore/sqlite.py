@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from ragcore.database import VERSION, newer_version
 from ragcore.errors import DamagedStoreError, StoreError
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
 WAL_LIMIT = 4 << 20  # bytes that the log may keep on disk once its contents are in the file
-VERSION = 1  # of the tables: a higher one with a change that a program from before it must not write to; kept in user_version
 SHRINK_SECONDS = 0.5  # how long giving space back waits for others
 
 
@@ -129,11 +129,7 @@ class SQLiteDatabase:
         connection.row_factory = sqlite3.Row
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
-            raise StoreError(
-                f"The library file {self.path} was made by a newer version of Lectern: its tables are of version {version},"
-                f" and this one knows those up to {VERSION}. Nothing was changed in it.",
-                hint="Update Lectern, or name another folder in LECTERN_HOME.",
-            )
+            raise newer_version(f"The library file {self.path}", version)
         if not connection.execute("PRAGMA page_count").fetchone()[0]:  # an old file would not listen, and wait for writers
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         give_up = time.monotonic() + BUSY_SECONDS
