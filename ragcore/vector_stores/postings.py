@@ -61,6 +61,8 @@ LARGEST = 1 << 22  # postings from which on a segment is left as it is
 BATCH = 10_000  # passages taken into memory together
 CACHED = 32 << 20  # bytes of unpacked arrays that are remembered
 ASKED = 400  # blocks read by one statement
+FEW = 2000  # passages that are looked up in a term quicker than all that have it are added up
+ROUNDED = 1e-9  # more than a sum differs by when it is added up in another order
 
 _BREAK = b"\n"  # between terms, in none of which it can be
 
@@ -112,7 +114,7 @@ class _Block:
         if at < 0:
             return self.keys[:0], self.counts[:0]
         first = self.terms.count(_BREAK, 0, at) * passages
-        low, high = np.searchsorted(self.keys, (first, first + passages))
+        low, high = np.searchsorted(self.keys, np.array((first, first + passages), self.keys.dtype))
         return self.keys[low:high] - first, self.counts[low:high]
 
 
@@ -124,6 +126,15 @@ class _Contents:
     lengths: Array
     terms: list[bytes]
     keys: Array
+    counts: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A term of a question: what it is worth, the places of the passages that have it, ascending, and how often."""
+
+    weight: float
+    places: Array
     counts: Array
 
 
@@ -186,9 +197,10 @@ class Postings:
         held = [self._passages(db, segment) for segment in segments]
         starts = np.cumsum([0, *(len(each.rows) for each in held)])
         norms = length_norm(np.concatenate([each.lengths for each in held]), words / passages)
-        removed = _removed(segments, held)
-        scores = np.zeros(len(norms))
+        rows, removed = np.concatenate([each.rows for each in held]), _removed(segments, held)
+        chosen = None if among is None else np.isin(rows, np.fromiter(among, np.int64, len(among)))
         found = self._found(db, segments, held, terms)
+        weighed: list[_Term] = []
         for term in terms:
             parts = [(places + starts[number], counts) for number, (places, counts) in found[term]]
             if not parts:
@@ -197,13 +209,15 @@ class Postings:
             if removed is not None:
                 living = ~removed[places]
                 places, counts = places[living], counts[living]
-            scores[places] += term_scores(rarity(len(places), passages), counts, norms[places])
-        rows = np.concatenate([each.rows for each in held])
-        if among is not None:
-            scores[~np.isin(rows, np.fromiter(among, np.int64, len(among)))] = 0.0
-        having = np.flatnonzero(scores)
-        best = having[top_k(scores[having], k)]
-        return list(zip(rows[best].tolist(), scores[best].tolist(), strict=True))
+            weight = rarity(len(places), passages)
+            if chosen is not None:
+                within = chosen[places]
+                places, counts = places[within], counts[within]
+            if len(places):
+                weighed.append(_Term(weight, places, counts))
+        contenders, scores = _scored(weighed, norms, k)
+        best = top_k(scores, k)
+        return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
 
     # --- reading --------------------------------------------------------------------------------------------------------
 
@@ -264,7 +278,7 @@ class Postings:
             (segment.id_, segment.id_ + MOST_BLOCKS),
         )
         for block_terms, gaps, block_counts in rows:
-            keys.append(_ascending(gaps) + len(terms) * len(passages.rows))
+            keys.append(_ascending(gaps).astype(np.int64) + len(terms) * len(passages.rows))
             counts.append(_unpacked(block_counts))
             terms += _terms(block_terms)
         contents = _Contents(passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts))
@@ -340,6 +354,52 @@ class _Cache:
                 self._size -= self._kept.popitem(last=False)[1].size
 
 
+def _scored(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]:
+    """Places, ascending, among which the `k` best are, and their scores, added up in the order of the terms."""
+    contenders = _contenders(terms, norms, k)
+    scores = np.zeros(len(contenders))
+    for term in terms:
+        at = np.searchsorted(term.places, contenders)
+        at[at == len(term.places)] = 0
+        has = term.places[at] == contenders
+        scores[has] += term_scores(term.weight, term.counts[at[has]], norms[contenders[has]])
+    return contenders, scores
+
+
+def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
+    """Places, ascending, among which the `k` best are.
+
+    Terms are added up from the rarest on, until those that are left, all together, cannot bring up a passage that is further
+    behind than these (MaxScore: Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
+    """
+    scores, shortest = np.zeros(len(norms)), float(norms.min())
+    falling = sorted(terms, key=lambda term: -term.weight)
+    left = sum(_most(term, shortest) for term in falling)
+    near = np.empty(0, np.intp)
+    for number, term in enumerate(falling, 1):
+        scores[term.places] += term_scores(term.weight, term.counts, norms[term.places])
+        left = left - _most(term, shortest) if number < len(falling) else 0.0
+        if scores.max() <= left:
+            continue
+        least = _kth(scores[falling[0].places], k)  # of all it is no lower, and these are the fewest
+        near = np.flatnonzero(scores > max(least - left - ROUNDED, 0.0))
+        least = _kth(scores[near], k)
+        near = near[scores[near] > max(least - left - ROUNDED, 0.0)]
+        if least > left and len(near) <= FEW:
+            break
+    return near
+
+
+def _kth(scores: Array, k: int) -> float:
+    """The `k`-th highest score; 0 where there are fewer."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k <= len(scores) else 0.0
+
+
+def _most(term: _Term, shortest: float) -> float:
+    """No passage gets more from this term."""
+    return term_scores(term.weight, float(term.counts.max()), shortest)
+
+
 def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> _Contents:
     numbers: dict[str, int] = {}
     said = array("q")
@@ -386,7 +446,9 @@ def _cut(contents: _Contents) -> Iterator[tuple[list[bytes], Array, Array]]:
     """Blocks: terms, keys from the first of these terms on, and counts."""
     passages, terms = len(contents.rows), contents.terms
     starts = np.searchsorted(contents.keys, np.arange(len(terms) + 1) * passages)
-    cuts = [*np.flatnonzero(np.diff(starts[:-1] // BLOCK, prepend=-1)).tolist(), len(terms)]
+    alone = np.diff(starts) >= BLOCK
+    begins = (np.diff(starts[:-1] // BLOCK, prepend=-1) > 0) | alone | np.append(False, alone)[:-1]
+    cuts = [*np.flatnonzero(begins).tolist(), len(terms)]
     for first, end in pairwise(cuts):
         low, high = starts[first], starts[end]
         yield terms[first:end], contents.keys[low:high] - first * passages, contents.counts[low:high]
@@ -425,7 +487,9 @@ def _gaps(ascending: Array) -> bytes:
 
 
 def _ascending(gaps: bytes) -> Array:
-    return np.cumsum(_unpacked(gaps), dtype=np.int64)
+    unpacked = _unpacked(gaps)
+    narrow = unpacked.sum(dtype=np.int64) < 1 << 30  # half the memory
+    return np.cumsum(unpacked, dtype=np.int32 if narrow else np.int64)
 
 
 def _joined(terms: Sequence[bytes]) -> bytes:
