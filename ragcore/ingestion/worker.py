@@ -42,7 +42,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
-AWAY_SECONDS = 1.0  # before a database server that is away is asked again
+AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
+LONGEST_AWAY = 15.0
 
 
 class Worker:
@@ -248,6 +249,7 @@ def main() -> None:
 
 def outlasting(work: Callable[[], T]) -> T:
     """Do this, once more when the database's server was away in the middle of it."""
+    pause = AWAY_SECONDS
     while True:
         try:
             return work()
@@ -255,7 +257,8 @@ def outlasting(work: Callable[[], T]) -> T:
             if not error.retryable:
                 raise
             logger.warning("%s Trying again.", error.what)
-            time.sleep(AWAY_SECONDS)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_AWAY)
 
 
 def _end_with_parent() -> None:
