@@ -12,7 +12,7 @@ import ctypes
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -490,9 +490,19 @@ def cell_text(cell: list[_Run]) -> str:
 def _table_lines(rows: _Rows) -> list[Line]:
     texts = [[cell_text(cell) for cell in row] for row in rows]
     places = [[place for cell in row for run in cell for place in range(run.first, run.last + 1)] for row in rows]
-    return [Line(line, row=True, places=places[_told(line, texts)]) for line in tables.lines(texts)]
+    return [Line(line, row=True, places=places[row]) for line, row in _told(tables.lines(texts), texts)]
 
 
-def _told(line: str, rows: list[list[str]]) -> int:
-    """Which row the line tells: the one of which most is in it."""
-    return max(range(len(rows)), key=lambda number: sum(len(cell) + 1 for cell in rows[number] if cell and cell in line))
+def _told(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
+    """Each line and which row it tells: the next one of those that are most nearly all in it. Rows keep their order."""
+    row = -1
+    for line in lines:
+        shares = [_share(line, cells) for cells in rows]
+        best = max(shares[max(row, 0) :])
+        row = next((later for later in range(row + 1, len(rows)) if shares[later] == best), row)
+        yield line, row
+
+
+def _share(line: str, cells: list[str]) -> float:
+    total = sum(map(len, cells))
+    return sum(len(cell) for cell in cells if cell and cell in line) / total if total else 0.0

@@ -3,101 +3,72 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import ragcore.errors
+from benchmarks import nasty
 from ragcore.errors import UnreadableFileError
+from ragcore.readers import ocr
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file, supported_suffixes
 from tests.making import MAKERS, make_any
 
-FILES = Path(__file__).parents[3] / "shared" / "data" / "nasty"
-READ_ALL = """
-import json, sys, time
-from pathlib import Path
-from ragcore.errors import RagError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.registry import read_file
-for line in sys.stdin:
-    path, password = json.loads(line)
-    began = time.process_time()
-    try:
-        result = {"text": read_file(Path(path), ReadOptions(Path(path).name, password)).text}
-    except RagError as error:
-        result = {"error": type(error).__name__, "what": error.what, "hint": error.hint}
-    print(json.dumps(result | {"seconds": time.process_time() - began}), flush=True)
-"""
-EXPECTED_ERRORS = {
-    "encrypted": {"EncryptedFileError", "UnsupportedFileError"},
-    "broken": {"DamagedFileError", "UnsupportedFileError", "NoTextError", "EmptyFileError", "text"},
+ROOT = Path(__file__).parents[2]
+with_files = pytest.mark.skipif(not (nasty.FILES / "manifest.jsonl").exists(), reason="the bad files are not here")
+SCANS = {
+    "pdf_scanned/testOCR.pdf": "Happy New Year 2003!",
+    "pdf_scanned/pdf_scanned_meeting_minutes.pdf": "Phase 1 completed successfully",
 }
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What is known of each file, and what became of it. One child reads them all: a crash would end it early."""
-    if not (FILES / "manifest.jsonl").exists():
-        pytest.skip("the collection of bad files is not here")
-    known = [json.loads(line) for line in (FILES / "manifest.jsonl").read_text("utf-8").splitlines()]
-    order = "".join(json.dumps([str(FILES / file["file"]), file.get("password")]) + "\n" for file in known)
-    done = subprocess.run(
-        [sys.executable, "-c", READ_ALL],
-        input=order,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=280,
-        check=False,
-    )
-    results = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(results) == len(known), f"{known[len(results)]['file']} ended the reader: {done.stderr[-2000:]}"
-    return list(zip(known, results, strict=True))
+@with_files
+def test_312_files_give_their_words_or_a_clear_error_and_touch_nothing_else() -> None:
+    """One child reads them all, which a crash would end early. Pictures are left alone here: they take long."""
+    files = nasty.manifest()
+    found = nasty.outcomes(files, ocr=False, timeout=280)
+    wrong = {file["file"]: nasty.complaint(file, each, ocr=False) for file, each in zip(files, found, strict=True)}
+    assert {name: complaint for name, complaint in wrong.items() if complaint} == {}
 
 
-def test_every_file_gives_text_or_an_error_that_names_it(outcomes: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    for file, result in outcomes:
-        if "error" in result:
-            assert issubclass(getattr(ragcore.errors, result["error"]), UnreadableFileError), file["file"]
-            assert Path(file["file"]).name in result["what"], file["file"]
-            assert result["hint"], file["file"]
-        else:
-            assert result["text"].strip(), file["file"]
+@with_files
+@pytest.mark.skipif(not ocr.installed(), reason="tesseract is not installed")
+def test_scans_give_the_words_that_are_seen_on_them() -> None:
+    files = [file for file in nasty.manifest() if file["file"] in SCANS]
+    for file, outcome in zip(files, nasty.outcomes(files), strict=True):
+        assert SCANS[file["file"]] in outcome.text, outcome.what
 
 
-def test_no_file_takes_long(outcomes: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    assert {file["file"]: result["seconds"] for file, result in outcomes if result["seconds"] > 20} == {}
-
-
-def test_nearly_all_known_words_are_found(outcomes: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    words = found = readable = read = 0
-    for file, result in outcomes:
-        if file["expect"] in ("text", "text_short", "encrypted_then_text"):
-            text = _plain(result.get("text", ""))
-            words += len(file["must_words"])
-            found += sum(_plain(word) in text for word in file["must_words"])
-            readable += 1
-            read += "text" in result
-    assert read / readable > 0.96
-    assert found / words > 0.95
-
-
-def test_locked_and_broken_files_are_called_what_they_are(outcomes: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    for file, result in outcomes:
-        if file["expect"] in EXPECTED_ERRORS:
-            assert result.get("error", "text") in EXPECTED_ERRORS[file["expect"]], (file["file"], result.get("what"))
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+@with_files
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_no_system_call_opens_or_fetches_what_a_file_names() -> None:
+    """Libraries written in C open files without Python's knowing."""
+    named = re.compile(r"couldnt_possibly_exist|xmltestdata|w3schools|www\.w3\.org|AF_INET")
+    files = [file for file in nasty.manifest() if file["category"] in ("bombs", "html_xml") and file["size"] < 50_000]
+    order = "".join(json.dumps([str(nasty.FILES / file["file"]), None]) + "\n" for file in files)
+    command = [
+        "strace",
+        "-f",
+        "-s",
+        "200",
+        "-e",
+        "trace=open,openat,connect",
+        sys.executable,
+        "-m",
+        "benchmarks.nasty",
+        "--read",
+    ]
+    done = subprocess.run(command, input=order, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    assert len(done.stdout.splitlines()) == len(files)
+    assert str(nasty.FILES / files[0]["file"]) in done.stderr
+    assert [line for line in done.stderr.splitlines() if named.search(line)] == []
 
 
 def _outcome(path: Path) -> Iterator[str]:
