@@ -112,6 +112,7 @@ SCHEMA = _TABLES + POSTINGS_SCHEMA
 T = TypeVar("T")
 
 SIGNS_FROM = 200_000  # rows from which on signs say which are compared; before that, to compare all is quick
+LATER = ""  # in the place of the rules: no words have been collected yet
 BATCH = 500  # passages read at a time
 COMPACT_SHARE = 0.5  # of the slots being gaps
 
@@ -145,12 +146,16 @@ class DiskStore:
     """One index of a library. See `ragcore.vector_stores.base.Store` for what every method promises.
 
     `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
-    stores of one library, in one process or several, may be used at the same time.
+    stores of one library, in one process or several, may be used at the same time. With `words_when_asked` a new index has
+    its words collected when they are first searched for, which then takes longer, and putting is several times as quick.
     """
 
-    def __init__(self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path) -> None:
+    def __init__(
+        self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path, words_when_asked: bool = False
+    ) -> None:
         self._database = database
         self._name = index
+        self._first_terms = LATER if words_when_asked else terms_version()
         self._files = VectorFolder(vectors)
         self._postings = Postings()
         self._matrix: _Matrix | None = None
@@ -427,7 +432,7 @@ class DiskStore:
         return index
 
     def _new_index(self, db: sqlite3.Connection) -> _Index:
-        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms_version(), _stamp()))
+        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, self._first_terms, _stamp()))
         return self._index_now(db)
 
     def _document_row(self, db: sqlite3.Connection, document_id: str) -> sqlite3.Row:
@@ -448,10 +453,13 @@ class DiskStore:
         return row
 
     def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
-        for node in nodes:
-            row = self._passage_row(db, index, node.id_)
-            if row is not None:
-                raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {row['document_id']!r}")
+        row = db.execute(
+            "SELECT p.id, d.id AS document_id FROM json_each(?) given CROSS JOIN passages p ON p.id = given.value"
+            " JOIN documents d ON d.seq = p.document WHERE d.index_id = ? ORDER BY given.key LIMIT 1",
+            (json.dumps([node.id_ for node in nodes]), index.id_),
+        ).fetchone()
+        if row is not None:
+            raise ValueError(f"node {row['id']!r} of {document.id_!r} is already a node of {row['document_id']!r}")
 
     def _insert(
         self,
@@ -484,7 +492,8 @@ class DiskStore:
         db.executemany("INSERT INTO texts VALUES (?, ?, ?)", ((seq, number, data) for number, data in blocks_of(document.text)))
         rows = ((first_row + i, seq, *fields) for i, fields in enumerate(passage_fields(document, nodes)))
         db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._add_terms(db, index, enumerate(nodes, first_row))
+        if index.terms != LATER:
+            self._add_terms(db, index, enumerate(nodes, first_row))
 
     def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
         """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
@@ -570,7 +579,7 @@ class DiskStore:
         self._postings.clear(db, index.id_)
 
     def _renew_terms(self) -> None:
-        """Make the keyword index anew where an earlier version's rules made it."""
+        """Make the keyword index where it was put off, and anew where an earlier version's rules made it."""
         with self._database.snapshot() as db:
             index = self._index(db)
         if index is not None and index.terms != terms_version():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ragcore.errors import DimensionError
 from ragcore.schema import Document, Metadata, TextNode
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vector, Vectors
+    from ragcore.schema import Vectors
 
 UNIT_ROUNDING = 1e-6
 
@@ -36,26 +36,30 @@ def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | No
             dimension = len(node.embedding)
         if node.embedding.shape != (dimension,):
             raise DimensionError(node.embedding.size, dimension)
-    rows = np.empty((len(nodes), dimension or 0), np.float32)
-    for row, node in zip(rows, nodes, strict=True):
-        if node.embedding is not None:  # said again for the type checker
-            row[:] = unit(node.embedding)
-    return rows
+    if not nodes:
+        return np.empty((0, dimension or 0), np.float32)
+    return unit(np.stack([node.embedding for node in nodes if node.embedding is not None]))
 
 
 def lengths(nodes: Sequence[TextNode]) -> list[float]:
     """How long the embeddings are; exactly 1.0 for a unit vector, whose length float32 cannot tell from it."""
-    exact = [float(np.linalg.norm(np.asarray(node.embedding, np.float64))) for node in nodes]
-    return [1.0 if abs(length - 1.0) < UNIT_ROUNDING else length for length in exact]
+    if not nodes:
+        return []
+    exact = np.linalg.norm(np.asarray([node.embedding for node in nodes], np.float64), axis=1)
+    return [1.0 if abs(length - 1.0) < UNIT_ROUNDING else length for length in exact.tolist()]
 
 
-def unit(vector: Vector) -> Vector:
-    """`vector` at length 1, float32; a zero vector as it is. ValueError for NaN or infinity."""
-    exact = np.asarray(vector, np.float64)
+def unit(vectors: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """A vector, shape (d,), or each of several, shape (n, d), at length 1, float32; a zero vector as it is.
+
+    ValueError for NaN or infinity.
+    """
+    exact = np.asarray(vectors, np.float64)
     if not np.isfinite(exact).all():
         raise ValueError("a vector holds NaN or infinity")
-    length = float(np.linalg.norm(exact))
-    return (exact / length if length > 0 else exact).astype(np.float32)
+    lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
+    unit_length: np.ndarray[Any, np.dtype[Any]] = np.divide(exact, lengths, out=exact.copy(), where=lengths > 0)
+    return unit_length.astype(np.float32)
 
 
 def metadata_json(metadata: Metadata) -> str:

@@ -427,6 +427,22 @@ def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch
         assert check(store, tmp_path) == {0, 1, 3}
 
 
+def test_words_that_were_put_off_are_found_when_they_are_first_asked_for(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
+    store = DiskStore(database, vectors=tmp_path / "vectors", words_when_asked=True)
+    for number in (1, 2, 3):
+        store.put(*item(number))
+    store.delete("d2")
+    store.put(*item(3, 5))
+    assert database.connection().execute("SELECT count(*) FROM keyword_segments").fetchone()[0] == 0
+    assert check(store, tmp_path) == {1, 3}
+    store.put(*item(4))
+    store.delete("d1")
+    assert check(store, tmp_path) == {3, 4}
+    store.close()
+    database.close()
+
+
 def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(30):
