@@ -26,8 +26,11 @@ from ragcore.config import Settings, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
+from ragcore.ingestion.current_index import IndexVersion
+from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Added, process_name
 from ragcore.ingestion.parts import open_parts
+from ragcore.ingestion.rebuild import RebuildPlan, planned
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
 from ragcore.vector_stores.base import Scope
 
@@ -124,9 +127,9 @@ class Library:
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database)
-        self.embedder = embedder or _bundled_embedder()
+        self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
-        self._opened_llm: tuple[tuple[config.LLMSettings, str], LLM] | None = None
+        self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
         self._embedder_state: EmbedderState = "idle"
         self._embedder_error: RagError | None = None
         self._worker: subprocess.Popen[bytes] | None = None
@@ -166,7 +169,17 @@ class Library:
 
     def update_settings(self, settings: Settings) -> None:
         """Keep the settings; the next answer and the next file use them."""
+        before = self.settings.ingest
+        if (before.chunk_size, before.chunk_overlap) != (settings.ingest.chunk_size, settings.ingest.chunk_overlap) and len(
+            self.store
+        ):
+            self.store.versions.remember(chunk_size=before.chunk_size, chunk_overlap=before.chunk_overlap)
         self._settings.write(settings)
+
+    @property
+    def embedder(self) -> Embedder:
+        """Of the current index: what made its vectors embeds the questions too."""
+        return self._embedders.of(self.store.versions.current()[1])
 
     @cached_property
     def secret(self) -> bytes:
@@ -277,6 +290,63 @@ class Library:
             passages = 0
         return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
+    # Making its index anew.
+
+    def plan_rebuild(
+        self, *, chunk_size: int | None = None, chunk_overlap: int | None = None, embed_model: str | None = None
+    ) -> RebuildPlan:
+        """What `rebuild` would change and take. What is not given is as in the settings, the embed_model as it is now.
+
+        ConfigError for an overlap (tokens) that is not smaller than the passages.
+        """
+        size, overlap, model = self._sizes(chunk_size, chunk_overlap, embed_model)
+        return planned(self.store, self.files.costs(), self._made_with(), (size, overlap, model))
+
+    def rebuild(
+        self, *, chunk_size: int | None = None, chunk_overlap: int | None = None, embed_model: str | None = None
+    ) -> RebuildPlan:
+        """Have the worker make the index anew from the stored documents, with other settings, which new files get too.
+
+        The current index answers until the new one is whole. See `rebuilding`. An `embed_model` is "" for the built-in one,
+        "hashing", or the name or folder of a sentence-transformers model.
+        """
+        size, overlap, model = self._sizes(chunk_size, chunk_overlap, embed_model)
+        plan = self.plan_rebuild(chunk_size=size, chunk_overlap=overlap, embed_model=model)
+        settings = self.settings
+        ingest = settings.ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap})
+        self.update_settings(settings.model_copy(update={"ingest": ingest}))
+        self.store.versions.begin(embed_model=model, chunk_size=size, chunk_overlap=overlap)
+        return plan
+
+    def rebuilding(self) -> IndexVersion | None:
+        """The index that is being made, stopped or failed on its way; None when there is none."""
+        return self.store.versions.coming()
+
+    def stop_rebuild(self) -> None:
+        """Within a second; what is made so far is kept for `resume_rebuild`."""
+        self.store.versions.stop()
+
+    def resume_rebuild(self) -> None:
+        self.store.versions.resume()
+
+    def give_up_rebuild(self) -> None:
+        """The worker drops what was made so far."""
+        self.store.versions.give_up()
+
+    def _sizes(self, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None) -> tuple[int, int, str]:
+        ingest, model = self.settings.ingest, self.store.versions.current()[1]
+        return (
+            ingest.chunk_size if chunk_size is None else chunk_size,
+            ingest.chunk_overlap if chunk_overlap is None else chunk_overlap,
+            model if embed_model is None else embed_model,
+        )
+
+    def _made_with(self) -> tuple[int, int, str]:
+        """The passages' size and overlap in the current index, in tokens, and its embed_model."""
+        versions, ingest = self.store.versions, self.settings.ingest
+        size, overlap = versions.sizes() or (ingest.chunk_size, ingest.chunk_overlap)
+        return size, overlap, versions.current()[1]
+
     def status(self) -> Status:
         ready, _ = self.files.ready_and_bytes()
         return Status(
@@ -319,10 +389,10 @@ class Library:
         if self._given_llm is not None and not extractive:
             return self._given_llm
         chosen = config.LLMSettings() if extractive else self.settings.llm
-        key = config.read_key(self.folder, chosen.provider)
+        key, embedder = config.read_key(self.folder, chosen.provider), self.embedder
         with self._lock:
-            if self._opened_llm is None or self._opened_llm[0] != (chosen, key):
-                self._opened_llm = ((chosen, key), open_llm(chosen, key, embedder=self.embedder))
+            if self._opened_llm is None or self._opened_llm[0] != (chosen, key, embedder.name):
+                self._opened_llm = ((chosen, key, embedder.name), open_llm(chosen, key, embedder=embedder))
             return self._opened_llm[1]
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
@@ -330,8 +400,11 @@ class Library:
         from ragcore.retrievers.hybrid import HybridRetriever
         from ragcore.retrievers.overview import OverviewRetriever
 
-        hybrid = HybridRetriever(self.store, self.embedder, top_k, Scope(file_ids))
-        return OverviewRetriever(self.store, top_k, otherwise=hybrid, document_ids=file_ids)
+        # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
+        name, embed_model = self.store.versions.current()
+        index = self.store.index(name)
+        hybrid = HybridRetriever(index, self._embedders.of(embed_model), top_k, Scope(file_ids))
+        return OverviewRetriever(index, top_k, otherwise=hybrid, document_ids=file_ids)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
         """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,17 @@ During = Callable[[Callable[[], "Vectors"]], "Vectors"]  # does the work, and en
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Vectors by content, of so many characters; `seconds` that it took, 0 where loading the embedder was part of it."""
+class Step:
+    """Some more passages have their vectors, `made` by content; `done` of all have one now.
 
-    vectors: dict[str, Vector]
+    These had `characters`; `characters_left` are to be embedded yet. `seconds` that it took, 0 where nothing was made, or
+    loading the embedder was part of it.
+    """
+
+    made: dict[str, Vector]
+    done: int
     characters: int
+    characters_left: int
     seconds: float
 
 
@@ -59,13 +66,32 @@ class PassageEmbedder:
             if node.embedding is not None
         }
 
-    def make(self, texts: Mapping[str, str], during: During) -> Iterator[Made]:
-        """The vectors of `texts`, by content, some at a time."""
-        items = list(texts.items())
-        for start in range(0, len(items), AT_ONCE):
-            contents, batch = zip(*items[start : start + AT_ONCE], strict=True)
-            began = time.monotonic()
-            vectors = during(partial(self._embedder.embed_passages, batch))
-            seconds = time.monotonic() - began if self._loaded else 0.0
-            self._loaded = True
-            yield Made(dict(zip(contents, vectors, strict=True)), sum(map(len, batch)), seconds)
+    def embed(
+        self, nodes: Sequence[TextNode], known: Mapping[str, Vector], during: During, note: Callable[[Step], None]
+    ) -> list[TextNode]:
+        """The passages with their vectors: `known` by content, or from the embedder, some at a time.
+
+        `note` hears of every step, and first of what is known. What it raises ends the work.
+        """
+        contents = self.contents(nodes)
+        vectors = {content: known[content] for content in contents if content in known}
+        texts = {content: node.text for content, node in zip(contents, nodes, strict=True) if content not in vectors}
+        places, left = Counter(contents), sum(map(len, texts.values()))
+        done = sum(places[content] for content in vectors)
+        note(Step({}, done, 0, left, 0.0))
+        missing = list(texts)
+        for start in range(0, len(missing), AT_ONCE):
+            batch = missing[start : start + AT_ONCE]
+            made, seconds = self._make([texts[content] for content in batch], during)
+            step = Step(dict(zip(batch, made, strict=True)), 0, sum(len(texts[content]) for content in batch), 0, seconds)
+            vectors |= step.made
+            done += sum(places[content] for content in batch)
+            left -= step.characters
+            note(replace(step, done=done, characters_left=left))
+        return [node.with_embedding(vectors[content]) for node, content in zip(nodes, contents, strict=True)]
+
+    def _make(self, texts: list[str], during: During) -> tuple[Vectors, float]:
+        began = time.monotonic()
+        vectors = during(partial(self._embedder.embed_passages, texts))
+        loaded, self._loaded = self._loaded, True
+        return vectors, time.monotonic() - began if loaded else 0.0

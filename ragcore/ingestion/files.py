@@ -140,18 +140,18 @@ class Files:
     """The table of files, and what holds their bytes."""
 
     def __init__(self, database: Database, file_bytes: FileBytes, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
+        self.database = database
         self._bytes = file_bytes
         self._clock = clock
         self.drafts = Drafts(database)
 
     def transaction(self) -> AbstractContextManager[Connection]:
         """What is done to rows inside is committed together, with whatever else is written to the same database."""
-        return self._database.transaction()
+        return self.database.transaction()
 
     def costs(self) -> Costs:
         """What reading and embedding were seen to cost."""
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             return read_costs(db)
 
     def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
@@ -177,7 +177,7 @@ class Files:
         digest = file_hash(source)
         duplicate = self._duplicate(digest)
         if duplicate is None:
-            with self._bytes.receiving(source) as received, self._database.transaction():
+            with self._bytes.receiving(source) as received, self.database.transaction():
                 duplicate = self._duplicate(digest)  # given by someone else meanwhile
                 if duplicate is None:
                     return self._add(received, writable(name), digest, size, writable(origin))
@@ -186,7 +186,7 @@ class Files:
 
     def _duplicate(self, digest: str) -> Added | None:
         """The file that has these bytes; where it was stopped, it is queued again."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             same = db.execute("SELECT id, stage FROM files WHERE hash = ? AND stage != 'failed'", (digest,)).fetchone()
             if same is None:
                 return None
@@ -195,7 +195,7 @@ class Files:
             return Added(self._must(same["id"]), "duplicate")
 
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str) -> Added:
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             if origin:
                 before = db.execute("SELECT id FROM files WHERE origin = ?", (origin,)).fetchone()
                 name = _free_name(db, name, before["id"] if before else "")
@@ -222,7 +222,7 @@ class Files:
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
         """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
         file_id, name = new_id()[:16], writable(name)
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
             db.execute(
                 "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
@@ -232,26 +232,26 @@ class Files:
 
     def all(self) -> list[FileRow]:
         """Newest first."""
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             rows = db.execute(f"SELECT {_COLUMNS} FROM files ORDER BY added DESC, id").fetchall()
             costs = read_costs(db)
         return [_row(row, costs) for row in rows]
 
     def get(self, file_id: str) -> FileRow | None:
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
             return _row(row, read_costs(db)) if row else None
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             ready, size = db.execute(
                 "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
             ).fetchone()
         return ready, int(size)
 
     def password(self, file_id: str) -> str | None:
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             row = db.execute("SELECT password FROM files WHERE id = ?", (file_id,)).fetchone()
         return row["password"] if row else None
 
@@ -261,13 +261,13 @@ class Files:
 
     def stop(self, file_id: str) -> None:
         """A waiting file stops now; one being worked on within two seconds. Nothing happens to a finished one."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             db.execute("UPDATE files SET stage = 'stopped' WHERE id = ? AND stage = 'queued'", (file_id,))
             db.execute(f"UPDATE files SET stop_asked = 1 WHERE id = ? AND stage IN ({_WORKING})", (file_id,))
 
     def retry(self, file_id: str, password: str | None = None) -> None:
         """Queue a failed or stopped file again, with a password where it needs one."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             if password is not None:
                 db.execute("UPDATE files SET password = ? WHERE id = ?", (password, file_id))
             row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
@@ -276,7 +276,7 @@ class Files:
 
     def remove(self, file_id: str) -> None:
         """Forget the row and delete the file's bytes."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
             drop_drafts(db, file_id)
         self._bytes.drop(file_id)
@@ -289,10 +289,10 @@ class Files:
         # A signature from the future is silence too: the clock was set back, and who signed may be gone.
         waiting = f"(stage = 'queued' OR (stage IN ({_WORKING}) AND (heartbeat < ? OR heartbeat > ?)))"
         silent = (now - SILENT_SECONDS, now + SILENT_SECONDS)
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             if db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", silent).fetchone() is None:
                 return None  # without taking the write lock: idle workers look often
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             row = db.execute(f"SELECT id FROM files WHERE {waiting} ORDER BY added, id LIMIT 1", silent).fetchone()
             if row is None:
                 return None
@@ -303,6 +303,11 @@ class Files:
             ).rowcount
             return self._must(row["id"]) if taken else None
 
+    def waiting(self) -> bool:
+        """Whether a file waits for a worker."""
+        with self.database.snapshot() as db:
+            return db.execute("SELECT id FROM files WHERE stage = 'queued' LIMIT 1").fetchone() is not None
+
     def advance(
         self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, left: float | None
     ) -> bool:
@@ -311,7 +316,7 @@ class Files:
         `fraction` and `left` as in FileRow; a fraction below the one that is noted changes nothing of it.
         """
         share = min(fraction, 0.99)
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             changed = db.execute(
                 "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE share END,"
                 " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
@@ -321,13 +326,13 @@ class Files:
 
     def wanted(self, file_id: str, worker: str) -> bool:
         """Whether the work is still wanted, as for `advance`; nothing is written."""
-        with self._database.snapshot() as db:
+        with self.database.snapshot() as db:
             row = db.execute("SELECT worker, stop_asked FROM files WHERE id = ?", (file_id,)).fetchone()
         return row is not None and row["worker"] == worker and not row["stop_asked"]
 
     def sign(self, file_id: str, worker: str) -> bool:
         """The heartbeat alone; False as for `advance`."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             changed = db.execute(
                 "UPDATE files SET heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
                 (self._clock(), file_id, worker),
@@ -349,7 +354,7 @@ class Files:
         Its drafts go, and so does its password, unless pages are to be drawn with it. `paces`: what its work cost, see
         `ragcore.ingestion.pace.remember`.
         """
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             changed = db.execute(
                 "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, share = 0,"
                 " seconds_left = NULL, worker = NULL, password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
@@ -364,7 +369,7 @@ class Files:
         return changed == 1
 
     def fail(self, file_id: str, worker: str, error: RagError) -> None:
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             db.execute(
                 "UPDATE files SET stage = 'failed', problem = ?, worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?",
                 (json.dumps(asdict(Problem.of(error))), file_id, worker),
@@ -372,7 +377,7 @@ class Files:
 
     def halt(self, file_id: str, worker: str) -> None:
         """The work was given up because someone asked for it."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             db.execute(
                 "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?",
                 (file_id, worker),
@@ -380,7 +385,7 @@ class Files:
 
     def release(self, process: str) -> list[FileRow]:
         """Queue again what a worker process, known to be dead, was working on; gives those files. See `process_name`."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             held = f"SELECT id FROM files WHERE worker LIKE ? AND stage IN ({_WORKING})"
             left = db.execute(held, (f"{process}-%",))
             ids = [row["id"] for row in left.fetchall()]
@@ -390,7 +395,7 @@ class Files:
 
     def give_up(self, file_id: str, error: RagError) -> None:
         """A waiting file fails without being tried again."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             db.execute(
                 "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'",
                 (json.dumps(asdict(Problem.of(error))), file_id),
@@ -398,12 +403,12 @@ class Files:
 
     def queue_again(self, file_id: str) -> None:
         """Read a file anew, whatever became of it."""
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             self._queue(db, file_id, anew=True)
 
     def sweep(self) -> None:
         """Delete bytes that belong to no file, as a crash between two steps may leave them."""
-        with self._database.transaction() as db:  # nobody adds a file while this one holds the lock
+        with self.database.transaction() as db:  # nobody adds a file while this one holds the lock
             self._bytes.sweep({row["id"]: row["added"] for row in db.execute("SELECT id, added FROM files")})
 
     @staticmethod

@@ -55,9 +55,14 @@ class Lease:
 
     def during(self, work: Callable[[], T]) -> T:
         """What `work` gives; Cancelled when the file is not wanted any more, and then `work` ends by itself, unheard."""
-        future: Future[T] = self._threads.submit(work)
-        while not wait_for([future], LOOK_SECONDS).done:
-            if self.unwanted():
-                future.cancel()
-                raise Cancelled
-        return future.result()
+        return awaited(self._threads, work, self.unwanted)
+
+
+def awaited(threads: Executor, work: Callable[[], T], unwanted: Callable[[], bool]) -> T:
+    """What `work` gives, in another thread; Cancelled when it is unwanted, and then it ends by itself, unheard."""
+    future: Future[T] = threads.submit(work)
+    while not wait_for([future], LOOK_SECONDS).done:
+        if unwanted():
+            future.cancel()
+            raise Cancelled
+    return future.result()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from ragcore.config import SCHEMA as SETTINGS_SCHEMA
 from ragcore.config import KeptSettings, SettingsFile, SettingsTable, on_server
+from ragcore.ingestion.current_index import SCHEMA as VERSIONS_SCHEMA
+from ragcore.ingestion.current_index import CurrentStore, IndexVersions
 from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
 from ragcore.ingestion.files import SCHEMA as FILES_SCHEMA
@@ -17,8 +19,6 @@ from ragcore.sqlite import SQLiteDatabase
 
 if TYPE_CHECKING:
     from ragcore.postgres import PostgresDatabase
-    from ragcore.vector_stores.disk import DiskStore
-    from ragcore.vector_stores.postgres import PostgresStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Parts:
     name: str
     database: SQLiteDatabase | PostgresDatabase
     files: Files
-    store: DiskStore | PostgresStore
+    store: CurrentStore
     settings: KeptSettings
 
 
@@ -43,15 +43,17 @@ def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
 def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.vector_stores.disk import SCHEMA, DiskStore
 
-    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
     files = Files(database, FolderBytes(folder))
-    return Parts(str(folder), database, files, DiskStore(database, vectors=folder / "vectors"), SettingsFile(folder))
+    store = CurrentStore(IndexVersions(database), lambda name: DiskStore(database, index=name, vectors=folder / "vectors"))
+    return Parts(str(folder), database, files, store, SettingsFile(folder))
 
 
 def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.postgres import PostgresDatabase
     from ragcore.vector_stores.postgres import SCHEMA, PostgresStore
 
-    database = PostgresDatabase(address, FILES_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    database = PostgresDatabase(address, FILES_SCHEMA, VERSIONS_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
     files = Files(database, ServerBytes(database, local / "cache"))
-    return Parts(database.address.shown, database, files, PostgresStore(database), SettingsTable(database))
+    store = CurrentStore(IndexVersions(database), lambda name: PostgresStore(database, index=name))
+    return Parts(database.address.shown, database, files, store, SettingsTable(database))

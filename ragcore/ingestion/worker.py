@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,16 +24,19 @@ from typing import TypeVar
 from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import NoTextError, RagError, StoreError, UnknownDocumentError
-from ragcore.ingestion.embed import PassageEmbedder
+from ragcore.ingestion.current_index import CurrentStore, Healable
+from ragcore.ingestion.embed import AT_ONCE, PassageEmbedder, Step
+from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Files, Stage, process_name
 from ragcore.ingestion.lease import Lease
 from ragcore.ingestion.pace import READ_SECONDS, kind_of
 from ragcore.ingestion.parts import open_parts
+from ragcore.ingestion.passages import passages_of
+from ragcore.ingestion.rebuild import Rebuilder
 from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
-from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
-from ragcore.schema import Document, Scalar, TextNode, new_id
+from ragcore.schema import Document, TextNode, new_id
 from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
@@ -42,17 +44,23 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
+<<<<<<< ragcore/ingestion/worker.py
+HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
+AWAY_SECONDS = 1.0  # before a database server that is away is asked again
+=======
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
+>>>>>>> /tmp/e/h
 
 
 class Worker:
-    """Works through the queue of one library. `embedder` is loaded when the first passage needs it."""
+    """Works through the queue of one library. `embedder` is the built-in one, loaded when the first passage needs it."""
 
-    def __init__(self, files: Files, store: Store, embedder: Embedder, settings: Callable[[], IngestSettings]) -> None:
+    def __init__(self, files: Files, store: CurrentStore, embedder: Embedder, settings: Callable[[], IngestSettings]) -> None:
         self._files = files
         self._store = store
-        self._passages = PassageEmbedder(embedder)
+        self._embedders = Embedders(embedder)
+        self._passages: dict[str, PassageEmbedder] = {}
         self._settings = settings
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="embed")
@@ -86,6 +94,25 @@ class Worker:
             self._files.fail(file.id, self._name, ours)
         return True
 
+    def rebuild_once(self) -> bool:
+        """Go on with an index that is being made anew, until a file waits; False when there is none."""
+        rebuilder = Rebuilder(self._files.database, self._store, self._embedders, self._name, self._threads)
+        return rebuilder.run_once(self._files.waiting)
+
+    def heal(self) -> int:
+        """Embed anew the documents whose vectors are damaged; gives how many. Search by words found them meanwhile."""
+        name, embed_model = self._store.versions.current()
+        index, embedder = self._store.index(name), self._embedders.of(embed_model)
+        damaged = index.verify() if isinstance(index, Healable) else []
+        for document_id in damaged:
+            with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
+                texts = [node.text for node in index.passages(document_id)]
+                assert isinstance(index, Healable)
+                index.replace_vectors(document_id, embedder.embed_passages(texts))
+        if damaged:
+            logger.warning("the vectors of %d documents were damaged and are made anew", len(damaged))
+        return len(damaged)
+
     def _ingest(self, lease: Lease) -> None:
         file, settings = lease.file, self._settings()
         began = time.monotonic()
@@ -93,11 +120,11 @@ class Worker:
         reading = time.monotonic() - began
         lease.estimate.to_embed(len(document.text), time.monotonic())
         lease.tell(Stage.SPLITTING, 0, 1)
-        splitter = SentenceSplitter(chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap, keep_headings=True)
-        nodes = lease.during(lambda: passages_of(document, splitter))
+        nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap))
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
-        nodes = self._embed(lease, nodes)
+        _, embed_model = self._store.versions.current()
+        nodes = self._embed(lease, nodes, embed_model)
         lease.tell(Stage.STORING, 0, 1)
         embedding, embedded = lease.estimate.seen
         kind, characters = kind_of(file.name), len(document.text)
@@ -105,6 +132,7 @@ class Worker:
             lease,
             document,
             nodes,
+            embed_model,
             [
                 (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
                 (f"text.{kind}", characters, file.size),
@@ -113,11 +141,19 @@ class Worker:
         )
 
     def _store_and_finish(
-        self, lease: Lease, document: Document, nodes: list[TextNode], paces: list[tuple[str, float, float]]
+        self,
+        lease: Lease,
+        document: Document,
+        nodes: list[TextNode],
+        embed_model: str,
+        paces: list[tuple[str, float, float]],
     ) -> None:
-        """The passages, the row and the drafts change together or not at all."""
+        """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
         file, began = lease.file, time.monotonic()
         with self._files.transaction():
+            if self._store.versions.current()[1] != embed_model:  # another index took its place while this was embedded
+                self._files.queue_again(file.id)
+                return
             self._store.put(document, nodes)
             rest = ("rest", time.monotonic() - began, len(document.text))
             if not self._files.finish(
@@ -129,6 +165,8 @@ class Worker:
                 paces=[*paces, rest],
             ):
                 raise Cancelled  # stopped, deleted or taken over meanwhile; nothing of it is stored
+        if len(nodes) > AT_ONCE:  # drafts and a version before may have left much room
+            self._store.reclaim()
 
     def _read(self, lease: Lease, settings: IngestSettings) -> Document:
         file = lease.file
@@ -157,24 +195,22 @@ class Worker:
             excluded_llm_metadata_keys=hidden,
         )
 
-    def _embed(self, lease: Lease, nodes: list[TextNode]) -> list[TextNode]:
+    def _embed(self, lease: Lease, nodes: list[TextNode], embed_model: str) -> list[TextNode]:
         """With their vectors: those of an earlier attempt and of the version before, and the others from the embedder."""
-        file_id, contents = lease.file.id, self._passages.contents(nodes)
-        known = self._passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id)
-        missing = {content: node.text for content, node in zip(contents, nodes, strict=True) if content not in known}
-        places, done, made = Counter(contents), sum(content in known for content in contents), 0
-        lease.estimate.to_embed(sum(map(len, missing.values())), time.monotonic())
-        lease.tell(Stage.EMBEDDING, done, len(nodes))
-        for some in self._passages.make(missing, lease.during):
-            known |= some.vectors
-            done += sum(places[content] for content in some.vectors)
-            made += len(some.vectors)
-            lease.estimate.embedded(some.characters, some.seconds, time.monotonic())
+        file_id = lease.file.id
+
+        def note(step: Step) -> None:
+            if not step.made:
+                lease.estimate.to_embed(step.characters_left, time.monotonic())
+            lease.estimate.embedded(step.characters, step.seconds, time.monotonic())
             with self._files.transaction():
-                if made < len(missing):  # the last ones go into the store at once
-                    self._files.drafts.keep(file_id, some.vectors)
-                lease.tell(Stage.EMBEDDING, done, len(nodes))
-        return [node.with_embedding(known[content]) for node, content in zip(nodes, contents, strict=True)]
+                if step.made and step.characters_left:  # the last ones go into the store at once
+                    self._files.drafts.keep(file_id, step.made)
+                lease.tell(Stage.EMBEDDING, step.done, len(nodes))
+
+        passages = self._passages.setdefault(embed_model, PassageEmbedder(self._embedders.of(embed_model)))
+        known = passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id)
+        return passages.embed(nodes, known, lease.during, note)
 
     def _unpack(self, lease: Lease) -> None:
         """A zip becomes the files in it, each with a row of its own, and its own row goes."""
@@ -204,30 +240,6 @@ def tidy(files: Files, store: Store) -> None:
                 store.delete(stored.id_)
 
 
-def passages_of(document: Document, splitter: SentenceSplitter) -> list[TextNode]:
-    """The document's passages, each with the page it begins on."""
-    nodes = splitter.get_nodes_from_documents([document])
-    if not document.pages:
-        return nodes
-    order = {page: index for index, page in enumerate(document.pages)}
-    placed: list[TextNode] = []
-    for node in nodes:
-        page = document.page_at(node.start_char_idx or 0)
-        if page is None:
-            placed.append(node)
-            continue
-        position: dict[str, Scalar] = {"page_label": page.label, "page_index": order[page], "page_word": document.page_word}
-        placed.append(
-            replace(
-                node,
-                metadata={**node.metadata, **position},
-                excluded_embed_metadata_keys=(*node.excluded_embed_metadata_keys, *position),
-                excluded_llm_metadata_keys=(*node.excluded_llm_metadata_keys, *position),
-            )
-        )
-    return placed
-
-
 def main() -> None:
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
@@ -242,9 +254,14 @@ def main() -> None:
     start_reader()
     threading.Thread(target=embedder.warm, daemon=True).start()
     outlasting(lambda: tidy(parts.files, parts.store))
+    healed = -HEAL_SECONDS
     while True:
-        if not outlasting(worker.run_once):
-            time.sleep(IDLE_SECONDS)
+        if outlasting(worker.run_once) or outlasting(worker.rebuild_once):
+            continue
+        if time.monotonic() - healed > HEAL_SECONDS:
+            outlasting(worker.heal)
+            healed = time.monotonic()
+        time.sleep(IDLE_SECONDS)
 
 
 def outlasting(work: Callable[[], T]) -> T:

@@ -40,34 +40,34 @@ def library(folder: Path) -> Iterator[Library]:
 def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     make_earlier(tmp_path)
     with library(tmp_path) as opened:
-        assert check(opened.store, tmp_path) == {1, 3}
+        assert check(opened.store.current, tmp_path) == {1, 3}
         assert opened.files.get("d1").ready
         (conversation,) = opened.conversations.all()
         assert [message.text for message in opened.conversations.messages(conversation.id)] == ["What is word1?"]
-        assert opened.store.verify() == []
+        assert opened.store.current.verify() == []
         opened.store.put(*item(4, 2))
         opened.store.delete("d3")
-        assert check(opened.store, tmp_path) == {1, 4}
+        assert check(opened.store.current, tmp_path) == {1, 4}
         tables = [row["name"] for row in opened.database.connection().execute("SELECT name FROM sqlite_master")]
         assert not [name for name in tables if name.startswith("keywords_")]
         assert opened.database.connection().execute("PRAGMA user_version").fetchone()[0] == sqlite.VERSION
     with library(tmp_path) as opened:
-        assert check(opened.store, tmp_path) == {1, 4}
+        assert check(opened.store.current, tmp_path) == {1, 4}
 
 
 def test_damage_is_found_in_a_library_of_the_first_version_once_it_was_verified(tmp_path: Path) -> None:
     make_earlier(tmp_path)
     file = tmp_path / "vectors" / EARLIER_FILE
     with library(tmp_path) as opened:
-        assert opened.store.verify() == []
+        assert opened.store.current.verify() == []
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
     with library(tmp_path) as opened:
-        assert opened.store.verify() == ["d3"]
-        opened.store.replace_vectors("d3", np.stack([direction(300 + i) for i in range(3)]))
-        assert opened.store.verify() == []
-        assert check(opened.store, tmp_path) == {1, 3}
+        assert opened.store.current.verify() == ["d3"]
+        opened.store.current.replace_vectors("d3", np.stack([direction(300 + i) for i in range(3)]))
+        assert opened.store.current.verify() == []
+        assert check(opened.store.current, tmp_path) == {1, 3}
 
 
 def test_vectors_that_a_library_of_the_first_version_has_lost_are_found_at_once(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_vectors_that_a_library_of_the_first_version_has_lost_are_found_at_once(
     file = tmp_path / "vectors" / EARLIER_FILE
     file.write_bytes(file.read_bytes()[:-1])
     with library(tmp_path) as opened:
-        assert opened.store.verify() == ["d3"]
+        assert opened.store.current.verify() == ["d3"]
         assert [hit.node.id_ for hit in opened.store.search(direction(102), 1)] == ["d1/2"]
 
 

@@ -291,7 +291,7 @@ def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(in_fo
             arrived.wait(0.3)
 
     thread = threading.Thread(target=add_in_another_process)
-    in_folder._database.connection().set_trace_callback(at_statement)
+    in_folder.database.connection().set_trace_callback(at_statement)
     assert in_folder.finish(first.id, "w", passages=1, pages=0)
     finished.set()
     thread.join()

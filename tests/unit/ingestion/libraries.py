@@ -1,0 +1,62 @@
+"""A library with a word-counting embedder, for tests of what its workers do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.ingestion.files import FileRow
+from ragcore.ingestion.worker import Worker
+from ragcore.library import Library
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+
+class KilledError(BaseException):
+    """The process ends here, as far as anybody can tell."""
+
+
+class Counting(HashEmbedding):
+    """Counts what it embeds; ends the process with batch number `dies_at`, from 0."""
+
+    def __init__(self, dies_at: int | None = None) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.batches = 0
+        self.dies_at = dies_at
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if self.batches == self.dies_at:
+            raise KilledError
+        self.batches += 1
+        self.texts += texts
+        return super().embed_passages(texts)
+
+
+def paragraphs(count: int, word: str = "lamp") -> str:
+    """Each becomes a passage of its own when passages have 16 tokens."""
+    return "\n\n".join(f"Paragraph {n} tells of the {word} number {n}, lit for {n} nights." for n in range(count))
+
+
+def add(library: Library, text: str, name: str) -> FileRow:
+    path = library.incoming / "given"
+    path.write_text(text, "utf-8")
+    return library.add(path, name).file
+
+
+def worker_of(library: Library, embedder: Embedder | None = None) -> Worker:
+    return Worker(library.files, library.store, embedder or library.embedder, lambda: library.settings.ingest)
+
+
+def small_passages(library: Library) -> None:
+    ingest = library.settings.ingest.model_copy(update={"chunk_size": 16})
+    library.update_settings(library.settings.model_copy(update={"ingest": ingest}))
+
+
+def disk_bytes(folder: Path) -> int:
+    """That the files in the folder take, as du counts them."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())

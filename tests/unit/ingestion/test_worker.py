@@ -1,0 +1,218 @@
+"""What a worker does to files: nothing twice, nothing by half, and only what is wanted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.ingestion.drafts import Drafts
+from ragcore.ingestion.files import Stage
+from ragcore.library import Library
+from ragcore.schema import Document
+from tests import postgres
+from tests.databases import KINDS
+from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_bytes, paragraphs, small_passages, worker_of
+
+if TYPE_CHECKING:
+    from ragcore.schema import TextNode, Vectors
+
+
+@pytest.fixture(params=KINDS)
+def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]:
+    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
+    opened = Library(where, embedder=HashEmbedding(), local=tmp_path / "library")
+    small_passages(opened)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path) -> Iterator[Library]:
+    opened = Library(tmp_path / "library", embedder=HashEmbedding())
+    small_passages(opened)
+    yield opened
+    opened.close()
+
+
+def kill(library: Library, embedder: Counting) -> None:
+    """A worker takes the first file and dies over it; what it held is known to be free."""
+    worker = worker_of(library, embedder)
+    with pytest.raises(KilledError):
+        worker.run_once()
+    with library.database.transaction() as db:
+        db.execute("UPDATE files SET heartbeat = 0")
+
+
+def drafts_of(library: Library, file_id: str) -> int:
+    return len(Drafts(library.database).vectors(file_id))
+
+
+def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
+    file = add(library, paragraphs(150), "long.txt")
+    first, second = Counting(dies_at=3), Counting()
+    kill(library, first)
+    assert drafts_of(library, file.id) == len(first.texts) == 96
+    assert worker_of(library, second).run_once()
+    nodes = list(library.store.passages(file.id))
+    assert sorted(first.texts + second.texts) == sorted(node.text for node in nodes)
+    assert drafts_of(library, file.id) == 0
+    found = library.store.nodes([node.id_ for node in nodes])
+    expected = HashEmbedding().embed_passages([node.text for node in nodes])
+    assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(found, expected, strict=True))
+
+
+def test_of_a_replaced_file_only_changed_passages_are_embedded(library: Library) -> None:
+    add(library, paragraphs(100), "long.txt")
+    worker_of(library).run_once()
+    changed = paragraphs(100).replace("number 7,", "number seven,").replace("number 70,", "number seventy,")
+    file = add(library, changed, "long.txt")
+    counting = Counting()
+    worker_of(library, counting).run_once()
+    assert len(counting.texts) == 2
+    assert all("seven" in text for text in counting.texts)
+    assert library.store.document(file.id).text == changed
+    assert library.files.get(file.id).passages == len(library.store) == 100  # type: ignore[union-attr]
+
+
+def test_passages_row_and_drafts_change_together_or_not_at_all(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = add(library, paragraphs(150), "long.txt")
+    put = library.store.put
+
+    def dying(document: Document, nodes: Sequence[TextNode]) -> int:
+        put(document, nodes)
+        raise KilledError
+
+    monkeypatch.setattr(library.store, "put", dying)
+    kill(library, Counting())
+    assert len(library.store) == 0
+    assert library.files.get(file.id).stage is Stage.STORING  # type: ignore[union-attr]
+    monkeypatch.undo()
+    counting = Counting()
+    worker_of(library, counting).run_once()
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+    assert len(library.store) == 150
+    assert len(counting.texts) <= 32  # the last batch had no draft
+
+
+def test_a_file_stopped_or_deleted_while_it_is_embedded_leaves_nothing_in_the_store(library: Library) -> None:
+    stopped, deleted = (add(library, paragraphs(100, word), f"{word}.txt") for word in ("kettle", "barrel"))
+
+    class Acting(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            if "kettle" in texts[0]:
+                library.files.stop(stopped.id)
+            else:
+                library.delete_file(deleted.id)
+            return super().embed_passages(texts)
+
+    worker = worker_of(library, Acting())
+    assert worker.run_once()
+    assert worker.run_once()
+    assert library.files.get(stopped.id).stage is Stage.STOPPED  # type: ignore[union-attr]
+    assert library.files.get(deleted.id) is None
+    assert len(library.store) == 0
+    assert drafts_of(library, deleted.id) == 0
+    library.files.retry(stopped.id)
+    worker_of(library).run_once()
+    assert library.files.get(stopped.id).ready  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("stage", ["loading the embedder", "splitting", "fetching the bytes"])
+def test_stop_works_within_two_seconds_while_a_step_takes_long(
+    stage: str, in_folder: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, begun, over = in_folder, threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        over.wait(20)
+
+    class Slow(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            slow()
+            return super().embed_passages(texts)
+
+    if stage == "splitting":
+        monkeypatch.setattr("ragcore.ingestion.worker.passages_of", lambda *given: slow())
+    elif stage == "fetching the bytes":
+        monkeypatch.setattr(library.files, "location", lambda file: slow())
+    file = add(library, paragraphs(10), "notes.txt")
+    worker = worker_of(library, Slow() if stage == "loading the embedder" else None)
+    thread = threading.Thread(target=worker.run_once)
+    thread.start()
+    assert begun.wait(20)
+    asked = time.monotonic()
+    library.files.stop(file.id)
+    thread.join(10)
+    took = time.monotonic() - asked
+    over.set()
+    assert took < 2
+    assert library.files.get(file.id).stage is Stage.STOPPED  # type: ignore[union-attr]
+
+
+def test_progress_and_time_left_are_told_and_never_go_back(library: Library) -> None:
+    file = add(library, paragraphs(200), "long.txt")
+    seen: list[tuple[float, float | None]] = []
+
+    class Watched(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            row = library.files.get(file.id)
+            assert row is not None
+            seen.append((row.fraction, row.seconds_left))
+            time.sleep(0.05)
+            return super().embed_passages(texts)
+
+    worker_of(library, Watched()).run_once()
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions)
+    assert 0 < fractions[-1] < 1
+    assert all(left is not None and left > 0 for _, left in seen)
+    assert library.files.costs().of("embed") == pytest.approx(0.05 / (32 * 54), rel=1.0)
+
+
+def test_a_deleted_file_gives_its_room_on_the_disk_back(in_folder: Library) -> None:
+    library, folder = in_folder, in_folder.folder
+    files = [add(library, paragraphs(1500, word), f"{word}.txt") for word in ("kettle", "barrel", "wheel")]
+    worker = worker_of(library)
+    while worker.run_once():
+        pass
+    for file in files:
+        before = disk_bytes(folder)
+        freed = library.delete_file(file.id).bytes_freed
+        gone = before - disk_bytes(folder)
+        assert freed >= 1_000_000
+        assert gone == pytest.approx(freed, rel=0.1)
+    assert disk_bytes(folder) < 500_000
+
+
+def test_the_room_of_replaced_versions_does_not_add_up(in_folder: Library) -> None:
+    library, sizes = in_folder, []
+    for version in range(6):
+        add(library, paragraphs(600, f"lamp{version}"), "long.txt")
+        worker_of(library).run_once()
+        sizes.append(disk_bytes(library.folder))
+    assert max(sizes) < 3 * sizes[0]
+
+
+def test_a_damaged_vector_is_made_anew(in_folder: Library) -> None:
+    library = in_folder
+    sound, damaged = (add(library, paragraphs(20, word), f"{word}.txt") for word in ("kettle", "barrel"))
+    worker = worker_of(library)
+    while worker.run_once():
+        pass
+    path = next((library.folder / "vectors").glob("*.f32"))
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 0x7F
+    path.write_bytes(data)
+    assert worker.heal() == 1
+    assert worker.heal() == 0
+    for file in (sound, damaged):
+        nodes = library.store.nodes(library.store.passage_ids(file.id))
+        expected = HashEmbedding().embed_passages([node.text for node in nodes])
+        assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, expected, strict=True))
