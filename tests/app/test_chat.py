@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import TYPE_CHECKING
 
+from ragcore.conversations import Ask, Conversations
+from ragcore.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Watch, answered, row, settled, until, wait_until_read
 from tests.app.test_query import choose
 
@@ -222,3 +225,31 @@ def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
     assert chip.evaluate("el => el === document.activeElement")
+
+
+def test_an_answer_that_another_server_writes_is_followed_and_can_be_stopped(page: Page, app: App) -> None:
+    elsewhere = Conversations(SQLiteDatabase(app.home / "library.db"))
+    talk = elsewhere.create()
+    written = elsewhere.begin(talk.id, Ask("Who built it?"))
+    said, ended = ["It was"], threading.Event()
+
+    def write() -> None:
+        while not ended.wait(0.5) and elsewhere.write(written.id, text=said[-1], state="writing"):
+            continue
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        page.goto(f"{app.url}/chat?c={talk.id}")
+        page.get_by_text("It was", exact=True).wait_for()
+        assert page.get_by_test_id("stChatInputTextArea").is_disabled()
+        said.append("It was Ada Penrose.")
+        page.get_by_text("It was Ada Penrose.", exact=True).wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("Stopped. What had been written is kept.").wait_for()
+        settled(page)
+        assert page.get_by_test_id("stChatInputTextArea").is_enabled()
+    finally:
+        ended.set()
+        writer.join()
+        elsewhere.delete(talk.id)
