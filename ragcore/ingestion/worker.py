@@ -44,13 +44,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
-<<<<<<< ragcore/ingestion/worker.py
 HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
-AWAY_SECONDS = 1.0  # before a database server that is away is asked again
-=======
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
->>>>>>> /tmp/e/h
 
 
 class Worker:
