@@ -22,7 +22,7 @@ from ragcore.readers import tables
 from ragcore.readers.database import DatabaseReader
 from ragcore.readers.listing import LocalFiles, Wanted, files_in, name_of
 from ragcore.readers.registry import suffix_of, supported_suffixes
-from ragcore.readers.web import Limits, fetch, private_host
+from ragcore.readers.web import Limits, anywhere, fetch, is_public, private_host
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def from_link(link: str, into: Path, allowed: AllowedSources, *, max_mb: int) ->
     """What is at a web link. InputError."""
     target = into / f"{new_id()}.part"
     try:
-        found = fetch(link, target, Limits(max_mb * 1_000_000, private=allowed.private_network))
+        found = fetch(link, target, Limits(max_mb * 1_000_000, allows=anywhere if allowed.private_network else is_public))
     except BaseException:  # half a file is of no use to anyone
         target.unlink(missing_ok=True)
         raise

@@ -12,6 +12,7 @@ import ipaddress
 import re
 import socket
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -52,16 +53,35 @@ _KINDS = {
     "application/zip": ".zip",
 }
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAT64, _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48")
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the internet's: not loopback, private, link-local, reserved, or one of those inside
+    another form."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+        if ip.is_site_local or ip in _LOCAL_NAT64:
+            return False
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+def anywhere(address: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`private`: addresses of this machine and its network may be asked, too."""
+    """`allows`: whether an IP address may be asked; `anywhere` for those of this machine and its network, too."""
 
     max_bytes: int = 500_000_000
     seconds: float = 120.0
-    private: bool = False
+    allows: Callable[[str], bool] = is_public
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +159,7 @@ def _request(client: httpx.Client, url: httpx.URL, limits: Limits) -> httpx.Requ
 
 
 def _address(url: httpx.URL, limits: Limits) -> str:
-    allowed = [address for address in _looked_up(url.host) if limits.private or is_public(address)]
+    allowed = [address for address in _looked_up(url.host) if limits.allows(address)]
     if not allowed:
         raise InputError(
             f"{url.host} is an address of this computer or of the network around it, which links may not lead to.",
@@ -158,19 +178,6 @@ def _looked_up(host: str) -> list[str]:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
     except (socket.gaierror, UnicodeError) as error:
         raise InputError(f"There is no {host}.", hint="Check the address, and that this computer is online.") from error
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet's: not loopback, private, link-local, reserved, or one of those inside
-    another form."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour
-        if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
 def _refuse_failure(response: httpx.Response, url: httpx.URL) -> None:

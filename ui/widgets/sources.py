@@ -28,8 +28,8 @@ def ways_in(*, small: bool) -> None:
     more = {}
     if allowed.folders:
         more["folder"] = "Folder on this server"
-    if allowed.folders or allowed.private_network:
-        more |= {"database": "Database query"} if find_spec("sqlalchemy") else {}
+    if find_spec("sqlalchemy"):
+        more["database"] = "Database query"
     if allowed.storage:
         more["storage"] = "Storage address"
     state = session()
@@ -49,8 +49,7 @@ def _fetching(known: list[str]) -> None:
     if running != known or there:
         st.rerun()
     for each in running:
-        with st.container(key=f"fetching_{hash(each)}"):
-            st.caption(f":material/downloading: Downloading {label(each)}")
+        st.text(f"Downloading {each}")
 
 
 def _close() -> None:
