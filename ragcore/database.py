@@ -45,7 +45,8 @@ class Database(Protocol):
         for each other, in every process and on every machine, heartbeats among them; so a transaction is short. What takes
         long (reading, embedding, making a vector index) is done before or after it, and rows are sent in bulk: a thousand
         passages take a fraction of a second. SQLite has one lock for the file; PostgreSQL is given one for the schema, since
-        its own row locks would let two workers claim one file. A writer that is gone loses its lock with its connection.
+        its own row locks would let two workers claim one file. It is taken no later than the first statement, so do not rely
+        on it before. A writer that is gone loses its lock with its connection.
 
         After a statement has failed, end the transaction: PostgreSQL takes no other one in it.
         """

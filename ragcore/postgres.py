@@ -183,14 +183,10 @@ class PostgresConnection:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._prepared: OrderedDict[str, tuple[Any, ...]] = OrderedDict()
         self.in_transaction = False
         self.after_commit: list[Callable[[], None]] = []
-        with _in_words(address):
-            self._wire = _connected(address)
-        self._wire.register_in_adapter(TEXT, _unescaped)
-        self._wire.register_in_adapter(NUMERIC, lambda text: float(text) if "." in text else int(text))
-        self.lost = False
+        self._begin = ""  # what the next statement is to begin with
+        self._connect()
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
         with self._talking():
@@ -229,39 +225,60 @@ class PostgresConnection:
             self._wire.execute_unnamed(f"COPY ({query}) TO STDOUT WITH (FORMAT binary)", stream=out)
         return out.getvalue()
 
-    def begin(self, statements: str) -> None:
-        """Begin a transaction with BEGIN and what follows on it."""
-        try:
-            self.execute(statements)
-        except StoreError:
-            if not self.lost:  # another one's lock was waited for in vain
-                self.execute("ROLLBACK")
-            raise
-        self.in_transaction = True
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator[None]:
+        """All statements of this block, kept together or undone. `begin` is sent when the first of them is."""
+        self.in_transaction, self._begin = True, begin
         self.after_commit.clear()
+        try:
+            yield
+            if not self._begin:
+                self.execute("COMMIT")
+        except BaseException:  # undone for any reason, which goes on
+            if not self._begin and not self._lost:
+                with suppress(LostConnectionError):  # which undoes it too
+                    self.execute("ROLLBACK")
+            raise
+        finally:
+            self.in_transaction, self._begin = False, ""
 
     def owed(self) -> list[Callable[[], None]]:
         """What is to be done after the transaction, which has been committed; the caller's to do now."""
         work, self.after_commit = self.after_commit, []
         return work
 
-    @contextmanager
-    def ending(self) -> Iterator[None]:
-        """The transaction that was begun ends with this block: kept, or on any error undone."""
-        try:
-            yield
-            self.execute("COMMIT")
-        except BaseException:  # undone for any reason, which goes on
-            if not self.lost:
-                with suppress(LostConnectionError):  # which undoes it too
-                    self.execute("ROLLBACK")
-            raise
-        finally:
-            self.in_transaction = False
-
     def close(self) -> None:
+        self._closed = True
+        self._hang_up()
+
+    def _connect(self) -> None:
+        with _in_words(self._address):
+            self._wire = _connected(self._address)
+        self._wire.register_in_adapter(TEXT, _unescaped)
+        self._wire.register_in_adapter(NUMERIC, lambda text: float(text) if "." in text else int(text))
+        self._prepared: OrderedDict[str, tuple[Any, ...]] = OrderedDict()
+        self._lost = self._closed = False
+
+    def _hang_up(self) -> None:
         with suppress(Exception):  # gone already, in whatever way: there is nothing left to close
             self._wire.close()
+
+    def _start(self) -> None:
+        """Connect again where the connection was lost, unless in the middle of a transaction, and begin what is to begin."""
+        if self._lost and not self._closed and (self._begin or not self.in_transaction):
+            self._connect()
+        if not self._begin:
+            return
+        begin, self._begin = self._begin, ""
+        try:
+            with _in_words(self._address):
+                self._wire.execute_simple(begin)
+        except LostConnectionError:  # the server was restarted while nothing was asked of it
+            self._hang_up()
+            if self._closed:
+                raise
+            self._connect()
+            self._wire.execute_simple(begin)
 
     def _run(self, statement: str, values: Sequence[Any]) -> Rows:
         if statement not in self._prepared:
@@ -278,10 +295,11 @@ class PostgresConnection:
         """The driver's failures in words; after one of the network the connection is not used again."""
         try:
             with _in_words(self._address):
+                self._start()
                 yield
         except LostConnectionError:
-            self.lost = True
-            self.close()
+            self._lost = True
+            self._hang_up()
             raise
 
 
@@ -320,13 +338,16 @@ class PostgresDatabase:
     def connection(self) -> PostgresConnection:
         """This thread's connection: autocommit, rows by name."""
         opened: _Opened | None = getattr(self._local, "opened", None)
-        if opened is None or opened.connection.lost:
+        if opened is None:
             opened = self._local.opened = self._open()
         return opened.connection
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
-        """Everything inside is committed together, or, on any error, nothing of it. Nobody else writes meanwhile."""
+        """Everything inside is committed together, or, on any error, nothing of it. Nobody else writes meanwhile.
+
+        It begins with the first statement: what is made ready before it keeps nobody waiting.
+        """
         with self._begin(f"BEGIN; {WRITE_LOCK}") as connection:
             yield connection
 
@@ -353,12 +374,7 @@ class PostgresDatabase:
         if connection.in_transaction:  # part of the transaction around it
             yield connection
             return
-        try:
-            connection.begin(begin)
-        except LostConnectionError:  # the server was restarted while nothing was asked of it
-            connection = self.connection()
-            connection.begin(begin)
-        with connection.ending():
+        with connection.transaction(begin):
             yield connection
         for work in connection.owed():
             work()
@@ -379,8 +395,7 @@ class PostgresDatabase:
 
     def _prepare(self, connection: PostgresConnection) -> None:
         """Make the tables that are not there."""
-        connection.begin(f"BEGIN; {WRITE_LOCK}")
-        with connection.ending():
+        with connection.transaction(f"BEGIN; {WRITE_LOCK}"):
             connection.execute("CREATE TABLE IF NOT EXISTS lectern (version BIGINT NOT NULL)")
             found = connection.execute("SELECT version FROM lectern").fetchone()
             if found is None:

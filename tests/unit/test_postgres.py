@@ -158,11 +158,40 @@ def test_nobody_else_writes_during_a_transaction(url: str) -> None:
         database.close()
 
 
+def test_what_is_made_ready_before_the_first_statement_keeps_nobody_waiting(url: str, database: PostgresDatabase) -> None:
+    other = PostgresDatabase(url, SCHEMA)
+    with database.transaction() as db:
+        with other.transaction() as writer:
+            add(writer, "a")
+        assert len(db.execute("SELECT name FROM things").fetchall()) == 1
+        add(db, "b")
+    assert names(database) == ["a", "b"]
+    other.close()
+
+
+def test_work_is_done_after_a_transaction_that_is_kept(database: PostgresDatabase) -> None:
+    done: list[list[str]] = []
+    with database.transaction():
+        with database.transaction() as db:
+            add(db, "a")
+            database.after_commit(lambda: done.append(names(database)))
+        assert done == []
+    assert done == [["a"]]
+    with suppress(ZeroDivisionError), database.transaction() as db:
+        add(db, "b")
+        database.after_commit(lambda: done.append(names(database)))
+        raise ZeroDivisionError
+    names(database)
+    assert done == [["a"]]
+
+
 def test_libraries_in_one_database_do_not_wait_for_each_other(database: PostgresDatabase) -> None:
     other = PostgresDatabase(postgres.fresh(), SCHEMA)
-    with database.transaction(), other.transaction() as db:
+    with database.transaction() as db:
         add(db, "a")
-    assert (names(database), names(other)) == ([], ["a"])
+        with other.transaction() as writer:
+            add(writer, "b")
+    assert (names(database), names(other)) == (["a"], ["b"])
     other.close()
 
 
@@ -241,11 +270,13 @@ def test_a_writer_that_waits_too_long_says_so(url: str, database: PostgresDataba
     monkeypatch.setattr("ragcore.postgres.SESSION", {"lock_timeout": "100ms"})
     other = PostgresDatabase(url)
     other.connection()
-    with database.transaction(), pytest.raises(StoreError, match="being written by another program"), other.transaction():
-        pass
+    with database.transaction() as db:
+        add(db, "first")
+        with pytest.raises(StoreError, match="being written by another program"), other.transaction() as waiting:
+            add(waiting, "too late")
     with other.transaction() as db:
         add(db, "later")
-    assert names(database) == ["later"]
+    assert names(database) == ["first", "later"]
     other.close()
 
 
