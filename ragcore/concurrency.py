@@ -6,7 +6,6 @@ astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.as
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -23,6 +22,8 @@ def awaitable(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S,
 
     @wraps(method, updated=())  # not __dict__: the twin of an abstract method is not abstract
     async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        import asyncio
+
         result: T = await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
         return result
 
@@ -46,6 +47,8 @@ async def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, No
 
     When the reader is cancelled, the step that is running is waited for, and the stream is closed.
     """
+    import asyncio
+
     try:
         while True:
             step = asyncio.ensure_future(asyncio.to_thread(next, pieces, _END))

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
@@ -36,7 +36,7 @@ SHOWN = 80  # characters of a passage, printed
 
 def new_id() -> str:
     """A random id, for things that have no content to derive one from."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def _changed_by_replace(cls: type[Frozen]) -> type[Frozen]:

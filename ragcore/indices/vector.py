@@ -24,7 +24,7 @@ from ragcore.storage.storage_context import StorageContext
 from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.filters import MetadataFilters
-from ragcore.vector_stores.ranking import VectorStoreQueryMode
+from ragcore.vector_stores.query_mode import VectorStoreQueryMode
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import codecs
 import logging
-import mimetypes
-import multiprocessing
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -110,6 +107,9 @@ class SimpleDirectoryReader:
         with ExitStack() as stack:
             results: Iterator[list[Document] | RagError] | None = None
             if (workers := _capped(num_workers or 1)) > 1:
+                import multiprocessing
+                from concurrent.futures import ProcessPoolExecutor
+
                 pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
                 results = stack.enter_context(pool).map(partial(_attempt, how=self._how), self.input_files)
             return [document for documents in self._collected(results, show_progress) for document in documents]
@@ -275,6 +275,8 @@ def _extracted(local: Path, name: str, extractor: FileExtractor) -> list[Documen
 
 
 def _metadata(path: str, fs: FileSystem) -> dict[str, Scalar]:
+    import mimetypes
+
     name = name_of(path)
     entries: dict[str, Scalar] = {
         "file_path": path,

@@ -6,14 +6,13 @@ A reader is found by being in this folder and having `SUFFIXES`; adding one is a
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import cast
 
 import ragcore.readers
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
-from ragcore.readers import locked
+from ragcore.readers import locked, text
 from ragcore.readers.base import Reader, ReadOptions
 from ragcore.readers.sniff import true_suffix
 from ragcore.schema import Document
@@ -22,7 +21,8 @@ from ragcore.schema import Document
 def reader_for(name: str) -> Reader:
     """The reader for a file called `name`. UnsupportedFileError when there is none."""
     suffix = suffix_of(name)
-    found = _readers().get(suffix)
+    # Text is at hand; only for other files are the readers loaded, which name their endings themselves.
+    found = cast(Reader, text) if suffix in text.SUFFIXES else _readers().get(suffix)
     if found is None:
         what = f"{name} is a {suffix} file, which cannot be read" if suffix else f"{name} has no ending that says what it is"
         raise UnsupportedFileError(f"{what}.", hint="Save it as PDF or as text and add that.")
@@ -44,10 +44,10 @@ def read_file(path: Path, options: ReadOptions) -> Document:
     if path.stat().st_size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
     named = suffix_of(name)
-    suffix = true_suffix(path, name, named, supported_suffixes())
+    suffix = true_suffix(path, name, named, supported_suffixes)
     if suffix == locked.SUFFIX:
         with locked.unlocked(path, name, options.password) as plain:
-            return _read(plain, options, true_suffix(plain, name, named, supported_suffixes()))
+            return _read(plain, options, true_suffix(plain, name, named, supported_suffixes))
     return _read(path, options, suffix)
 
 
@@ -80,6 +80,8 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
 
 @cache
 def _readers() -> dict[str, Reader]:
+    import pkgutil
+
     found: dict[str, Reader] = {}
     for module in pkgutil.iter_modules(ragcore.readers.__path__):
         if module.name != "registry":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -55,14 +54,15 @@ _MIMETYPES = {
 }
 
 
-def true_suffix(path: Path, name: str, named: str, known: tuple[str, ...]) -> str:
+def true_suffix(path: Path, name: str, named: str, known: Callable[[], tuple[str, ...]]) -> str:
     """The ending that the file should have; `named`, the one it has, unless its bytes say otherwise.
 
     ".locked" for Office files with a password, whatever they are called. UnsupportedFileError for what no reader takes.
+    `known` gives the endings that there are readers for.
     """
     with path.open("rb") as file:
         head = file.read(4096)
-    if b"%PDF-" in head[:1024] and (named not in known or named == ".pdf" or head.lstrip().startswith(b"%PDF-")):
+    if b"%PDF-" in head[:1024] and (named not in known() or named == ".pdf" or head.lstrip().startswith(b"%PDF-")):
         return ".pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_suffix(path, name, named)
@@ -107,6 +107,9 @@ def _refuse(name: str, what: str, to_do: str) -> NoReturn:
 
 
 def _zip_suffix(path: Path, name: str, named: str) -> str:
+    import zipfile
+    import zlib
+
     try:
         with zipfile.ZipFile(path) as archive:
             parts = {part.lstrip("/") for part in archive.namelist()}

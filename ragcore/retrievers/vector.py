@@ -15,15 +15,8 @@ from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
-from ragcore.vector_stores.ranking import (
-    LEARNERS,
-    MMR_THRESHOLD,
-    Similarity,
-    VectorStoreQueryMode,
-    learned,
-    mmr,
-    nearest_by,
-)
+from ragcore.vector_stores.query_mode import VectorStoreQueryMode
+from ragcore.vector_stores.ranking import LEARNERS, MMR_THRESHOLD, Similarity, learned, mmr, nearest_by
 
 
 @runtime_checkable

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore
 from ragcore.storage.index_store import IndexStore, SimpleIndexStore
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from ragcore.vector_stores.memory import MemoryStore
 
 
 class Storage(Protocol):
@@ -45,6 +47,8 @@ class MemoryStorage:
         return self._nodes.setdefault(place, SimpleDocumentStore())
 
     def vectors(self, place: str) -> MemoryStore:
+        from ragcore.vector_stores.memory import MemoryStore
+
         return self._vectors.setdefault(place, MemoryStore())
 
     @contextmanager

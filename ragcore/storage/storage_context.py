@@ -20,7 +20,6 @@ from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord, IndexStore
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.memory import MemoryStore
 
 SHARED = ""  # the place of what all indexes share
 
@@ -144,6 +143,8 @@ class StorageContext:
         return not own or self.vector_store is not None or bool(self._stores)
 
     def _copy_to(self, target: Storage) -> None:
+        from ragcore.vector_stores.memory import MemoryStore
+
         _copy_documents(self.docstore, target.nodes(SHARED))
         for record in self.index_store.all():
             _copy_documents(self.node_store(record.place), target.nodes(record.place))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.filters import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
     from ragcore.vector_stores.memory import MemoryStore, SimpleVectorStore
     from ragcore.vector_stores.postgres import PGVectorStore, PostgresStore
-    from ragcore.vector_stores.ranking import VectorStoreQueryMode
+    from ragcore.vector_stores.query_mode import VectorStoreQueryMode
 
 _HOMES = {
     "Candidates": "ragcore.vector_stores.base",
@@ -30,7 +30,7 @@ _HOMES = {
     "SimpleVectorStore": "ragcore.vector_stores.memory",
     "Store": "ragcore.vector_stores.base",
     "StoredDocument": "ragcore.vector_stores.base",
-    "VectorStoreQueryMode": "ragcore.vector_stores.ranking",
+    "VectorStoreQueryMode": "ragcore.vector_stores.query_mode",
 }
 
 __all__ = [

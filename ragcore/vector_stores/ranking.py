@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from ragcore.vector_stores.base import Candidates
+from ragcore.vector_stores.query_mode import VectorStoreQueryMode
 from ragcore.vector_stores.search import Array, top_k, unit_query
 
 if TYPE_CHECKING:
@@ -19,20 +19,6 @@ Ranked: TypeAlias = "tuple[Array, Array]"
 
 MMR_THRESHOLD = 0.5
 DIGITS = 6  # beyond the sixth place float32 holds noise, which must not decide between two that are equally good
-
-
-class VectorStoreQueryMode(str, Enum):
-    DEFAULT = "default"  # the nearest
-    SPARSE = "sparse"  # BM25
-    TEXT_SEARCH = "text_search"  # BM25
-    HYBRID = "hybrid"  # cosine and BM25
-    SEMANTIC_HYBRID = "semantic_hybrid"  # a service's own reranking: no store here has it
-    MMR = "mmr"  # near, and unlike what was taken already
-    SVM = "svm"  # a classifier that tells the question from the passages
-    LOGISTIC_REGRESSION = "logistic_regression"
-    LINEAR_REGRESSION = "linear_regression"
-
-
 LEARNERS = (VectorStoreQueryMode.SVM, VectorStoreQueryMode.LOGISTIC_REGRESSION, VectorStoreQueryMode.LINEAR_REGRESSION)
 
 
