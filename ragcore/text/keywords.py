@@ -2,8 +2,9 @@
 
 A word's stem follows from the word alone, so question and passage always meet. Its script chooses the Snowball stemmer
 (https://snowballstem.org): English for Latin letters, German where there is ä, ö, ü or ß, and Russian, Greek, Arabic, Hindi,
-Tamil and Armenian for theirs. Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer become overlapping pairs of characters,
-as in Lucene's CJKBigramFilter.
+Tamil and Armenian for theirs. Chinese, Japanese and Korean become overlapping pairs of characters, as in Lucene's
+CJKBigramFilter. Thai, Lao, Burmese and Khmer, whose characters are single sounds, become overlapping threes, which tell far
+more apart; a text has their pairs too, for a question that is no longer.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from typing import Protocol
 
 
 def words(text: str) -> list[str]:
-    """Every word in order, ready to compare: stemmed, without capitals or accents; stop words are kept."""
+    """Every word in order, ready to compare: stemmed, without capitals or accents; stop words are kept.
+
+    Of Thai, Lao, Burmese and Khmer both pairs and threes.
+    """
     return _terms(text, without_stop_words=False)
 
 
 def content_words(text: str) -> list[str]:
-    """As `words`, without those that carry no meaning of their own, such as "the" or "und"."""
+    """As `words`, without those that carry no meaning of their own, such as "the" or "und", or pairs that are in a three."""
     return _terms(text, without_stop_words=True)
 
 
@@ -47,14 +51,18 @@ def _terms(text: str, *, without_stop_words: bool) -> list[str]:
     for word in found:
         if _UNSPACED.search(word):
             for run in _RUNS.findall(word):
-                terms += _pairs(run) if _UNSPACED.match(run) else [stem(run)]
+                terms += _grams(run, longest=without_stop_words) if _UNSPACED.match(run) else [stem(run)]
         else:
             terms.append(stem(word))
     return terms
 
 
-def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+def _grams(run: str, *, longest: bool) -> list[str]:
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    if len(run) < 3 or not _SOUNDS.search(run):
+        return pairs
+    threes = [run[i : i + 3] for i in range(len(run) - 2)]
+    return threes if longest else pairs + threes
 
 
 class _Stemmer(Protocol):
@@ -123,6 +131,7 @@ _WITHOUT_SPACES = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"
     r"\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_SOUNDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{_WITHOUT_SPACES}]+|[^{_WITHOUT_SPACES}]+")
 

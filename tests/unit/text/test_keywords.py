@@ -62,6 +62,12 @@ def test_scripts_without_spaces_become_pairs_of_characters() -> None:
     assert set(words("ภาษา")) <= set(words("ภาษาไทย"))
 
 
+def test_scripts_of_single_sounds_become_threes_and_pairs_are_asked_for_only_alone() -> None:
+    assert words("ภาษา") == ["ภา", "าษ", "ษา", "ภาษ", "าษา"]
+    assert content_words("ภาษา") == ["ภาษ", "าษา"]
+    assert content_words("ยา") == words("ยา") == ["ยา"]
+
+
 def test_vowel_signs_do_not_break_a_word() -> None:
     assert len(words("हिन्दी बाङ्ला తెలుగు")) == 3
 
