@@ -119,12 +119,17 @@ def _free_port() -> int:
 
 def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
     """Whether the application is up; False when it ended instead."""
+    import urllib.error
     import urllib.request
 
     while server.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
-            return True
-        time.sleep(0.1)
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+                return True
+        except urllib.error.HTTPError:
+            return True  # up, and told to go by other names
+        except OSError:
+            time.sleep(0.1)
     return False
 
 
@@ -139,7 +144,7 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
         failed = False
         for each in what:
             try:
-                taken = library.take(_gathered(library, each, query))
+                taken = library.take(gathered(library, each, query))
             except InputError as error:
                 print(f"{error.what} {error.hint}")
                 failed = True
@@ -153,7 +158,7 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
         library.close()
 
 
-def _gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
+def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
     """Whoever sits at the terminal may read what this account may read."""
     from ragcore.config import AllowedSources
     from ragcore.ingestion import sources
