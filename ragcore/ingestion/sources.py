@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 TITLE_CHARS = 60
+PLAIN_OPTIONS = frozenset({"charset", "sslmode"})  # of a database's address; others may name files and servers
 STORAGES = frozenset(
     {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"}
 )  # fsspec knows others, and files
@@ -96,7 +97,9 @@ def from_database(address: str, query: str, into: Path, allowed: AllowedSources,
     table = re.search(r"\bFROM\s+[\"'`\[]?([\w.]+)", query, re.I)
     database = PurePosixPath(reader.engine.url.database or "").stem or reader.engine.dialect.name
     name = _plain(title) or (f"{table[1]} from {database}" if table else f"rows from {database}")
-    return Gathered(target, f"{name}.txt", f"{place}#{hashlib.sha256(' '.join(query.split()).encode()).hexdigest()[:16]}")
+    return Gathered(
+        target, f"{name}.txt", f"{place}#{hashlib.sha256(' '.join(query.split()).rstrip('; ').encode()).hexdigest()[:16]}"
+    )
 
 
 def from_storage(address: str, into: Path, allowed: AllowedSources) -> Iterator[Gathered]:
@@ -197,8 +200,11 @@ def _refuse_place(url: URL, allowed: AllowedSources) -> None:
                 f"{url.database or 'This database'} is not among the files that may be read.",
                 hint="Who runs this server may allow folders with LECTERN_FOLDERS.",
             )
-    elif not allowed.private_network and (not url.host or url.query.keys() & {"host", "unix_sock", "unix_socket", "hostaddr"}):
-        raise InputError("The address of the database names no server.", hint="Write it like postgresql://user@server/name.")
+    elif not allowed.private_network and (not url.host or url.query.keys() - PLAIN_OPTIONS):
+        raise InputError(
+            "The address of the database may name a server, a user and a database, and nothing else.",
+            hint="Write it like postgresql://name:password@server/database.",
+        )
     elif not allowed.private_network and private_host(str(url.host)):
         raise InputError(
             f"{url.host} is this computer or in the network around it, whose databases may not be read.",

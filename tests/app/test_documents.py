@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import http.client
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Watch, row, settled, wait_until_read
+from tests.app.conftest import App, Watch, row, settled, started, wait_until_read
+from tests.unit.readers.test_web import Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, FilePayload, Page
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
+
+
+@pytest.fixture(scope="module")
+def reaching_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The application where links may lead to this machine, and one folder may be added."""
+    folder = tmp_path_factory.mktemp("reaching")
+    (folder / "papers").mkdir()
+    (folder / "papers" / "note.md").write_text("# Note\n\nThe harbour was built in 1902.")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("LECTERN_PRIVATE_NETWORK", "allow")
+        environment.setenv("LECTERN_FOLDERS", str(folder / "papers"))
+        yield from started(folder)
 
 
 def drop(page: Page, *files: FilePayload | Path) -> None:
@@ -98,6 +112,61 @@ def test_pasted_text_becomes_a_document(page: Page, empty_app: App) -> None:
     page.get_by_label("Text", exact=True).fill("The kettle was moved to the upper station on Tuesday.")
     page.get_by_role("button", name="Add to my documents").click()
     row(page, "Notes from Tuesday.txt").get_by_text("Ready").wait_for(timeout=60_000)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.server.shutdown()
+    site.server.server_close()
+
+
+def add_link(page: Page, *links: str) -> None:
+    page.get_by_role("button", name="Paste a link").click()
+    page.get_by_role("textbox", name="Link").fill("\n".join(links))
+    page.get_by_role("button", name="Add to my documents").click()
+
+
+def test_a_page_behind_a_link_becomes_a_document_and_a_failure_says_why(page: Page, reaching_app: App, site: Site) -> None:
+    page.goto(reaching_app.url)
+    add_link(page, site.page("/kettle", "<title>The kettle</title><p>The kettle is at the upper station."), site.link("/no"))
+    row(page, "The kettle.html").wait_for()
+    failed = row(page, site.link("/no"))
+    assert "has no such page (404)" in failed.locator(".what").inner_text()
+    add_link(page, site.page("/kettle", "<title>The old kettle</title><p>The kettle is at the lower station."))
+    row(page, "The old kettle.html").wait_for()
+    assert row(page, "The kettle.html").count() == 0  # the same link took its place
+
+
+def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happens_meanwhile(
+    page: Page, reaching_app: App, site: Site
+) -> None:
+    page.goto(reaching_app.url)
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Folder on this server").click()
+    page.get_by_role("textbox", name="Folder").fill(str(SAMPLE.parent))
+    page.get_by_role("button", name="Add to my documents").click()
+    failed = row(page, str(SAMPLE.parent))
+    assert "is not among the folders that may be added" in failed.locator(".what").inner_text()
+    page.get_by_role("button", name="Folder on this server").click()
+    page.get_by_role("textbox", name="Folder").fill(str(reaching_app.home.parent / "papers"))
+    page.get_by_role("button", name="Add to my documents").click()
+    page.get_by_role("button", name="Paste text").click()
+    page.get_by_label("Text", exact=True).fill("The lamp is lit at dusk.")
+    row(page, "note.md").wait_for()
+    page.get_by_role("button", name="Add to my documents").click()
+    row(page, "The lamp is lit at dusk.txt").wait_for()
+
+
+def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, empty_app: App, site: Site) -> None:
+    page.goto(empty_app.url)
+    add_link(page, site.page("/", "<p>Secret."))
+    assert "is an address of this computer" in row(page, site.link("/")).locator(".what").inner_text()
+    assert site.asked == []
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Database query").wait_for()
+    assert page.get_by_role("button", name="Folder on this server").count() == 0
 
 
 def test_a_second_tab_sees_the_same_files(page: Page, context: BrowserContext, empty_app: App) -> None:

@@ -1,0 +1,255 @@
+"""Documents from elsewhere: each becomes a file of the library, replaces what came from there before, and none leads further
+than it may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragcore.config import AllowedSources, allowed_sources
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import ConfigError, InputError, TooLargeError
+from ragcore.ingestion import sources
+from ragcore.ingestion.files import Stage
+from ragcore.library import Library
+from tests.unit.readers.test_web import PAGE, Site
+
+NOTHING = AllowedSources()
+INSIDE = AllowedSources(private_network=True)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with closing(Library(tmp_path / "library", embedder=HashEmbedding())) as library:
+        yield library
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.server.shutdown()
+    site.server.server_close()
+
+
+def text_of(library: Library, name: str) -> str:
+    (file,) = (file for file in library.files.all() if file.name == name)
+    return library.files.location(file).read_text("utf-8-sig")
+
+
+def add_link(library: Library, link: str) -> str:
+    (added,) = library.take([sources.from_link(link, library.incoming, INSIDE, max_mb=5)])
+    return added.outcome
+
+
+def test_the_same_link_again_replaces_what_it_gave_even_under_a_new_title(library: Library, site: Site) -> None:
+    link = site.page("/", PAGE)
+    assert add_link(library, link) == "added"
+    (before,) = library.files.all()
+    assert (before.origin, before.name) == (link, "Öffnung: der die Bahn.html")
+    assert add_link(library, link) == "duplicate"
+    site.page("/", PAGE.replace("Öffnung", "Eröffnung"))
+    assert add_link(library, link) == "replaced"
+    (after,) = library.files.all()
+    assert (after.id, after.name) == (before.id, "Eröffnung: der die Bahn.html")
+
+
+def test_two_links_with_the_same_title_are_two_files(library: Library, site: Site) -> None:
+    for path in ("/a", "/b", "/c"):
+        assert add_link(library, site.page(path, f"<title>Home</title><p>{path}</p>")) == "added"
+    assert sorted(file.name for file in library.files.all()) == ["Home (2).html", "Home (3).html", "Home.html"]
+    own = library.incoming / "own"
+    own.write_text("<p>My own.")
+    assert library.add(own, "Home.html").outcome == "replaced"  # a person's own file goes by its name
+
+
+def test_a_link_into_the_network_is_refused_unless_allowed(library: Library, site: Site) -> None:
+    link = site.page("/", PAGE)
+    with pytest.raises(InputError, match="is an address of this computer"):
+        sources.from_link(link, library.incoming, NOTHING, max_mb=5)
+    with pytest.raises(TooLargeError):
+        sources.from_link(site.page("/large", b"x" * 1_000_001, "text/plain"), library.incoming, INSIDE, max_mb=1)
+    assert site.asked == [("/large", f"127.0.0.1:{site.port}")]
+    assert list(library.incoming.iterdir()) == []
+
+
+def test_pasted_text_is_called_by_its_first_words(library: Library) -> None:
+    def add(text: str, title: str = "") -> tuple[str, str]:
+        (added,) = library.take([sources.from_text(text, title, library.incoming)])
+        return added.file.name, added.outcome
+
+    assert add("The harbour was built in 1902.\n\nIt has a wall.") == (
+        "The harbour was built in 1902. It has a wall.txt",
+        "added",
+    )
+    assert add("word " * 30)[0] == "word word word word word word word word word word word word.txt"
+    assert add("word " * 31)[0].endswith("word (2).txt")  # begins alike, and is another text
+    assert add("One.", "../My: notes") == ("My: notes.txt", "added")
+    assert add("Two.", "../My: notes") == ("My: notes.txt", "replaced")
+    with pytest.raises(InputError, match="no text"):
+        sources.from_text(" \n", "Title", library.incoming)
+
+
+def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, tmp_path: Path) -> None:
+    root, outside = tmp_path / "shared", tmp_path / "secret.txt"
+    (root / "below").mkdir(parents=True)
+    outside.write_text("secret")
+    for name in ("a.md", "below/a.md", ".hidden.md", "picture.xyz"):
+        (root / name).write_text(f"# {name}")
+    (root / "link.txt").symlink_to(outside)
+    (root / "inner.txt").symlink_to(root / "a.md")
+    allowed = AllowedSources(folders=(root,))
+    assert len(library.take(sources.from_folder(str(root), library.incoming, allowed))) == 3
+    files = {file.name: file for file in library.files.all()}
+    assert sorted(files) == ["a (2).md", "a.md", "link.txt"]
+    assert files["link.txt"].stage is Stage.FAILED
+    assert "link out of its folder" in str(files["link.txt"].problem)
+    (root / "below" / "a.md").write_text("# changed")
+    assert [added.outcome for added in library.take(sources.from_folder(str(root / "below"), library.incoming, allowed))] == [
+        "replaced"
+    ]
+    assert text_of(library, "a (2).md") == "# changed"
+
+
+@pytest.mark.parametrize("place", ["", "..", "../other", "link", "nowhere", "/etc", "a.md", "\0"])
+def test_a_folder_that_is_not_allowed_is_refused_like_one_that_is_not_there(tmp_path: Path, place: str) -> None:
+    root = tmp_path / "shared"
+    (tmp_path / "other").mkdir()
+    root.mkdir()
+    (root / "a.md").write_text("text")
+    (root / "link").symlink_to(tmp_path / "other")
+    given = str(root / place) if place else str(tmp_path)
+    with pytest.raises(InputError, match="is not among the folders"):
+        list(sources.from_folder(given, tmp_path, AllowedSources(folders=(root,))))
+    with pytest.raises(InputError, match="is not among the folders"):
+        list(sources.from_folder(str(root), tmp_path, NOTHING))
+
+
+def test_what_is_allowed_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LECTERN_FOLDERS", "LECTERN_STORAGE", "LECTERN_PRIVATE_NETWORK"):
+        monkeypatch.delenv(name, raising=False)
+    assert allowed_sources() == NOTHING
+    monkeypatch.setenv("LECTERN_FOLDERS", "/srv/one:/srv/two")
+    monkeypatch.setenv("LECTERN_STORAGE", "s3://a/, gs://b")
+    monkeypatch.setenv("LECTERN_PRIVATE_NETWORK", "allow")
+    assert allowed_sources() == AllowedSources(
+        folders=(Path("/srv/one"), Path("/srv/two")), storage=("s3://a/", "gs://b"), private_network=True
+    )
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    (tmp_path / "data").mkdir()
+    address = f"sqlite:///{tmp_path / 'data' / 'peaks.db'}"
+    engine = sqlalchemy.create_engine(address)
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE TABLE peaks (id INTEGER, name TEXT, height REAL, note TEXT)"))
+        connection.execute(
+            sqlalchemy.text("INSERT INTO peaks VALUES (1, 'Grey', 940.5, NULL), (2, 'Black', 871, 'steep; wet')")
+        )
+    engine.dispose()
+    return address
+
+
+def query(library: Library, address: str, sql: str, allowed: AllowedSources) -> str:
+    (added,) = library.take([sources.from_database(address, sql, library.incoming, allowed, max_mb=5)])
+    return added.outcome
+
+
+def test_every_row_of_a_query_says_what_its_values_are(library: Library, tmp_path: Path, database: str) -> None:
+    allowed = AllowedSources(folders=(tmp_path / "data",))
+    assert query(library, database, "SELECT * FROM peaks ORDER BY id;", allowed) == "added"
+    assert text_of(library, "peaks from peaks.txt").split("\n\n")[1:3] == [
+        "id: 1; name: Grey; height: 940.5",
+        "id: 2; name: Black; height: 871.0; note: steep; wet",
+    ]
+    assert query(library, database, "SELECT *  FROM peaks\nORDER BY id", allowed) == "duplicate"
+    import sqlite3
+
+    with closing(sqlite3.connect(tmp_path / "data" / "peaks.db")) as changing, changing:
+        changing.execute("INSERT INTO peaks VALUES (3, 'White', 1200, NULL)")
+    assert query(library, database, "SELECT * FROM peaks ORDER BY id", allowed) == "replaced"
+    assert len(library.files.all()) == 1
+
+
+@pytest.mark.parametrize(
+    "sql", ["DELETE FROM peaks", "SELECT 1; DELETE FROM peaks", "PRAGMA query_only = OFF", "", "WITH x AS"]
+)
+def test_only_what_reads_is_asked_of_a_database(library: Library, tmp_path: Path, database: str, sql: str) -> None:
+    before = (tmp_path / "data" / "peaks.db").read_bytes()
+    with pytest.raises(InputError):
+        query(library, database, sql, AllowedSources(folders=(tmp_path,)))
+    assert (tmp_path / "data" / "peaks.db").read_bytes() == before
+    assert list(library.incoming.iterdir()) == []
+
+
+def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_path: Path, database: str) -> None:
+    with pytest.raises(InputError, match="readonly"):
+        query(
+            library,
+            database,
+            "WITH n AS (SELECT 9) INSERT INTO peaks (id) SELECT * FROM n",
+            AllowedSources(folders=(tmp_path,)),
+        )
+
+
+def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library, tmp_path: Path, database: str) -> None:
+    for address in (database, "sqlite://", "sqlite:////etc/passwd"):
+        with pytest.raises(InputError, match="is not among the files"):
+            query(library, address, "SELECT 1", AllowedSources(folders=(tmp_path / "other",)))
+    for address, said in (
+        ("postgresql+pg8000://ann:hush@127.0.0.1/db", "is this computer or in the network"),
+        ("postgresql+pg8000://ann:hush@[::1]/db", "is this computer or in the network"),
+        ("postgresql+pg8000:///db", "and nothing else"),
+        ("postgresql+pg8000://ann:hush@8.8.8.8/db?unix_sock=/run/x", "and nothing else"),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
+            query(library, address, "SELECT 1", NOTHING)
+        assert "hush" not in caught.value.what + caught.value.hint
+    with pytest.raises(ConfigError, match="cannot be understood"):
+        query(library, "my database", "SELECT 1", NOTHING)
+
+
+@pytest.fixture
+def storage() -> Iterator[str]:
+    fsspec = pytest.importorskip("fsspec")
+    files = fsspec.filesystem("memory")
+    for name, content in (("a.md", b"# One"), ("below/b.txt", b"Two."), ("c.xyz", b"?")):
+        files.pipe(f"/reports/{name}", content)
+    files.pipe("/secret/d.md", b"secret")
+    yield "memory://reports"
+    files.rm("/reports", recursive=True)
+    files.rm("/secret", recursive=True)
+
+
+def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
+    allowed = AllowedSources(storage=("memory://reports/",))
+    added = library.take(sources.from_storage(storage, library.incoming, allowed))
+    assert sorted((each.file.name, each.file.origin) for each in added) == [
+        ("a.md", "memory://reports/a.md"),
+        ("b.txt", "memory://reports/below/b.txt"),
+    ]
+    (again,) = library.take(sources.from_storage(f"{storage}/a.md", library.incoming, allowed))
+    assert again.outcome == "duplicate"
+    with pytest.raises(InputError, match="no documents at"):
+        library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed))
+
+
+@pytest.mark.parametrize(
+    "address", ["memory://secret/d.md", "memory://reports/../secret/d.md", "memory://reportsandmore", "s3://x"]
+)
+def test_a_storage_that_is_not_allowed_is_refused(tmp_path: Path, storage: str, address: str) -> None:
+    with pytest.raises(InputError, match="may not be read here"):
+        list(sources.from_storage(address, tmp_path, AllowedSources(storage=(storage,))))
+
+
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "local:///etc", "/etc", "simplecache::memory://reports", "ftp://x/y", "http://x"]
+)
+def test_what_is_no_storage_is_refused_whatever_is_allowed(tmp_path: Path, address: str) -> None:
+    with pytest.raises(InputError, match="is not an address of a storage"):
+        list(sources.from_storage(address, tmp_path, AllowedSources(storage=("file:///", "local:///", address))))
