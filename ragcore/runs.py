@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 QUESTION_CHARS = 8000  # a longer question is a document: it belongs in the library
 ANSWERED = ("done", "stopped", "interrupted")
 WRITE_SECONDS = 1.0  # between two writings of a growing answer
+AWAY_SECONDS = 600.0  # that the end of an answer waits for a database server that is away
 
 
 class AlreadyAnsweringError(InputError):
@@ -142,9 +143,11 @@ class Run:
             try:
                 self._note(state)
                 self._write(state)
-            except StoreError:
+            except StoreError as error:
                 # What was written last stays, and is read as interrupted.
                 logger.exception("the end of answer %s could not be written", self.message_id)
+                if error.retryable:
+                    threading.Thread(target=self._write_later, args=(state,), daemon=True).start()
             finally:
                 self._state = state  # only now: whoever sees that it is finished finds it written
                 self._changed.notify_all()
@@ -162,6 +165,18 @@ class Run:
                 if not there:  # deleted, or stopped from elsewhere: nobody wants the answer
                     self._state = "stopped"
                     self._changed.notify_all()
+
+    def _write_later(self, state: State) -> None:
+        """The end of an answer, once the database's server is back."""
+        give_up = time.monotonic() + AWAY_SECONDS
+        while time.monotonic() < give_up:
+            time.sleep(WRITE_SECONDS)
+            try:
+                self._write(state)
+            except StoreError as error:
+                logger.info("answer %s is still to be written: %s", self.message_id, error)
+            else:
+                return
 
     def _write(self, state: State) -> bool:
         return self._library.conversations.write(

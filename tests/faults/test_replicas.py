@@ -30,9 +30,12 @@ from ragcore.ingestion.files import FileRow, Files
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.worker import Worker, outlasting
 from ragcore.library import Library
+from ragcore.llms.base import LLMCall
+from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
 from ragcore.postgres import address_of
 from ragcore.runs import AnswerRuns
+from ragcore.schema import ChatMessage
 from tests import postgres
 from ui.web import ticket
 
@@ -160,6 +163,8 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
     path.write_text(text_of(7), "utf-8")
     file_id = files.add(path, "tower 7.txt").file.id
     worker = Worker(files, parts.store, embedder, IngestSettings)
+    library = Library(address, embedder=HashEmbedding(), llm=Slow(), local=tmp_path)
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?", chat_mode="simple"))
     with ThreadPoolExecutor(1) as thread:
         working = thread.submit(outlasting, worker.run_once)
         assert embedder.asked.wait(30)
@@ -167,6 +172,7 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
             with pytest.raises(StoreError, match=r"PostgreSQL server of .* (does not answer|ended the connection)") as caught:
                 files.all()
             assert caught.value.retryable
+            run.stop()  # its end cannot be written now
             embedder.answers.set()
             time.sleep(1.5)  # the worker asks in vain meanwhile
             assert not working.done()
@@ -175,7 +181,9 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
         outlasting(worker.run_once)
     assert files.get(file_id).ready  # type: ignore[union-attr]
     assert parts.store.document(file_id).text.startswith("Tower 7 was built")
+    until(lambda: library.conversations.message(run.message_id).state == "stopped", 30)  # type: ignore[union-attr]
     parts.database.close()
+    library.close()
 
 
 class Waiting(HashEmbedding):
@@ -189,6 +197,19 @@ class Waiting(HashEmbedding):
         self.asked.set()
         assert self.answers.wait(30)
         return super()._embed(texts, step, asking=asking)
+
+
+class Slow(ScriptedLLM):
+    """Takes a minute for its answer."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda call: "One two three four.")
+
+    def _stream(self, call: LLMCall, messages: list[ChatMessage]) -> Iterator[str]:  # type: ignore[override]
+        for piece in super()._stream(call, messages):
+            yield piece
+            time.sleep(20)
+        return super().generate(call)
 
 
 class Clock:
