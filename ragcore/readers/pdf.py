@@ -94,12 +94,19 @@ def _lines(page: pypdfium2.PdfPage, name: str) -> list[Line]:
     text = page.get_textpage()
     try:
         lines = page_lines(page, text)
-        if not any(line.text.strip() for line in lines) and ocr.installed():
+        if _is_picture(page, lines) and ocr.installed():
             lines = plain(ocr.recognised(_picture(page), name))
     finally:
         text.close()
         page.close()
     return lines
+
+
+def _is_picture(page: pypdfium2.PdfPage, lines: list[Line]) -> bool:
+    """Whether something is drawn on the page, but no text."""
+    import pypdfium2.raw as pdfium
+
+    return not any(line.text.strip() for line in lines) and pdfium.FPDFPage_CountObjects(page) > 0
 
 
 def _picture(page: pypdfium2.PdfPage) -> Image:

@@ -86,7 +86,7 @@ def page_lines(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, *, places: 
     ruled = [grid for grid in grids(page) if _may_fill(grid, pieces)]
     if not (places or ruled or _LEFTWARD.search(whole) or _has_gaps(pieces) or _has_figures(whole)):
         return list(_drawn_lines(text, whole))
-    return list(_placed_lines(text, ruled))
+    return list(_placed_lines(text, ruled, _signs(text, whole), places))
 
 
 def _drawn_lines(text: pypdfium2.PdfTextPage, whole: str) -> Iterator[Line]:
@@ -185,8 +185,7 @@ def _overlap(spans: list[_Span], span: _Span) -> bool:
 # Letter by letter
 
 
-def _placed_lines(text: pypdfium2.PdfTextPage, ruled: list[Grid]) -> Iterator[Line]:
-    signs = _signs(text)
+def _placed_lines(text: pypdfium2.PdfTextPage, ruled: list[Grid], signs: str, places: bool) -> Iterator[Line]:
     runs = list(_runs(text, signs, ruled))
     found = [*_in_grids(runs, ruled)]
     taken = {run.first for rows in found for row in rows for cell in row for run in cell}
@@ -199,7 +198,7 @@ def _placed_lines(text: pypdfium2.PdfTextPage, ruled: list[Grid]) -> Iterator[Li
     blocks: dict[int, list[Line]] = {}  # by the place of their first character
     owner: dict[int, int] = {}  # of the first character of each run
     for rows in found:
-        _own(owner, [run for row in rows for cell in row for run in cell], blocks, _table_lines(rows))
+        _own(owner, [run for row in rows for cell in row for run in cell], blocks, _table_lines(rows, places))
     for side_by_side in columns:
         lines = [Line(run.text, *_look(text, run.first, run.last), places=range(run.first, run.last + 1))
                  for column in side_by_side for run in column]  # fmt: skip
@@ -286,10 +285,12 @@ def _arabic_ligatures() -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFKC", chr(point)) for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF)))
 
 
-def _signs(text: pypdfium2.PdfTextPage) -> str:
-    """The character at each place."""
+def _signs(text: pypdfium2.PdfTextPage, whole: str) -> str:
+    """The character at each place. The whole text leaves some out that are not to be seen, and then has fewer."""
     import pypdfium2.raw as pdfium
 
+    if len(whole) == text.count_chars():
+        return whole
     return "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))
 
 
@@ -487,10 +488,13 @@ def cell_text(cell: list[_Run]) -> str:
     return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
 
 
-def _table_lines(rows: _Rows) -> list[Line]:
+def _table_lines(rows: _Rows, places: bool) -> list[Line]:
     texts = [[cell_text(cell) for cell in row] for row in rows]
-    places = [[place for cell in row for run in cell for place in range(run.first, run.last + 1)] for row in rows]
-    return [Line(line, row=True, places=places[row]) for line, row in _told(tables.lines(texts), texts)]
+    lines = tables.lines(texts)
+    if not places:
+        return [Line(line, row=True) for line in lines]
+    of_rows = [[place for cell in row for run in cell for place in range(run.first, run.last + 1)] for row in rows]
+    return [Line(line, row=True, places=of_rows[row]) for line, row in _told(lines, texts)]
 
 
 def _told(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
