@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -116,3 +117,42 @@ def test_deleting_a_conversation_deletes_its_messages(conversations: Conversatio
     conversations.delete(talk.id)
     assert conversations.get(talk.id) is None
     assert conversations.message(answer.id) is None
+
+
+def test_messages_stay_in_order_when_the_clock_is_set_back(
+    conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = conversations.create()
+    now = time.time()
+    for number, seconds in enumerate((0, -3600, -7200)):
+        monkeypatch.setattr(time, "time", lambda at=now + seconds: at)
+        conversations.begin(talk.id, Ask(f"{number}?"))
+    said = [message.text for message in conversations.messages(talk.id)]
+    assert said == ["0?", "", "1?", "", "2?", ""]
+
+
+@pytest.mark.parametrize(("words", "found"), [("50%", True), ("5_%", False), ("a!b", True), ("%", True), ("'", False)])
+def test_what_is_searched_for_is_taken_as_it_stands(conversations: Conversations, words: str, found: bool) -> None:
+    talk = conversations.create()
+    conversations.begin(talk.id, Ask("Is 50% of a!b more?"))
+    assert [one.id for one in conversations.all(search=words)] == ([talk.id] if found else [])
+
+
+def test_a_stopped_answer_is_not_written_to_any_more(conversations: Conversations) -> None:
+    talk = conversations.create()
+    answer = conversations.begin(talk.id, Ask("Who?"))
+    assert conversations.being_answered(talk.id)
+    assert conversations.write(answer.id, text="It was", state="writing")
+    conversations.stop(answer.id)
+    assert not conversations.being_answered(talk.id)
+    assert not conversations.write(answer.id, text="It was Ada.", state="done")
+    kept = conversations.message(answer.id)
+    assert kept is not None
+    assert (kept.text, kept.state) == ("It was", "stopped")
+
+
+def test_a_conversation_whose_writer_fell_silent_is_free(conversations: Conversations, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = conversations.create()
+    conversations.begin(talk.id, Ask("Who?"))
+    monkeypatch.setattr(conversations_module, "SILENT_SECONDS", -1.0)
+    assert not conversations.being_answered(talk.id)

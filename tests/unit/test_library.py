@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, get_args
 
 import pytest
 
+from ragcore.backup import read_copy, write_copy
 from ragcore.config import ChatMode, LLMSettings, ResponseMode, Settings
 from ragcore.conversations import Ask, Source
 from ragcore.embeddings.hashing import HashEmbedding
@@ -615,3 +616,20 @@ def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Cal
         assert message is not None
         assert message.state == "done"
     assert llm.calls == []
+
+
+def test_a_library_moves_from_a_folder_to_a_server_in_one_file(tmp_path: Path) -> None:
+    here = Library(tmp_path / "library", embedder=HashEmbedding())
+    there = Library(postgres.fresh(), embedder=HashEmbedding(), local=tmp_path / "there")
+    take_in(here, TOWER, "tower.txt")
+    talk = here.conversations.create()
+    finished(here, AnswerRuns(here), Ask("Who built the tower?"), talk.id)
+    write_copy(here, tmp_path / "copy")
+    read_copy(there, tmp_path / "copy")
+    while worker_of(there).run_once():
+        continue
+    assert [(file.name, file.stage) for file in there.files.all()] == [("tower.txt", Stage.READY)]
+    assert [node.text for node in there.store.passages()] == [node.text for node in here.store.passages()]
+    assert [m.text for m in there.conversations.messages(talk.id)] == [m.text for m in here.conversations.messages(talk.id)]
+    for library in (here, there):
+        library.close()
