@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -149,7 +150,7 @@ def test_removing_frees_what_nothing_living_needs(database: SQLiteDatabase) -> N
         index.add(db, 1, ((row, [f"word{row}"]) for row in range(1, 101)))
         index.remove(db, 1, range(1, 60))
         index.remove(db, 1, range(1, 60))
-        names = b"\n".join(postings.zlib.decompress(row["terms"]) for row in db.execute("SELECT terms FROM keyword_blocks"))
+        names = b"\n".join(zlib.decompress(row["terms"]) for row in db.execute("SELECT terms FROM keyword_blocks"))
         assert set(names.decode().split()) == {f"word{row}" for row in range(60, 101)}
         index.remove(db, 1, range(60, 101))
         for table in ("keyword_segments", "keyword_passages", "keyword_blocks"):
@@ -177,6 +178,7 @@ def test_a_change_undone_is_forgotten(database: SQLiteDatabase) -> None:
 
 KILLED = """
 import sys
+import zlib
 from pathlib import Path
 from tests.unit.vector_stores.test_postings import opened, Postings
 with opened(Path(sys.argv[1])) as database, database.transaction() as db:
