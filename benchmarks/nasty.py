@@ -34,8 +34,11 @@ FILES = Path(__file__).parents[2] / "shared" / "data" / "nasty"
 WORDS = 0.95  # of the words of a file that must be found
 SECONDS = 60.0  # of processor time for one file
 TEXT = ("text", "text_short", "text_unverified", "encrypted_then_text")
-# The manifest has these two as files that open without a password. They do not; it is the one that their text names.
-PASSWORDS = {"pdf_encrypted/r5-user-password.pdf": "asdfzxcv", "pdf_encrypted/r6-user-password.pdf": "asdfzxcv"}
+PASSWORDS = {  # which the manifest lacks; it says of the first two that they open without
+    "pdf_encrypted/r5-user-password.pdf": "asdfzxcv",
+    "pdf_encrypted/r6-user-password.pdf": "asdfzxcv",
+    "rtf_odf_epub/testODTEncrypted.odt": "tika",
+}
 
 
 @dataclass

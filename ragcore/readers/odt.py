@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragcore.errors import DamagedFileError, EncryptedFileError, NoTextError
+from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers import tables
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean
+from ragcore.readers.odf_lock import UnlockedPackage
 from ragcore.readers.opc import Package, damaged, package
 from ragcore.readers.parts import joined
 from ragcore.readers.safexml import attribute, local
@@ -26,12 +27,8 @@ _LEFT_OUT = frozenset({"tracked-changes", "annotation-end", "forms", "sequence-d
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    with package(path, options.name) as parts:
-        if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.bytes("META-INF/manifest.xml"):
-            raise EncryptedFileError(
-                f"{options.name} is protected with a password.",
-                hint="Save a copy without password in LibreOffice and add that.",
-            )
+    with package(path, options.name) as locked:
+        parts = UnlockedPackage(locked, options.name, options.password)
         if "content.xml" not in parts:
             raise damaged(options.name, "it is no OpenDocument file inside")
         root = parts.xml("content.xml")

@@ -11,16 +11,7 @@ from ui.state import event, session
 from ui.widgets.component import component
 
 MANY = 8  # rows from which they are counted
-UNLOCKED = (
-    "PDF",
-    "ZIP",
-    "DOCX",
-    "DOCM",
-    "PPTX",
-    "PPTM",
-    "XLSX",
-    "XLSM",
-)  # the others have to be saved without a password first
+UNLOCKED = ("PDF", "ZIP", "DOCX", "DOCM", "PPTX", "PPTM", "XLSX", "XLSM", "ODT", "ODS", "ODP")  # open with a password
 SHOWN = 200  # rows; a longer list is drawn when asked for
 
 _FILES = component("files", '<ul aria-label="Your documents"></ul>')
