@@ -122,6 +122,11 @@ def site() -> Iterator[Site]:
     site.server.server_close()
 
 
+def reason(page: Page, name: str) -> str:
+    """Why there is only a row of this name, and no document."""
+    return row(page, name).locator(".what").inner_text(timeout=60_000)
+
+
 def add_link(page: Page, *links: str) -> None:
     page.get_by_role("button", name="Paste a link").click()
     page.get_by_role("textbox", name="Link").fill("\n".join(links))
@@ -132,8 +137,7 @@ def test_a_page_behind_a_link_becomes_a_document_and_a_failure_says_why(page: Pa
     page.goto(reaching_app.url)
     add_link(page, site.page("/kettle", "<title>The kettle</title><p>The kettle is at the upper station."), site.link("/no"))
     row(page, "The kettle.html").wait_for()
-    failed = row(page, site.link("/no"))
-    assert "has no such page (404)" in failed.locator(".what").inner_text()
+    assert "has no such page (404)" in reason(page, site.link("/no"))
     add_link(page, site.page("/kettle", "<title>The old kettle</title><p>The kettle is at the lower station."))
     row(page, "The old kettle.html").wait_for()
     assert row(page, "The kettle.html").count() == 0  # the same link took its place
@@ -147,8 +151,7 @@ def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happ
     page.get_by_role("button", name="Folder on this server").click()
     page.get_by_role("textbox", name="Folder").fill(str(SAMPLE.parent))
     page.get_by_role("button", name="Add to my documents").click()
-    failed = row(page, str(SAMPLE.parent))
-    assert "is not among the folders that may be added" in failed.locator(".what").inner_text()
+    assert "is not among the folders that may be added" in reason(page, str(SAMPLE.parent))
     page.get_by_role("button", name="Folder on this server").click()
     page.get_by_role("textbox", name="Folder").fill(str(reaching_app.home.parent / "papers"))
     page.get_by_role("button", name="Add to my documents").click()
@@ -162,7 +165,7 @@ def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happ
 def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, empty_app: App, site: Site) -> None:
     page.goto(empty_app.url)
     add_link(page, site.page("/", "<p>Secret."))
-    assert "is an address of this computer" in row(page, site.link("/")).locator(".what").inner_text()
+    assert "is an address of this computer" in reason(page, site.link("/"))
     assert site.asked == []
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Database query").wait_for()
