@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import cycle, islice
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,22 @@ def vectors(count: int, seed: int = 0) -> Any:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def texts(count: int) -> Iterator[str]:
-    """Passages of LENGTH characters, told apart by their number when there are not as many."""
-    text = "\n".join(_corpus())
-    pieces = (text[start : start + LENGTH] for start in cycle(range(0, len(text) - LENGTH, LENGTH)))
-    for number, piece in enumerate(islice(pieces, count)):
-        yield piece if number * LENGTH < len(text) - LENGTH else f"{number} {piece}"[:LENGTH]
+def texts(count: int, first: int = 0) -> Iterator[str]:
+    """Passages of LENGTH characters; when the text has come to its end, it is told apart by the passage's number."""
+    text = _corpus()
+    pieces = len(text) // LENGTH
+    for number in range(first, first + count):
+        start = number % pieces * LENGTH
+        piece = text[start : start + LENGTH]
+        yield piece if number < pieces else f"{number} {piece}"[:LENGTH]
 
 
-def documents(rows: Any) -> Iterator[tuple[Document, list[TextNode]]]:
+def documents(rows: Any, number_of_first: int = 0) -> Iterator[tuple[Document, list[TextNode]]]:
     """As many passages as there are vectors, EACH to a document, with places in its text."""
-    every = texts(len(rows))
+    every = texts(len(rows), number_of_first * EACH)
     for first in range(0, len(rows), EACH):
         pieces = list(islice(every, EACH))
-        id_ = f"d{first // EACH}"
+        id_ = f"d{number_of_first + first // EACH}"
         source = Document("".join(pieces), id_=id_, metadata={"file_name": f"{id_}.txt"})
         nodes, start = [], 0
         for number, piece in enumerate(pieces):
@@ -60,15 +63,10 @@ def documents(rows: Any) -> Iterator[tuple[Document, list[TextNode]]]:
         yield source, nodes
 
 
-def _corpus() -> Iterator[str]:
+@cache
+def _corpus() -> str:
     data = ROOT.parent / "shared" / "data"
-    found = False
-    for name in CORPORA:
-        for path in sorted((data / name).glob("corpus.jsonl")):
-            with path.open(encoding="utf-8") as lines:
-                for line in lines:
-                    found = True
-                    yield str(json.loads(line)["text"])
-    if not found:
-        for path in sorted(SAMPLE.glob("*.md")):
-            yield path.read_text("utf-8")
+    paths = [path for name in CORPORA for path in sorted((data / name).glob("corpus.jsonl"))]
+    if not paths:
+        return "\n".join(path.read_text("utf-8") for path in sorted(SAMPLE.glob("*.md")))
+    return "\n".join(str(json.loads(line)["text"]) for path in paths for line in path.read_text("utf-8").splitlines())

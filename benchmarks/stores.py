@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.stores [--rounds N]
 
-Each step of each side runs in a process of its own, in turns; the figures are medians of wall seconds, imports left out.
+Each step of each side runs in a process of its own, in turns; the figures are medians of CPU seconds, imports left out.
 Embeddings are given, so that no model is in the figures. What would take the peer very long is measured at a smaller size, and
 the row says so. Bytes and memory are ours alone, beside what is allowed them.
 """
@@ -50,9 +50,9 @@ class Clock:
         """The result of the last of `repeat` runs; the row gets the median seconds of one."""
         seconds = []
         for _ in range(repeat):
-            started = time.perf_counter()
+            started = time.process_time()
             result = work()
-            seconds.append(time.perf_counter() - started)
+            seconds.append(time.process_time() - started)
         self.figures[row] = statistics.median(seconds)
         return result
 
@@ -113,10 +113,10 @@ def our_fill(folder: Path) -> dict[str, float]:
     halves = (first[: INSERTS // 2], first[INSERTS // 2 :])
     seconds = []
     for half in halves:
-        started = time.perf_counter()
+        started = time.process_time()
         for document, nodes in half:
             store.put(document, nodes)
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.process_time() - started)
     clock.figures |= {INSERT: sum(seconds), "second half over first": seconds[1] / seconds[0]}
     with store._database.transaction():
         for document, nodes in every:
@@ -127,12 +127,12 @@ def our_fill(folder: Path) -> dict[str, float]:
 
 def our_serve(folder: Path) -> dict[str, float]:
     clock = Clock()
-    before = _memory()
+    before = memory()
     store = _our_store(folder / "large")
     asked = iter(vectors(QUERIES + 1, seed=1))
     store.search(next(asked), TOP)
     clock.time(TOP_LARGE, lambda: store.search(next(asked), TOP), repeat=QUERIES)
-    after = _memory()
+    after = memory()
     return clock.figures | {
         "peak": after["VmHWM"],
         "peak beyond imports": after["VmHWM"] - before["VmRSS"],
@@ -160,7 +160,7 @@ def _our_store(folder: Path) -> Any:
     return DiskStore(SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors")
 
 
-def _memory() -> dict[str, float]:
+def memory() -> dict[str, float]:
     """Bytes of this process: at most (VmHWM), now (VmRSS), now without mapped files (RssAnon)."""
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     return {words[0].rstrip(":"): 1024 * float(words[1]) for words in lines if words[0][:2] in ("Vm", "Rs")}
@@ -229,11 +229,11 @@ def their_fill(folder: Path) -> dict[str, float]:
     """Documents kept one by one: measured in the middle, where one takes what all take on average."""
     index = their_index(vectors(INSERTS * EACH // 2))
     batches = [their_nodes(vectors(EACH, seed=3 + number), f"{number} ") for number in range(THEIR_INSERTS)]
-    started = time.perf_counter()
+    started = time.process_time()
     for nodes in batches:
         index.insert_nodes(nodes)
         index.storage_context.persist(persist_dir=str(folder / "inserted"))
-    return {INSERT: (time.perf_counter() - started) / THEIR_INSERTS * INSERTS}
+    return {INSERT: (time.process_time() - started) / THEIR_INSERTS * INSERTS}
 
 
 def their_serve(folder: Path) -> dict[str, float]:
@@ -245,7 +245,7 @@ def their_serve(folder: Path) -> dict[str, float]:
     asked = iter([QueryBundle("", embedding=row.tolist()) for row in vectors(6, seed=1)])
     retriever.retrieve(next(asked))
     clock.time(TOP_LARGE, lambda: retriever.retrieve(next(asked)), repeat=5)
-    return clock.figures | {"peak": _memory()["VmHWM"]}
+    return clock.figures | {"peak": memory()["VmHWM"]}
 
 
 # --- both -----------------------------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def main() -> None:
 
 
 def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> None:
-    print(f"{DIMENSION} numbers a vector, {LENGTH} characters a passage; median wall seconds of {rounds} rounds\n")
+    print(f"{DIMENSION} numbers a vector, {LENGTH} characters a passage; median CPU seconds of {rounds} rounds\n")
     print(f"| {'':<46} | llama-index-core | ragcore    | ratio    |")
     print(f"|{'-' * 48}|{'-' * 18}|{'-' * 12}|{'-' * 10}|")
     for row in ROWS:

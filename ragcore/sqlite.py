@@ -6,6 +6,7 @@ ends. Tables belong to the modules that use them; each gives its schema, written
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -32,7 +33,10 @@ class _Opened:
 
 
 class SQLiteDatabase:
-    """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection."""
+    """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection.
+
+    A file that may not be written, or is on a disk that cannot be, is read all the same.
+    """
 
     def __init__(self, path: Path, *schemas: str) -> None:
         self.path = path
@@ -114,10 +118,14 @@ class SQLiteDatabase:
     def _open(self) -> _Opened:
         with self._in_words():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            opened = _Opened(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False))
+            only_read = self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+            place = self._to_be_read() if only_read else str(self.path)
+            opened = _Opened(
+                sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=only_read)
+            )
             with self._lock:
                 try:
-                    self._prepare(opened.connection)
+                    self._prepare(opened.connection, only_read)
                 except BaseException:  # undone for any reason, which goes on
                     opened.closing()
                     raise
@@ -125,11 +133,25 @@ class SQLiteDatabase:
                 self._closing.append(opened.closing)
             return opened
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
+    def _to_be_read(self) -> str:
+        """The address of the file where it cannot be written. Without a log nobody else writes it either."""
+        log = self.path.with_name(self.path.name + "-wal")
+        changing = log.exists() and log.stat().st_size
+        return f"{self.path.absolute().as_uri()}?{'mode=ro' if changing else 'immutable=1'}"
+
+    def _prepare(self, connection: sqlite3.Connection, only_read: bool) -> None:
         connection.row_factory = sqlite3.Row
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise newer_version(f"The library file {self.path}", version)
+        if only_read:
+            if version < VERSION:
+                raise StoreError(
+                    f"The library file {self.path} was made by an earlier version of Lectern, and cannot be brought up to date"
+                    " because it cannot be written.",
+                    hint="Copy the library's folder to where you may write, and open the copy.",
+                )
+            return
         if not connection.execute("PRAGMA page_count").fetchone()[0]:  # an old file would not listen, and wait for writers
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         give_up = time.monotonic() + BUSY_SECONDS

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -307,6 +309,156 @@ def test_a_folder_that_takes_no_vectors_changes_nothing_and_says_so(tmp_path: Pa
         with pytest.raises(StoreError, match=r"vectors cannot be written to .*vectors"):
             store.put(*item(1))
         assert store.documents() == []
+
+
+FILLER = """
+import resource, sys
+from pathlib import Path
+from ragcore.errors import StoreError
+from tests.faults.test_store_faults import opened, wide
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+with opened(Path(sys.argv[1])) as store:
+    for number in range(1000):
+        try:
+            store.put(*wide(number, int(sys.argv[2]), int(sys.argv[3])))
+        except StoreError as error:
+            print(number, error.what, error.hint, sep="|")
+            break
+    print(sorted(int(stored.id_[1:]) for stored in store.documents()) == list(range(number)))
+"""
+
+
+def wide(number: int, width: int, characters: int) -> tuple[Document, list[TextNode]]:
+    text = " ".join(f"{number}x{i * i % 9973}" for i in range(characters // 6))
+    vector = np.random.default_rng(number).normal(size=width).astype(np.float32)
+    return Document(text, id_=f"d{number}"), [TextNode(text, f"d{number}/0", ref_doc_id=f"d{number}", embedding=vector)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the size of files is limited as Unix does")
+@pytest.mark.parametrize(
+    ("width", "characters", "words"),
+    [(30_000, 60, "The vectors cannot be written to"), (8, 9000, "no room on the disk|cannot be opened or written")],
+    ids=["vectors", "database"],
+)
+def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, width: int, characters: int, words: str) -> None:
+    arguments = [sys.executable, "-c", FILLER, str(tmp_path), str(width), str(characters)]
+    said = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    stored, what, hint = said[0].split("|")
+    assert re.search(words, what)
+    assert hint
+    assert said[1] == "True"  # the documents that it said were stored, and no other
+    count = int(stored)
+    assert count > 1
+    with opened(tmp_path) as store:
+        assert store.verify() == []
+        for number in (count, *range(0, count, 5)):
+            document, (node,) = wide(number, width, characters)
+            if number == count:
+                store.put(document, [node])  # there is room again
+            assert node.embedding is not None
+            assert store.search(node.embedding, 1)[0].node.id_ == node.id_
+            assert store.document(document.id_).text == document.text
+            assert [hit.node.id_ for hit in store.keyword_search(f"{number}x1", 1)] == [node.id_]
+        assert len(store) == count + 1
+
+
+READER = """
+import os, sys
+from pathlib import Path
+from ragcore.errors import StoreError
+from tests.faults.test_store_faults import check, direction, item, opened
+with opened(Path(sys.argv[2])) as store:  # everything is imported while it may be read
+    store.put(*item(1))
+    check(store, Path(sys.argv[2]))
+    store.delete("d1")
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+with opened(Path(sys.argv[1])) as store:
+    assert [stored.id_ for stored in store.documents()] == ["d1", "d2"]
+    assert store.search(direction(201), 1)[0].node.id_ == "d2/1"
+    assert len(store.keyword_search("word1", 5)) == 3
+    assert store.verify() == []
+    for change in (lambda: store.put(*item(3)), lambda: store.delete("d1"), store.drop):
+        try:
+            change()
+        except StoreError as error:
+            assert "written" in error.what, error.what
+            assert "you may write" in error.hint
+        else:
+            raise AssertionError("it was written")
+    assert store.search(direction(101), 1)[0].node.id_ == "d1/1"
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are those of Unix")
+@pytest.mark.parametrize("written_by_another", [False, True])
+def test_a_library_that_cannot_be_written_still_answers(tmp_path: Path, written_by_another: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:  # which another user may enter, unlike that of the tests
+        folder = Path(name)
+        folder.chmod(0o755)
+        with opened(folder) as store:
+            store.put(*item(1))
+        with opened(folder) as store:
+            store.put(*item(2))
+            if not written_by_another:
+                store.close()
+                store._database.close()
+            paths = [folder, *folder.rglob("*")]
+            for path in paths:
+                path.chmod(0o555 if path.is_dir() else 0o444)
+            try:
+                subprocess.run([sys.executable, "-c", READER, str(folder), str(tmp_path)], check=True)
+            finally:
+                for path in paths:
+                    path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+PUTTER = """
+import sys
+from pathlib import Path
+from tests.faults.test_store_faults import item, opened
+with opened(Path(sys.argv[1])) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(int(sys.argv[2]), 40, 2):
+        store.put(*item(number))
+        store.put(*item(99, 1 + number % 4))
+        if number >= 20:
+            store.delete(f"d{number}")
+"""
+
+
+def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", PUTTER, str(tmp_path), str(first)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for first in (0, 1)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"ready\n"
+    for writer in writers:
+        writer.communicate(b"go\n")
+        assert writer.returncode == 0
+    with opened(tmp_path) as store:
+        assert check(store, tmp_path) == {*range(20), 99}
+        assert store.verify() == []
+        store.compact()
+        assert check(store, tmp_path) == {*range(20), 99}
+
+
+def test_documents_keep_their_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1_000_000, 0, -1000))
+    monkeypatch.setattr(time, "time", lambda: float(next(clock)))
+    with opened(tmp_path) as store:
+        for number in (1, 2, 3, 1):
+            store.put(*item(number))
+        assert [stored.id_ for stored in store.documents()] == ["d2", "d3", "d1"]
+        ties = store.search(np.zeros(WIDTH, np.float32), 9)
+        assert [hit.node.ref_doc_id for hit in ties[::3]] == ["d2", "d3", "d1"]
+        assert check(store, tmp_path) == {1, 2, 3}
 
 
 def test_what_another_process_changes_is_seen_at_the_next_search(tmp_path: Path) -> None:
