@@ -28,8 +28,8 @@ import numpy as np
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sqlite import SQLiteDatabase
-from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.disk_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
+from ragcore.vector_stores.disk_rows import blocks_of, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
@@ -44,6 +44,7 @@ from ragcore.vector_stores.search import (
     unit_query,
 )
 from ragcore.vector_stores.signs import CHUNK, Signs
+from ragcore.vector_stores.tables import TableStore
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, checksum
 
 if TYPE_CHECKING:
@@ -142,13 +143,15 @@ class _Matrix:
     release: Callable[[int, int], None] | None = None
 
 
-class DiskStore:
+class DiskStore(TableStore):
     """One index of a library. See `ragcore.vector_stores.base.Store` for what every method promises.
 
     `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
     stores of one library, in one process or several, may be used at the same time. With `words_when_asked` a new index has
     its words collected when they are first searched for, which then takes longer, and putting is several times as quick.
     """
+
+    _database: SQLiteDatabase
 
     def __init__(
         self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path, words_when_asked: bool = False
@@ -199,20 +202,6 @@ class DiskStore:
             self._database.shrink()
         return passages
 
-    def document(self, document_id: str) -> Document:
-        with self._database.snapshot() as db:
-            row = self._document_row(db, document_id)
-            return document_at(db, row)
-
-    def documents(self) -> list[StoredDocument]:
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT d.id, d.name, d.hash, d.passages, d.characters, d.added FROM documents d"
-                " JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
-                (self._name,),
-            )
-            return [StoredDocument(*row) for row in rows]
-
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         def read(db: sqlite3.Connection) -> list[TextNode]:
             index = self._index(db)
@@ -232,25 +221,6 @@ class DiskStore:
             ]
 
         return self._at_one_moment(read)
-
-    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
-        with self._database.snapshot() as db:
-            if document_id is not None:
-                chosen = [self._document_row(db, document_id)["seq"]]
-            else:
-                index = self._index(db)
-                rows = db.execute("SELECT seq FROM documents WHERE index_id = ? ORDER BY seq", (index.id_ if index else 0,))
-                chosen = [row["seq"] for row in rows]
-        return self._passages_of(chosen)
-
-    def passage_ids(self, document_id: str) -> list[str]:
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document JOIN indexes i ON i.id = d.index_id"
-                " WHERE i.name = ? AND d.id = ? ORDER BY p.row",
-                (self._name, document_id),
-            )
-            return [row["id"] for row in rows]
 
     def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         def found(db: sqlite3.Connection) -> list[NodeWithScore]:
@@ -305,11 +275,6 @@ class DiskStore:
             )
 
         return self._at_one_moment(found)
-
-    def __len__(self) -> int:
-        with self._database.snapshot() as db:
-            index = self._index(db)
-            return index.passages if index else 0
 
     def close(self) -> None:
         """Let go of the mapped file. The database is its owner's to close."""
@@ -435,15 +400,6 @@ class DiskStore:
         db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, self._first_terms, _stamp()))
         return self._index_now(db)
 
-    def _document_row(self, db: sqlite3.Connection, document_id: str) -> sqlite3.Row:
-        row: sqlite3.Row | None = db.execute(
-            "SELECT d.* FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.id = ?",
-            (self._name, document_id),
-        ).fetchone()
-        if row is None:
-            raise UnknownDocumentError(document_id)
-        return row
-
     def _passage_row(self, db: sqlite3.Connection, index: _Index, id_: str) -> sqlite3.Row | None:
         row: sqlite3.Row | None = db.execute(
             "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot, p.length, d.damaged"
@@ -515,13 +471,6 @@ class DiskStore:
         db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (_stamp(), passages, index.id_))
         return int(passages)
 
-    def _passages_of(self, documents: Sequence[int]) -> Iterator[TextNode]:
-        for seq in documents:
-            with self._database.snapshot() as db:  # not held while the reader of these does its work
-                row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
-                nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
-            yield from nodes.values()
-
     def _chosen(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[sqlite3.Row]:
         """Those of these documents that there are."""
         query = "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
@@ -565,10 +514,6 @@ class DiskStore:
             rows.append(found[0])
         return rows
 
-    def _scored(self, db: sqlite3.Connection, rows: Sequence[int], scores: Sequence[float] | Array) -> list[NodeWithScore]:
-        nodes = passages_at(db, rows)
-        return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
-
     # --- keywords -------------------------------------------------------------------------------------------------------
 
     def _add_terms(self, db: sqlite3.Connection, index: _Index, nodes: Iterable[tuple[int, TextNode]]) -> None:
@@ -590,15 +535,8 @@ class DiskStore:
         if index.terms == terms_version():
             return
         self._drop_terms(db, index)
-        self._add_terms(db, index, self._all_passages(db, index))
+        self._add_terms(db, index, self._all_passages(db, index.id_))
         db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
-
-    def _all_passages(self, db: sqlite3.Connection, index: _Index) -> Iterator[tuple[int, TextNode]]:
-        """By row, in order."""
-        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index.id_,))
-        for first_row, passages in documents.fetchall():
-            for start in range(first_row, first_row + passages, BATCH):
-                yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 

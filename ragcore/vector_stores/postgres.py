@@ -12,7 +12,7 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -24,12 +24,13 @@ import numpy as np
 from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
 from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.disk_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
+from ragcore.vector_stores.disk_rows import blocks_of, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
-from ragcore.vector_stores.search import ROUNDING, Array, nearest, passage_terms, query_terms, terms_version, unit_query
+from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, query_terms, terms_version, unit_query
+from ragcore.vector_stores.tables import TableStore
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -108,12 +109,14 @@ class _Index:
     passages: int
 
 
-class PostgresStore:
+class PostgresStore(TableStore):
     """One index of a library on a server. See `ragcore.vector_stores.base.Store` for what every method promises.
 
     Up to 20,000 passages a search is exact. Beyond, and beyond 20,000 passages in a scope, it may miss some of the nearest:
     `python -m benchmarks.postgres` measures how many. `database` must have been given `SCHEMA`; it is the caller's to close.
     """
+
+    _database: PostgresDatabase
 
     def __init__(self, database: PostgresDatabase, *, index: str = "documents") -> None:
         self._database = database
@@ -164,19 +167,6 @@ class PostgresStore:
                 raise UnknownDocumentError(document_id)
         return passages
 
-    def document(self, document_id: str) -> Document:
-        with self._database.snapshot() as db:
-            return document_at(db, self._document_row(db, document_id))
-
-    def documents(self) -> list[StoredDocument]:
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT d.id, d.name, d.hash, d.passages, d.characters, d.added FROM documents d"
-                " JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
-                (self._name,),
-            )
-            return [StoredDocument(*row) for row in rows]
-
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         def read(db: PostgresConnection) -> list[TextNode]:
             index = self._index(db)
@@ -195,25 +185,6 @@ class PostgresStore:
             return [nodes[row["row"]].with_embedding(vectors[row["row"]] * np.float32(length_of(row))) for row in there]
 
         return self._at_one_moment(read)
-
-    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
-        with self._database.snapshot() as db:
-            if document_id is not None:
-                chosen = [self._document_row(db, document_id)["seq"]]
-            else:
-                index = self._index(db)
-                rows = db.execute("SELECT seq FROM documents WHERE index_id = ? ORDER BY seq", (index.id_ if index else 0,))
-                chosen = [row["seq"] for row in rows]
-        return self._passages_of(chosen)
-
-    def passage_ids(self, document_id: str) -> list[str]:
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document JOIN indexes i ON i.id = d.index_id"
-                " WHERE i.name = ? AND d.id = ? ORDER BY p.row",
-                (self._name, document_id),
-            )
-            return [row["id"] for row in rows]
 
     def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         def found(db: PostgresConnection) -> list[NodeWithScore]:
@@ -256,11 +227,6 @@ class PostgresStore:
             )
 
         return self._at_one_moment(found)
-
-    def __len__(self) -> int:
-        with self._database.snapshot() as db:
-            index = self._index(db)
-            return index.passages if index else 0
 
     def close(self) -> None:
         """A database that was given is its owner's to close."""
@@ -317,15 +283,6 @@ class PostgresStore:
         db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
         return self._index_now(db)
 
-    def _document_row(self, db: PostgresConnection, document_id: str) -> Row:
-        row = db.execute(
-            "SELECT d.* FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.id = ?",
-            (self._name, document_id),
-        ).fetchone()
-        if row is None:
-            raise UnknownDocumentError(document_id)
-        return row
-
     def _refuse_foreign(self, db: PostgresConnection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
         row = db.execute(
             "SELECT p.id, d.id AS document_id FROM passages p JOIN documents d ON d.seq = p.document"
@@ -369,13 +326,6 @@ class PostgresStore:
         db.execute("UPDATE indexes SET passages = passages - ? WHERE id = ?", (passages, index.id_))
         return int(passages)
 
-    def _passages_of(self, documents: Sequence[int]) -> Iterator[TextNode]:
-        for seq in documents:
-            with self._database.snapshot() as db:  # not held while the reader of these does its work
-                row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
-                nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
-            yield from nodes.values()
-
     def _within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[Row]:
         """The passages that may be found, in order of insertion, as row, id and length; their texts are not read."""
         conditions, values = ["d.index_id = ?"], [index.id_]
@@ -393,10 +343,6 @@ class PostgresStore:
             return rows
         verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
         return [row for row in rows if verdicts[row["metadata"]]]
-
-    def _scored(self, db: PostgresConnection, rows: Sequence[int], scores: Iterable[float] | Array) -> list[NodeWithScore]:
-        nodes = passages_at(db, rows)
-        return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
 
     def _at_one_moment(self, work: Callable[[PostgresConnection], T]) -> T:
         """`work` in a snapshot, and in a newer one when the table of vectors was given up before it could be read."""
@@ -423,15 +369,8 @@ class PostgresStore:
             if index.terms == terms_version():
                 return  # another process was quicker
             self._postings.clear(db, index.id_)
-            self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in self._all_passages(db, index)))
+            self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
             db.execute("UPDATE indexes SET terms = ? WHERE id = ?", (terms_version(), index.id_))
-
-    def _all_passages(self, db: PostgresConnection, index: _Index) -> Iterator[tuple[int, TextNode]]:
-        """By row, in order."""
-        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index.id_,))
-        for first_row, passages in documents.fetchall():
-            for start in range(first_row, first_row + passages, BATCH):
-                yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ STORES: dict[str, Open] = {
     "chroma-server": open_chroma_server,
     "postgres": open_postgres,
 }
-EXAMPLES = {"chroma": 8, "chroma-server": 3, "postgres": 10}  # sequences that hypothesis tries; fewer where one takes long
+EXAMPLES = {"disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}  # sequences that hypothesis tries; fewer where one takes long
 LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
 SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}  # a Chroma collection is for one writing process
 

@@ -1,0 +1,87 @@
+"""What the stores in a database share: the documents and passages of an index in tables. Vectors and words are their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ragcore.database import Connection, Database
+from ragcore.errors import UnknownDocumentError
+from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.vector_stores.base import StoredDocument
+from ragcore.vector_stores.disk_rows import document_at, passages_at
+
+BATCH = 500  # passages read at a time
+
+
+class TableStore:
+    """See `ragcore.vector_stores.base.Store` for what every method promises."""
+
+    _database: Database
+    _name: str  # of the index
+
+    def document(self, document_id: str) -> Document:
+        with self._database.snapshot() as db:
+            return document_at(db, self._document_row(db, document_id))
+
+    def documents(self) -> list[StoredDocument]:
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT d.id, d.name, d.hash, d.passages, d.characters, d.added FROM documents d"
+                " JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
+                (self._name,),
+            )
+            return [StoredDocument(*row) for row in rows]
+
+    def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
+        with self._database.snapshot() as db:
+            if document_id is not None:
+                chosen = [self._document_row(db, document_id)["seq"]]
+            else:
+                rows = db.execute(
+                    "SELECT d.seq FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
+                    (self._name,),
+                )
+                chosen = [row["seq"] for row in rows]
+        return self._passages_of(chosen)
+
+    def passage_ids(self, document_id: str) -> list[str]:
+        with self._database.snapshot() as db:
+            rows = db.execute(
+                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document JOIN indexes i ON i.id = d.index_id"
+                " WHERE i.name = ? AND d.id = ? ORDER BY p.row",
+                (self._name, document_id),
+            )
+            return [row["id"] for row in rows]
+
+    def __len__(self) -> int:
+        with self._database.snapshot() as db:
+            row = db.execute("SELECT passages FROM indexes WHERE name = ?", (self._name,)).fetchone()
+            return int(row["passages"]) if row else 0
+
+    def _document_row(self, db: Connection, document_id: str) -> Any:
+        row = db.execute(
+            "SELECT d.* FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.id = ?",
+            (self._name, document_id),
+        ).fetchone()
+        if row is None:
+            raise UnknownDocumentError(document_id)
+        return row
+
+    def _passages_of(self, documents: Sequence[int]) -> Iterator[TextNode]:
+        for seq in documents:
+            with self._database.snapshot() as db:  # not held while the reader of these does its work
+                row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
+                nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
+            yield from nodes.values()
+
+    def _all_passages(self, db: Connection, index_id: int) -> Iterator[tuple[int, TextNode]]:
+        """By row, in order."""
+        documents = db.execute("SELECT first_row, passages FROM documents WHERE index_id = ? ORDER BY first_row", (index_id,))
+        for first_row, passages in documents.fetchall():
+            for start in range(first_row, first_row + passages, BATCH):
+                yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
+
+    def _scored(self, db: Connection, rows: Sequence[int], scores: Iterable[float]) -> list[NodeWithScore]:
+        nodes = passages_at(db, rows)
+        return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]
