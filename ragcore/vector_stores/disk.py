@@ -29,10 +29,10 @@ from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
-from ragcore.vector_stores.disk_rows import blocks_of, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
+from ragcore.vector_stores.rows import blocks_of, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.search import (
     Array,
     mask_of,

@@ -25,10 +25,10 @@ from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
 from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
-from ragcore.vector_stores.disk_rows import blocks_of, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
+from ragcore.vector_stores.rows import blocks_of, layout_of, length_of, passage_fields, passages_at
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, query_terms, terms_version, unit_query
 from ragcore.vector_stores.tables import TableStore
 

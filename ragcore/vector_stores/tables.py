@@ -9,7 +9,7 @@ from ragcore.database import Connection, Database
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import StoredDocument
-from ragcore.vector_stores.disk_rows import document_at, passages_at
+from ragcore.vector_stores.rows import document_at, passages_at
 
 BATCH = 500  # passages read at a time
 
