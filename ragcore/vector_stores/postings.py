@@ -163,6 +163,8 @@ class Postings:
             passages = self._passages(db, segment)
             removed = _mask(segment, len(passages.rows))
             gone = np.isin(passages.rows, np.asarray(rows)) & ~removed
+            if not gone.any():
+                continue
             living = segment.living - int(gone.sum())
             words = segment.words - int(passages.lengths[gone].sum())
             packed = zlib.compress(np.packbits(removed | gone).tobytes())
