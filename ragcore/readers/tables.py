@@ -73,10 +73,25 @@ def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_
     """
     heads = Heads()
     tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows)
-    for filled, block in groupby(tidied, key=lambda row: bool(_filled(row))):
+    for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_filled(row))):
         if filled:
             heads = yield from _block(block, heads, name_rows, names_first)
             name_rows, names_first = (None if name_rows is None else 0), False
+
+
+def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Without the empty rows that only set names of columns apart from what is below them."""
+    last: list[str] = []
+    above = 0  # rows since the last empty one
+    for row in rows:
+        if _filled(row):
+            above, last = above + 1, row
+            yield row
+            continue
+        names = len(_filled(last)) > 1 and _may_name(last, ()) and (not last[0] or (above == 1 and len(_filled(last)) > 2))
+        if not names:
+            yield row
+            above, last = 0, []
 
 
 def plain(cells: Sequence[str]) -> str:

@@ -45,6 +45,8 @@ def read(path: Path) -> str:
          "Fiscal Year 2017 %: 38.1%"),
         (("Stations of the line | |", "Station | Opened | Height", "Harbour | 1872 | 3.5"),
          "Station: Harbour; Opened: 1872; Height: 3.5"),
+        (("| Sales | Profit", "", "Zone NA | 12 | 3"), "Zone NA | Sales: 12; Profit: 3"),
+        (("Zone | Sales | Profit", "", "", "NA | 12 | 3"), "Zone: NA; Sales: 12; Profit: 3"),
         (("Name | Amount", "Ada | 5", "Name | Amount", "Bob | 6"), "Name: Bob; Amount: 6"),
         (("Height | 2019 | 2018", "Upper section: | |", "Cliff | 84 | 83"), "Height: Cliff; 2019: 84; 2018: 83"),
     ],
