@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
 import pytest
@@ -25,17 +25,19 @@ from ragcore.config import DATABASE, IngestSettings
 from ragcore.conversations import Ask
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
+from ragcore.ingestion.current_index import CurrentStore, IndexVersions
 from ragcore.ingestion.file_bytes import ServerBytes
-from ragcore.ingestion.files import FileRow, Files
+from ragcore.ingestion.files import FileRow, Files, Stage
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.worker import Worker, outlasting
 from ragcore.library import Library
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
-from ragcore.postgres import address_of
+from ragcore.postgres import LostConnectionError, PostgresDatabase, address_of
 from ragcore.runs import AnswerRuns
-from ragcore.schema import ChatMessage
+from ragcore.schema import ChatMessage, Document, TextNode
+from ragcore.vector_stores.postgres import PostgresStore
 from tests import postgres
 from ui.web import ticket
 
@@ -184,6 +186,29 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
     until(lambda: library.conversations.message(run.message_id).state == "stopped", 30)  # type: ignore[union-attr]
     parts.database.close()
     library.close()
+
+
+def test_a_file_is_not_to_blame_for_a_connection_that_was_lost(tmp_path: Path) -> None:
+    parts = open_parts(postgres.fresh(), tmp_path)
+    path = tmp_path / "given"
+    path.write_text(text_of(7), "utf-8")
+    file_id = parts.files.add(path, "tower 7.txt").file.id
+    database = cast("PostgresDatabase", parts.database)
+    losing = CurrentStore(IndexVersions(database), lambda name: Losing(database, index=name))
+    with pytest.raises(LostConnectionError):
+        Worker(parts.files, losing, HashEmbedding(), IngestSettings).run_once()
+    left = parts.files.get(file_id)
+    assert left is not None
+    assert (left.stage, left.problem) == (Stage.STORING, None)  # until its worker's silence is long enough
+    parts.database.close()
+
+
+class Losing(PostgresStore):
+    """Loses the connection in the middle of storing something."""
+
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        super().put(document, nodes)
+        raise LostConnectionError("The server ended the connection.")
 
 
 class Waiting(HashEmbedding):
