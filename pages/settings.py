@@ -14,6 +14,7 @@ from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.component import component
 from ui.widgets.problem import problem
+from ui.widgets.rebuilding import rebuilding
 
 library, state = resources.library(), session()
 
@@ -319,6 +320,7 @@ with st.container(horizontal=True):
         args=("ingest", "chunk_overlap", "set_chunk_overlap"),
         help="How much of a passage the next one repeats.",
     )
+rebuilding()
 with st.expander("Limits", type="compact"):
     st.markdown("A file over a limit is not read, and says so in the list. A change applies to files read from now on.")
     for field, name, least, most, step, meaning in LIMITS:

@@ -5,6 +5,7 @@ lectern add WHAT ...         take in files, folders, web links or storage addres
 lectern ask QUESTION         an answer with its sources
 lectern export FILE          the whole library in one file, also while it is in use
 lectern import FILE          add such a file to the library
+lectern rebuild              make the index anew, with other passages or another embedder
 lectern worker               read the files of a library that others share, until interrupted
 """
 
@@ -54,6 +55,10 @@ def main(arguments: list[str] | None = None) -> int:
     export.add_argument("file", type=Path)
     taken = commands.add_parser("import", help="add what export has written to the library")
     taken.add_argument("file", type=Path)
+    rebuild = commands.add_parser("rebuild", help="make the index anew; the old one answers until then")
+    rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
+    rebuild.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
+    rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     given = parser.parse_args(arguments)
     try:
@@ -66,6 +71,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _export(where, given.file)
         if given.command == "import":
             return _import(where, given.file)
+        if given.command == "rebuild":
+            return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model)
         if given.command == "worker":
             return _worker(where)
         return _serve(where, getattr(given, "port", None))
@@ -229,6 +236,31 @@ def _import(where: Path | str, source: Path) -> int:
         print(f"{copied.files:,} files and {copied.conversations:,} conversations; {copied.known:,} files were there already.")
         library.start_worker()
         return int(not _all_read(library, set(), began))
+    finally:
+        library.close()
+
+
+def _rebuild(where: Path | str, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None) -> int:
+    """Interrupted, it goes on with the same command, or in the application."""
+    from ragcore.library import Library
+
+    library = Library.open(where)
+    try:
+        plan = library.rebuild(chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model)
+        changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
+        print(
+            f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about {plan.seconds:,.0f} s.", flush=True
+        )
+        library.start_worker()
+        while (coming := library.rebuilding()) is not None:
+            if coming.problem is not None:
+                print(f"{coming.problem.what} {coming.problem.hint}")
+                return 1
+            if sys.stdout.isatty():
+                print(f"\r{coming.fraction:.0%}", end="", flush=True)
+            time.sleep(0.2)
+        print(f"\nThe index has {len(library.store):,} passages.")
+        return 0
     finally:
         library.close()
 

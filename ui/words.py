@@ -66,13 +66,18 @@ def count(number: int, thing: str) -> str:
 
 
 def time_left(seconds: float) -> str:
+    return f"{duration(seconds)} left"
+
+
+def duration(seconds: float) -> str:
+    """As far as an estimate can say it."""
     if seconds < 5:
-        return "a few seconds left"
+        return "a few seconds"
     if seconds < 55:
-        return f"about {round(seconds / 5) * 5} s left"
+        return f"about {round(seconds / 5) * 5} s"
     if seconds < 3600:
-        return f"about {round(seconds / 60)} min left"
-    return f"about {seconds / 3600:.1f} h left"
+        return f"about {round(seconds / 60)} min"
+    return f"about {seconds / 3600:.1f} h"
 
 
 def file_facts(file: FileRow) -> str:
@@ -82,10 +87,12 @@ def file_facts(file: FileRow) -> str:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join(["Ready", *pages, count(file.passages, "passage"), *weight])
     parts = [STAGES[file.stage]]
-    if file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
+    if file.stage is Stage.READING and file.kind == "ZIP" and file.total:
+        parts.append(f"{size(file.done)} of {size(file.total)}")
+    elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passages" if file.stage is Stage.EMBEDDING else "parts"
         parts.append(f"{file.done:,} of {file.total:,} {thing}")
-    if file.seconds_left is not None:
+    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # of one that waits: in the sum
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *weight])
 

@@ -82,9 +82,9 @@ class Rebuilder:
                 self._switch(version)
         except Cancelled:
             pass  # stopped, given up, or taken over; what is made stays
-        except StoreError:
-            raise  # of the database, or of the current index, which others mend
         except RagError as error:
+            if isinstance(error, StoreError) and error.retryable:
+                raise  # the database is away, and comes back
             self._versions.fail(version.name, self._worker, error)
         finally:
             self._versions.release(version.name, self._worker)

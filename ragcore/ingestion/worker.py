@@ -95,19 +95,25 @@ class Worker:
         rebuilder = Rebuilder(self._files.database, self._store, self._embedders, self._name, self._threads)
         return rebuilder.run_once(self._files.waiting)
 
+    def damaged(self) -> list[str]:
+        """The documents whose vectors are not what was written. From then on search by words alone finds them."""
+        index = self._store.current
+        return index.verify() if isinstance(index, Healable) else []
+
     def heal(self) -> int:
-        """Embed anew the documents whose vectors are damaged; gives how many. Search by words found them meanwhile."""
+        """Embed damaged documents anew, until a file waits; gives how many."""
         name, embed_model = self._store.versions.current()
-        index, embedder = self._store.index(name), self._embedders.of(embed_model)
-        damaged = index.verify() if isinstance(index, Healable) else []
-        for document_id in damaged:
+        index, embedder, healed = self._store.index(name), self._embedders.of(embed_model), 0
+        for document_id in self.damaged():
+            if self._files.waiting() or not isinstance(index, Healable):
+                break
             with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
                 texts = [node.text for node in index.passages(document_id)]
-                assert isinstance(index, Healable)
                 index.replace_vectors(document_id, embedder.embed_passages(texts))
-        if damaged:
-            logger.warning("the vectors of %d documents were damaged and are made anew", len(damaged))
-        return len(damaged)
+                healed += 1
+        if healed:
+            logger.warning("the vectors of %d documents were damaged and are made anew", healed)
+        return healed
 
     def _ingest(self, lease: Lease) -> None:
         file, settings = lease.file, self._settings()
@@ -250,14 +256,22 @@ def main() -> None:
     start_reader()
     threading.Thread(target=embedder.warm, daemon=True).start()
     outlasting(lambda: tidy(parts.files, parts.store))
+    outlasting(worker.damaged)
     healed = -HEAL_SECONDS
     while True:
         if outlasting(worker.run_once) or outlasting(worker.rebuild_once):
             continue
         if time.monotonic() - healed > HEAL_SECONDS:
-            outlasting(worker.heal)
             healed = time.monotonic()
+            _healed(worker)
         time.sleep(IDLE_SECONDS)
+
+
+def _healed(worker: Worker) -> None:
+    try:
+        outlasting(worker.heal)
+    except RagError as error:  # nobody waits for it, and files must still be read: the next time
+        logger.warning("damaged vectors could not be made anew: %s", error.what)
 
 
 def outlasting(work: Callable[[], T]) -> T:

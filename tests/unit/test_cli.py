@@ -129,3 +129,15 @@ def test_a_worker_says_what_it_works_on_keeps_no_library_here_and_ends_when_told
         worker.terminate()
         assert worker.wait(30) == 0
     assert not (tmp_path / "home" / "library.db").exists()
+
+
+def test_rebuild_says_what_it_will_do_and_ends_when_the_new_index_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--library", str(tmp_path / "library"), "rebuild", "--chunk-size", "50", "--embed-model", "hashing"]
+    assert cli.main(given) == 0
+    said = capsys.readouterr().out
+    assert "(passage length: 200 → 50 tokens, embedder: built-in → hashing)" in said
+    assert said.endswith("The index has 0 passages.\n")
+    assert cli.main([*given[:3], "--chunk-size", "50", "--chunk-overlap", "50"]) == 1
+    assert "cannot overlap" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ragcore.errors import RagError, UnknownDocumentError
-from ragcore.ingestion.files import FileRow, Stage
+from ragcore.ingestion.files import FileRow, Stage, seconds_left
 from ui import resources, words
 from ui.state import event, session
 from ui.widgets.component import component
@@ -40,6 +40,10 @@ def file_rows() -> None:
 def _rows(busy: bool, ready: int) -> None:
     files = resources.library().files.all()
     shown = files if session().all_files else files[:SHOWN]
+    active = sum(file.active for file in files)
+    left = seconds_left(files)
+    if active > 1 and left is not None:
+        st.caption(f"{words.count(active, 'file')} to read · {words.time_left(left)}")
     _FILES(key="files", data={"files": [_row(file) for file in shown]}, on_act_change=_act)
     now_busy = any(file.active for file in files)
     if session().notice or now_busy != busy or sum(file.ready for file in files) != ready:

@@ -11,7 +11,7 @@ from ragcore.ingestion.files import FileRow, Stage
 from ui import words
 
 FACTS = AnswerFacts("compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny")
-FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 0.0, 340, 12, None)
+FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 12, None)
 
 
 def test_every_mode_and_stage_has_its_words() -> None:
@@ -59,6 +59,8 @@ def test_the_line_under_a_file() -> None:
         "Indexing · 20 of 340 passages"
     )
     assert words.file_facts(replace(FILE, stage=Stage.STOPPED)) == "Stopped · 2.3 MB"
+    unpacking = replace(FILE, name="a.zip", stage=Stage.READING, done=1_200_000, total=2_400_000, seconds_left=21.0)
+    assert words.file_facts(unpacking) == "Reading · 1.2 MB of 2.4 MB · about 20 s left · 2.3 MB"
 
 
 def test_places() -> None:

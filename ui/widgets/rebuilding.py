@@ -1,0 +1,54 @@
+"""Making the index anew with the passages that the settings ask for: what it would take, and how far it is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragcore.ingestion.current_index import IndexVersion
+from ui import resources, words
+from ui.safetext import label
+from ui.state import session
+from ui.widgets.problem import problem
+
+
+def rebuilding() -> None:
+    """An offer when the documents' passages are not those of the settings; a bar while the index is being made."""
+    coming = resources.library().rebuilding()
+    st.fragment(_rebuilding, run_every=1.0 if coming and coming.state == "building" else None)(coming is not None)
+
+
+def _rebuilding(was_coming: bool) -> None:
+    library = resources.library()
+    coming = library.rebuilding()
+    if coming is not None:
+        _progress(coming)
+        return
+    plan = library.plan_rebuild()
+    if was_coming:
+        session().notice = "" if plan.changes else "The index is rebuilt: all documents have the new passages."
+        st.rerun()
+    if not plan.changes or not plan.passages_now:
+        return
+    st.markdown(f"Your documents still have the passages of before ({label(', '.join(plan.changes))}).")
+    about = f"{words.count(plan.passages, 'passage')}, {words.duration(plan.seconds)}"
+    if st.button(f"Rebuild the index ({about})", key="rebuild", help="Questions are answered all the while, as before."):
+        library.rebuild()
+        library.start_worker()
+        st.rerun()
+
+
+def _progress(coming: IndexVersion) -> None:
+    library = resources.library()
+    left = f" · {words.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
+    told = {"building": "Rebuilding the index", "stopped": "Rebuilding is stopped", "failed": "Rebuilding has failed"}
+    st.progress(coming.fraction, f"{told[coming.state]}{left}")
+    if coming.problem is not None:
+        problem(coming.problem, key="rebuild_problem")
+    with st.container(horizontal=True):
+        if coming.state == "building":
+            acted = st.button("Stop", key="stop_rebuild", on_click=library.stop_rebuild)
+        else:
+            acted = st.button("Resume", key="resume_rebuild", on_click=library.resume_rebuild)
+            acted |= st.button("Keep the index as it is", key="give_up_rebuild", on_click=library.give_up_rebuild)
+    if acted:
+        st.rerun()
