@@ -31,8 +31,7 @@ def read(path: Path, options: ReadOptions) -> Document:
             labels, raw = _pages(pdf, options)
             metadata = _metadata(pdf, options.name)
     except DamagedFileError as error:
-        labels, raw = _mended(path, options, error)
-        metadata = {"file_name": options.name}
+        return Document(_mended(path, options, error), metadata={"file_name": options.name})
     known = hyphenated(raw)
     kept = without_running_lines(raw)
     text, pages = joined(((label, paragraphs(page, known)) for label, page in zip(labels, kept, strict=True)), between)
@@ -44,21 +43,23 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(text, metadata=metadata, pages=pages)
 
 
-def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> tuple[list[str], list[list[Line]]]:
-    """As pdfminer reads it, which takes much longer. `damage` is raised when it finds no text either."""
+def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
+    """As pdfminer reads it, which takes much longer; without pages, as PDFium could show none. `damage` is raised when it
+    finds no text either."""
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LTTextContainer
 
-    pages: list[list[Line]] = []
+    texts: list[str] = []
     try:
         for page in extract_pages(path, password=options.password or ""):
-            pages.append(plain(clean("".join(each.get_text() for each in page if isinstance(each, LTTextContainer)))))
-            options.progress(len(pages), 0)
+            text = "".join(each.get_text() for each in page if isinstance(each, LTTextContainer))
+            texts.append(paragraphs(plain(clean(text))))
+            options.progress(len(texts), 0)
     except Exception as error:  # it raises whatever it likes about a broken file
         raise damage from error
-    if not any(line.text.strip() for page in pages for line in page):
+    if not any(text.strip() for text in texts):
         raise damage
-    return [str(number) for number in range(1, len(pages) + 1)], pages
+    return "\n\n".join(filter(None, texts))
 
 
 def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str], list[list[Line]]]:
