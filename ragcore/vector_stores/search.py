@@ -69,9 +69,9 @@ def nearest(
 ) -> tuple[Array, Array]:
     """The `k` unit rows with the highest cosine to the unit `query`: their places, and the cosines, best first.
 
-    `chosen` is a mask of rows, shape (n,), that alone are looked at. `read` is told of the rows [start, stop) that have been
-    read and may leave the memory. Ties stand in order of place, which one matrix product cannot promise: it adds up the same
-    row differently at different places. So what is near the k-th score is added up again, each row by itself.
+    `chosen` is a mask of rows, shape (n,), that alone are looked at. `read` is told of the rows [start, stop) that have all
+    been read and may leave the memory. Ties stand in order of place, which one matrix product cannot promise: it adds up the
+    same row differently at different places. So what is near the k-th score is added up again, each row by itself.
     """
     if k <= 0 or not len(rows):
         return np.empty(0, np.intp), np.empty(0)
@@ -113,7 +113,7 @@ def nearest_by_signs(
 def _scores(
     rows: Vectors, query: Vector, chosen: Array | None, read: Callable[[int, int], None] | None
 ) -> tuple[Array | None, Array]:
-    """Places, None for all, and their cosines. Only what is chosen is multiplied where that is little."""
+    """Places, None for all, and their cosines. Where little is chosen only that is multiplied, and `read` is not told."""
     places: list[Array] = []
     scores: list[Array] = []
     step = max(BLOCK_BYTES // (4 * rows.shape[1]), 1)
@@ -124,7 +124,10 @@ def _scores(
         else:
             inside = np.flatnonzero(chosen[start : start + step])
             places.append(inside + start)
-            scores.append(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
+            if 4 * len(inside) < len(block):
+                scores.append(block[inside] @ query)
+                continue
+            scores.append((block @ query)[inside])
         if read is not None:
             read(start, start + len(block))
     return None if chosen is None else np.concatenate(places), np.concatenate(scores)
