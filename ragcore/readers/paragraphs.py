@@ -11,7 +11,7 @@ WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the ne
 NEAR = 4  # lines before and after that show how wide the column is
 RUNNING = 4  # pages that have the same first or last line, before it is taken for a header or footer
 NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
-OTHER_SIZE = 1.12  # a line whose letters are larger by this is a headline
+OTHER_SIZE = 1.06  # a line whose letters are larger by this is a headline
 
 BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
 _ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d+\])\s")

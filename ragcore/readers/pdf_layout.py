@@ -96,13 +96,15 @@ def _drawn_lines(text: pypdfium2.PdfTextPage, whole: str) -> Iterator[Line]:
     ends = whole.split("\n")
     lines = [line.rstrip("\r") for line in ends]
     widths = widths_near([len(line) for line in lines])
-    asked = [
-        fills(len(line), width) and not below[:1].islower()
-        for line, width, below in zip(lines, widths, [*lines[1:], ""], strict=True)
-    ]
+    looked_at: set[int] = set()
+    for number, line in enumerate(lines):
+        if fills(len(line), widths[number]):
+            below = next((later for later in range(number + 1, min(number + 3, len(lines))) if lines[later]), None)
+            if below and not lines[below][0].islower():
+                looked_at |= {number, below}
     start = 0
     for number, line in enumerate(lines):
-        if line and (asked[number] or (number and asked[number - 1])):
+        if number in looked_at:
             first = pdfium.FPDFText_GetCharIndexFromTextIndex(text, start)
             yield Line(_legible(line), *_look(text, first, first + len(line) - 1))
         else:
