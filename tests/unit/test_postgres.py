@@ -58,7 +58,8 @@ def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None
     class Kind(str, Enum):
         PLAIN = "plain 'text'"
 
-    given = [(Kind.PLAIN, 1 / 3, bytes(range(256))), ('Ünïcödé 東京 🎉 \\ " ? :x', -0.0, b""), ("", None, None)]
+    escapes = 'Ünï 東京 🎉 \\ " ? :x \0 \uffff0 \uffff'
+    given = [(Kind.PLAIN, 1 / 3, bytes(range(256))), (escapes, -0.0, b""), ("", None, None)]
     with database.transaction() as db:
         for name, weight, data in given:
             db.execute("INSERT INTO things (name, weight, data) VALUES (?, ?, ?)", (name, weight, data))

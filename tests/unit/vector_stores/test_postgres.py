@@ -96,7 +96,10 @@ def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
 
 
 @pytest.mark.usefixtures("small")
-def test_the_vector_index_finds_as_many_as_are_asked_for_under_a_filter(store: PostgresStore) -> None:
+def test_the_vector_index_finds_as_many_as_are_asked_for_under_a_filter(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "HNSW_CANDIDATES", 40)  # of which a fifth is in the first of these scopes
     put(store, range(600))
     store.compact()
     for scope, among in [
@@ -130,6 +133,15 @@ def test_vectors_of_any_width_are_compared(store: PostgresStore, width: int) -> 
     expected = sorted(range(30), key=lambda i: (-round(float(units[i] @ units[4]), 6), i))
     assert found(store, rows[4], 30) == expected
     assert np.allclose(np.stack([node.embedding for node in store.nodes(["4", "5"])]), rows[4:6], rtol=1e-5)  # type: ignore[arg-type]
+
+
+def test_of_very_many_equal_vectors_the_first_are_found(store: PostgresStore) -> None:
+    rows = np.tile(ROWS[:2], (200, 1))  # a, b, a, b, ...
+    put(store, range(400), rows)
+    store.delete("d0")
+    put(store, range(10), rows)  # now the last
+    assert found(store, rows[0], 5) == [10, 12, 14, 16, 18]
+    assert found(store, np.zeros(24, np.float32), 3) == [10, 11, 12]
 
 
 def test_what_is_undone_around_the_store_is_undone_in_it(database: PostgresDatabase, store: PostgresStore) -> None:
