@@ -213,6 +213,19 @@ def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, e
     assert name in chip.inner_text()
 
 
+def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_is_open(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("harbour.txt", b"The harbour was built in 1902 by the town. " * 100))
+    wait_until_read(page)
+    page.goto(f"{empty_app.url}/settings")
+    page.get_by_role("spinbutton", name="Length in tokens").fill("60")
+    page.keyboard.press("Enter")
+    page.get_by_text("passage length: 200 → 60 tokens").wait_for()
+    page.get_by_role("button", name="Rebuild the index (").click()
+    page.get_by_text("The index is rebuilt").wait_for()
+    assert page.get_by_role("button", name="Rebuild the index (").count() == 0
+
+
 def test_an_upload_needs_the_ticket_of_a_page_and_a_host_that_is_ours(empty_app: App) -> None:
     def status(headers: dict[str, str]) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", empty_app.port, timeout=20)
