@@ -109,7 +109,7 @@ def text_of(number: int) -> str:
 
 def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]]) -> bool:
     """Whether one of them is embedding a file: it is held, so that the file stays in its hands, and killed."""
-    embedding = "SELECT worker FROM files WHERE stage = 'embedding' AND done > 0"
+    embedding = "SELECT worker FROM files WHERE stage = 'embedding'"
     for process in workers:
         os.killpg(process.pid, signal.SIGSTOP)
         with library.database.snapshot() as db:
