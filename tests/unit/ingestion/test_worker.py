@@ -123,6 +123,26 @@ def test_a_file_stopped_or_deleted_while_it_is_embedded_leaves_nothing_in_the_st
     assert library.files.get(stopped.id).ready  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("act", ["stop", "remove"])
+def test_a_file_stopped_or_deleted_just_before_it_is_stored_is_not_stored(
+    act: str, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = add(library, paragraphs(10), "notes.txt")
+    advance = library.files.advance
+
+    def acting(file_id: str, worker: str, stage: Stage, done: int, total: int, **told: float) -> bool:
+        wanted = advance(file_id, worker, stage, done, total, **told)  # type: ignore[arg-type]
+        if stage is Stage.STORING:
+            getattr(library.files, act)(file_id)
+        return wanted
+
+    monkeypatch.setattr(library.files, "advance", acting)
+    worker_of(library).run_once()
+    assert len(library.store) == 0
+    row = library.files.get(file.id)
+    assert row is None if act == "remove" else row is not None and row.stage is Stage.STOPPED
+
+
 @pytest.mark.parametrize("stage", ["loading the embedder", "splitting", "fetching the bytes"])
 def test_stop_works_within_two_seconds_while_a_step_takes_long(
     stage: str, in_folder: Library, monkeypatch: pytest.MonkeyPatch
