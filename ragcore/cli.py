@@ -175,11 +175,11 @@ def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathere
     if query is not None:
         yield sources.from_database(what, query, into, anything, max_mb=most)
     elif sources.is_storage(what):
-        yield from sources.from_storage(what, into, anything)
+        yield from sources.from_storage(what, into, anything, max_mb=most)
     elif what.startswith(("http://", "https://")):
         yield sources.from_link(what, into, anything, max_mb=most)
     elif path.is_dir():
-        yield from sources.from_folder(what, into, anything)
+        yield from sources.from_folder(what, into, anything, max_mb=most)
     elif path.is_file():
         copy = into / f"{new_id()}{path.suffix}"
         shutil.copyfile(path, copy)

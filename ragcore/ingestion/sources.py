@@ -68,14 +68,14 @@ def from_text(text: str, title: str, into: Path) -> Gathered:
     return Gathered(target, name, "" if named else f"text:{hashlib.sha256(text.encode()).hexdigest()}")
 
 
-def from_folder(folder: str, into: Path, allowed: AllowedSources) -> Iterator[Gathered]:
+def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
     """The files in a folder of this machine and in those below that a reader takes. InputError where it may not be read."""
     root = _allowed_folder(folder, allowed)
     paths = files_in(str(root), Wanted(recursive=True, required_exts=_known()), LocalFiles())
     if not paths:
         raise InputError(f"There are no documents in {folder}.", hint="Check the folder, and the ones in it.")
     for path in paths:
-        yield _copied(Path(path), root, into)
+        yield _copied(Path(path), root, into, max_mb)
 
 
 def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> Gathered:
@@ -102,7 +102,7 @@ def from_database(address: str, query: str, into: Path, allowed: AllowedSources,
     )
 
 
-def from_storage(address: str, into: Path, allowed: AllowedSources) -> Iterator[Gathered]:
+def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
     """The file at an address of fsspec's, such as s3://reports/2024.pdf, or the files in a folder there."""
     address = address.strip()
     scheme = urlsplit(address).scheme
@@ -113,7 +113,7 @@ def from_storage(address: str, into: Path, allowed: AllowedSources) -> Iterator[
             f"{address} may not be read here.",
             hint="Who runs this server may allow it with LECTERN_STORAGE, and says what may.",
         )
-    yield from _stored(address, into)
+    yield from _stored(address, into, max_mb)
 
 
 def is_storage(address: str) -> bool:
@@ -121,7 +121,7 @@ def is_storage(address: str) -> bool:
     return urlsplit(address).scheme in STORAGES
 
 
-def _stored(address: str, into: Path) -> Iterator[Gathered]:
+def _stored(address: str, into: Path, max_mb: int) -> Iterator[Gathered]:
     try:
         import fsspec
     except ImportError as error:
@@ -133,7 +133,7 @@ def _stored(address: str, into: Path) -> Iterator[Gathered]:
         if not paths or not fs.exists(paths[0]):
             raise InputError(f"There are no documents at {address}.", hint="Check the address.")
         for each in paths:
-            yield _downloaded(fs, each, into, f"{scheme}://{each.lstrip('/')}")
+            yield _downloaded(fs, each, into, f"{scheme}://{each.lstrip('/')}", max_mb)
     except ImportError as error:  # of the package for one kind of storage
         raise InputError(f"{address} cannot be read: {error}.", hint="Install the package that it names.") from error
     except RagError:
@@ -144,12 +144,23 @@ def _stored(address: str, into: Path) -> Iterator[Gathered]:
         ) from error
 
 
-def _downloaded(fs: Any, path: str, into: Path, origin: str) -> Gathered:
+def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
     name = name_of(path)
     target = into / f"{new_id()}{suffix_of(name)}"
+    if problem := _too_large(name, fs.info(path).get("size") or 0, max_mb):
+        return Gathered(target, name, origin, problem)
     with fs.open(path, "rb") as source, target.open("wb") as file:
         shutil.copyfileobj(source, file)
     return Gathered(target, name, origin)
+
+
+def _too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
+    """Before it is copied, since a copy could fill the disk."""
+    if size <= max_mb * 1_000_000:
+        return None
+    return TooLargeError(
+        f"{name} has {size / 1e6:,.0f} MB; the limit is {max_mb} MB.", hint="Split the file, or raise the limit in Settings."
+    )
 
 
 def _is_below(address: str, root: str) -> bool:
@@ -172,7 +183,7 @@ def _allowed_folder(folder: str, allowed: AllowedSources) -> Path:
     )
 
 
-def _copied(path: Path, root: Path, into: Path) -> Gathered:
+def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
     """A copy of the file, unless a link leads out of the folder."""
     target = into / f"{new_id()}{path.suffix}"
     origin = str(path)
@@ -180,14 +191,16 @@ def _copied(path: Path, root: Path, into: Path) -> Gathered:
         true = path.resolve(strict=True)
         if not true.is_relative_to(root):
             raise InputError(f"{path.name} is a link out of its folder.", hint="Add the folder it leads to.")
+        if problem := _too_large(path.name, true.stat().st_size, max_mb):
+            raise problem
         with os.fdopen(os.open(true, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as source, target.open("wb") as copy:
             shutil.copyfileobj(source, copy)
     except InputError as error:
         return Gathered(target, path.name, origin, error)
     except OSError as error:
         target.unlink(missing_ok=True)
-        problem = InputError(f"{path.name} could not be opened: {error.strerror}.", hint="See that it may be read.")
-        return Gathered(target, path.name, origin, problem)
+        unread = InputError(f"{path.name} could not be opened: {error.strerror}.", hint="See that it may be read.")
+        return Gathered(target, path.name, origin, unread)
     return Gathered(target, path.name, origin)
 
 

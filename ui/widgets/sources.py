@@ -140,7 +140,7 @@ def _keep_text() -> None:
 
 def _keep_folder() -> None:
     folder = _given("folder")
-    _start(folder, lambda into, allowed, mb: sources.from_folder(folder, into, allowed))
+    _start(folder, lambda into, allowed, most: sources.from_folder(folder, into, allowed, max_mb=most))
 
 
 def _keep_rows() -> None:
@@ -149,13 +149,13 @@ def _keep_rows() -> None:
     shown = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that may be in it
     _start(
         shown,
-        lambda into, allowed, mb: [sources.from_database(address, query, into, allowed, title=title, max_mb=mb)],
+        lambda into, allowed, most: [sources.from_database(address, query, into, allowed, title=title, max_mb=most)],
     )
 
 
 def _keep_stored() -> None:
     address = _given("storage")
-    _start(address, lambda into, allowed, mb: sources.from_storage(address, into, allowed))
+    _start(address, lambda into, allowed, most: sources.from_storage(address, into, allowed, max_mb=most))
 
 
 def _given(key: str) -> str:

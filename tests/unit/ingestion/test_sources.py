@@ -102,15 +102,15 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
     (root / "link.txt").symlink_to(outside)
     (root / "inner.txt").symlink_to(root / "a.md")
     allowed = AllowedSources(folders=(root,))
-    assert len(library.take(sources.from_folder(str(root), library.incoming, allowed))) == 3
+    assert len(library.take(sources.from_folder(str(root), library.incoming, allowed, max_mb=5))) == 3
     files = {file.name: file for file in library.files.all()}
     assert sorted(files) == ["a (2).md", "a.md", "link.txt"]
     assert files["link.txt"].stage is Stage.FAILED
     assert "link out of its folder" in str(files["link.txt"].problem)
     (root / "below" / "a.md").write_text("# changed")
-    assert [added.outcome for added in library.take(sources.from_folder(str(root / "below"), library.incoming, allowed))] == [
-        "replaced"
-    ]
+    assert [
+        added.outcome for added in library.take(sources.from_folder(str(root / "below"), library.incoming, allowed, max_mb=5))
+    ] == ["replaced"]
     assert text_of(library, "a (2).md") == "# changed"
 
 
@@ -123,9 +123,9 @@ def test_a_folder_that_is_not_allowed_is_refused_like_one_that_is_not_there(tmp_
     (root / "link").symlink_to(tmp_path / "other")
     given = str(root / place) if place else str(tmp_path)
     with pytest.raises(InputError, match="is not among the folders"):
-        list(sources.from_folder(given, tmp_path, AllowedSources(folders=(root,))))
+        list(sources.from_folder(given, tmp_path, AllowedSources(folders=(root,)), max_mb=5))
     with pytest.raises(InputError, match="is not among the folders"):
-        list(sources.from_folder(str(root), tmp_path, NOTHING))
+        list(sources.from_folder(str(root), tmp_path, NOTHING, max_mb=5))
 
 
 def test_what_is_allowed_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,15 +228,15 @@ def storage() -> Iterator[str]:
 
 def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
     allowed = AllowedSources(storage=("memory://reports/",))
-    added = library.take(sources.from_storage(storage, library.incoming, allowed))
+    added = library.take(sources.from_storage(storage, library.incoming, allowed, max_mb=5))
     assert sorted((each.file.name, each.file.origin) for each in added) == [
         ("a.md", "memory://reports/a.md"),
         ("b.txt", "memory://reports/below/b.txt"),
     ]
-    (again,) = library.take(sources.from_storage(f"{storage}/a.md", library.incoming, allowed))
+    (again,) = library.take(sources.from_storage(f"{storage}/a.md", library.incoming, allowed, max_mb=5))
     assert again.outcome == "duplicate"
     with pytest.raises(InputError, match="no documents at"):
-        library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed))
+        library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
 )
 def test_a_storage_that_is_not_allowed_is_refused(tmp_path: Path, storage: str, address: str) -> None:
     with pytest.raises(InputError, match="may not be read here"):
-        list(sources.from_storage(address, tmp_path, AllowedSources(storage=(storage,))))
+        list(sources.from_storage(address, tmp_path, AllowedSources(storage=(storage,)), max_mb=5))
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,20 @@ def test_a_storage_that_is_not_allowed_is_refused(tmp_path: Path, storage: str, 
 )
 def test_what_is_no_storage_is_refused_whatever_is_allowed(tmp_path: Path, address: str) -> None:
     with pytest.raises(InputError, match="is not an address of a storage"):
-        list(sources.from_storage(address, tmp_path, AllowedSources(storage=("file:///", "local:///", address))))
+        list(sources.from_storage(address, tmp_path, AllowedSources(storage=("file:///", "local:///", address)), max_mb=5))
+
+
+def test_what_is_too_large_is_not_even_copied(library: Library, tmp_path: Path, storage: str) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "large.md").write_bytes(b"x" * 1_000_001)
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/reports/vast.md", b"x" * 1_000_001)
+    allowed = AllowedSources(folders=(tmp_path,), storage=(storage,))
+    gathered = [
+        *sources.from_folder(str(tmp_path / "shared"), library.incoming, allowed, max_mb=1),
+        *sources.from_storage(f"{storage}/vast.md", library.incoming, allowed, max_mb=1),
+    ]
+    assert [type(each.problem) for each in gathered] == [TooLargeError, TooLargeError]
+    assert list(library.incoming.iterdir()) == []
+    assert library.take(gathered) == []
+    assert sorted(file.name for file in library.files.all()) == ["large.md", "vast.md"]
