@@ -130,6 +130,7 @@ class ServerBytes:
         if copy.exists():
             os.utime(copy)  # in use
             return copy
+        self._forget_unread()
         drafts = self._cache.local("drafts")
         drafts.mkdir(parents=True, exist_ok=True)
         draft = drafts / new_id()
@@ -159,6 +160,9 @@ class ServerBytes:
             kept = {row[0] for row in db.execute("SELECT DISTINCT file_id FROM file_chunks WHERE file_id != ''")}
             for file_id in kept - known.keys():
                 db.execute("DELETE FROM file_chunks WHERE file_id = ?", (file_id,))
+        self._forget_unread()
+
+    def _forget_unread(self) -> None:
         for copy in (*self._cache.local("files").glob("*/*"), *self._cache.local("drafts").glob("*")):
             with contextlib.suppress(OSError):  # gone meanwhile, or being read
                 if copy.stat().st_mtime < time.time() - UNUSED_SECONDS:

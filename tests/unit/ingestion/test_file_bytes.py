@@ -105,3 +105,17 @@ def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
     assert left == [PATH, "incoming/new"]
     assert read.exists()
     assert not unread.exists()
+
+
+def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(here: ServerBytes, tmp_path: Path) -> None:
+    place(here, tmp_path, b"one")
+    place(here, tmp_path, b"another", "files/f2/abc.pdf")
+    place(here, tmp_path, b"a third", "files/f3/abc.pdf")
+    unread, read = here.local(PATH), here.local("files/f2/abc.pdf")
+    for copy in (unread, read):
+        os.utime(copy, (0, time.time() - UNUSED_SECONDS - 60))
+    here.local("files/f2/abc.pdf")
+    here.local("files/f3/abc.pdf")
+    assert read.exists()
+    assert not unread.exists()
+    assert here.local(PATH).read_bytes() == b"one"
