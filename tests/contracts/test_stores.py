@@ -83,7 +83,7 @@ STORES: dict[str, Open] = {
     "chroma-server": open_chroma_server,
     "postgres": open_postgres,
 }
-EXAMPLES = {"disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}  # sequences that hypothesis tries; fewer where one takes long
+EXAMPLES = {"memory": 60, "disk": 40, "chroma": 5, "chroma-server": 2, "postgres": 8}  # sequences that hypothesis tries
 LASTING = {kind: STORES[kind] for kind in STORES if kind != "memory"}
 SHARED = {kind: STORES[kind] for kind in ("disk", "postgres")}  # a Chroma collection is for one writing process
 
@@ -905,7 +905,7 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=EXAMPLES.get(kind, 60),
+            max_examples=EXAMPLES[kind],
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
