@@ -25,7 +25,7 @@ class Panel:
 
 
 def chart(x_label: str, xs: Sequence[float], panels: Sequence[Panel]) -> str:
-    height = HEIGHT + KEY * max(len(panel.lines) for panel in panels)
+    height = HEIGHT + 10 + KEY * max(len(panel.lines) for panel in panels)
     drawn = "".join(
         f'<g transform="translate({number * WIDTH} 0)">{_panel(x_label, xs, panel)}</g>\n'
         for number, panel in enumerate(panels)
@@ -65,7 +65,7 @@ def _panel(x_label: str, xs: Sequence[float], panel: Panel) -> str:
         path = " ".join(f"{across:.1f},{down:.1f}" for across, down in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{line.colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{line.colour}"/>' for across, down in points]
-        down = HEIGHT + KEY * number
+        down = HEIGHT + 10 + KEY * number
         parts.append(f'<path d="M{LEFT} {down}h18" stroke="{line.colour}" stroke-width="2"/>')
         parts.append(f'<text x="{LEFT + 26}" y="{down + 4}" fill="#111827">{line.label}</text>')
     return "".join(parts)
