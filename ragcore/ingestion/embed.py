@@ -27,8 +27,7 @@ During = Callable[[Callable[[], "Vectors"]], "Vectors"]  # does the work, and en
 class Step:
     """Some more passages have their vectors, `made` by content; `done` of all have one now.
 
-    These had `characters`; `characters_left` are to be embedded yet. `seconds` that it took, 0 where nothing was made, or
-    loading the embedder was part of it.
+    These had `characters`; `characters_left` are to be embedded yet. `seconds` that it took, without loading the embedder.
     """
 
     made: dict[str, Vector]
@@ -91,7 +90,8 @@ class PassageEmbedder:
         return [node.with_embedding(vectors[content]) for node, content in zip(nodes, contents, strict=True)]
 
     def _make(self, texts: list[str], during: During) -> tuple[Vectors, float]:
+        if not self._loaded:  # apart, so that loading is not taken for the time that embedding takes
+            during(lambda: self._embedder.embed_query("ready")[None])  # (d,) -> (1, d)
+            self._loaded = True
         began = time.monotonic()
-        vectors = during(partial(self._embedder.embed_passages, texts))
-        loaded, self._loaded = self._loaded, True
-        return vectors, time.monotonic() - began if loaded else 0.0
+        return during(partial(self._embedder.embed_passages, texts)), time.monotonic() - began

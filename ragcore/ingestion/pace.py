@@ -84,7 +84,8 @@ class Estimate:
         self._size = size
         self._began = now
         self._characters = costs.characters(self._kind, size)
-        self._embedded = self._embed_seconds = 0.0
+        self._embedded = self._embed_seconds = self._bar_before = 0.0
+        self._to_embed = 0
         self.fraction = fraction
         self.left = costs.file(name, size)
 
@@ -99,22 +100,21 @@ class Estimate:
         )
         self._see(READ_SECONDS + reading + self._after_reading(self._characters), now)
 
-    def read(self, characters: int, now: float) -> None:
-        """All is read and will be embedded."""
-        self.to_embed(characters, now)
-
     def to_embed(self, characters: int, now: float) -> None:
         """That many characters are left to be embedded: fewer when some of the passages are known already."""
-        self._characters = characters
+        self._characters = self._to_embed = characters
         self._see(self._after_reading(characters), now)
+        self._bar_before = self.fraction
 
     def embedded(self, characters: int, seconds: float, now: float) -> None:
-        """That many more are embedded, in so many seconds (0: it is not known what they took)."""
+        """That many more are embedded, in so many seconds."""
         self._characters -= characters
-        if seconds:
-            self._embedded += characters
-            self._embed_seconds += seconds
-        self._see(self._after_reading(self._characters), now)
+        self._embedded += characters
+        self._embed_seconds += seconds
+        self.left = self._after_reading(self._characters)
+        # From here on the bar goes by the work, whatever the time that it was thought to take.
+        done = 1 - self._characters / self._to_embed if self._to_embed else 1.0
+        self.fraction = max(self.fraction, min(self._bar_before + (1 - self._bar_before) * done, 0.99))
 
     @property
     def seen(self) -> tuple[float, int]:
@@ -128,4 +128,5 @@ class Estimate:
     def _see(self, left: float, now: float) -> None:
         self.left = left
         spent = now - self._began
-        self.fraction = max(self.fraction, min(spent / max(spent + left, 1e-9), 0.99))
+        most = 0.99 if "embed" in self._costs.known else 0.2  # embedding is most of the work, and how much is a guess yet
+        self.fraction = max(self.fraction, min(spent / max(spent + left, 1e-9), most))

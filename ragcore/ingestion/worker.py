@@ -204,7 +204,8 @@ class Worker:
         def note(step: Step) -> None:
             if not step.made:
                 lease.estimate.to_embed(step.characters_left, time.monotonic())
-            lease.estimate.embedded(step.characters, step.seconds, time.monotonic())
+            else:
+                lease.estimate.embedded(step.characters, step.seconds, time.monotonic())
             with self._files.transaction():
                 if step.made and step.characters_left:  # the last ones go into the store at once
                     self._files.drafts.keep(file_id, step.made)

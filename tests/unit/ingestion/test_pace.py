@@ -1,0 +1,89 @@
+"""How long it will take, held against work that was really done: progress as it was recorded, replayed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.ingestion.pace import SCHEMA, Costs, Estimate, kind_of, read_costs, remember, seconds_for
+from ragcore.sqlite import SQLiteDatabase
+
+# A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
+RECORDED = json.loads(Path(__file__).with_name("recorded_progress.json").read_text("utf-8"))
+USUAL = Costs({"read.pdf": 1e-6, "text.pdf": 0.3, "embed": 1e-4})
+WRONG = Costs({"read.pdf": 1e-8, "text.pdf": 0.3, "embed": 1e-5})
+
+
+def replayed(costs: Costs) -> list[tuple[float, float, float]]:
+    """Of each moment: seconds since the beginning, seconds that were said to be left, and the share on the bar."""
+    estimate = Estimate(costs, RECORDED["name"], RECORDED["bytes"], 0.0)
+    told, before, embedding = [], 0, False
+    for seconds, stage, done, total in RECORDED["moments"]:
+        if stage == "reading":
+            estimate.reading(done, total, seconds)
+        elif stage == "embedding":
+            if not embedding:
+                embedding, last = True, seconds
+                estimate.to_embed(RECORDED["characters"], seconds)
+            elif done > before:
+                estimate.embedded(RECORDED["characters"] * (done - before) // total, seconds - last, seconds)
+                before, last = done, seconds
+        told.append((seconds, estimate.left, estimate.fraction))
+    return told
+
+
+def test_between_the_first_and_the_last_tenth_the_time_left_is_within_a_factor_of_two() -> None:
+    whole = RECORDED["moments"][-1][0]
+    for costs in (USUAL, WRONG, Costs()):
+        said = [(left, whole - at) for at, left, _ in replayed(costs) if whole / 10 <= at <= 0.9 * whole]
+        assert len(said) > 15
+        assert all(true / 2 <= left <= 2 * true for left, true in said)
+
+
+def test_the_bar_only_grows_and_stays_below_one() -> None:
+    for costs in (USUAL, WRONG, Costs()):
+        bar = [fraction for _, _, fraction in replayed(costs)]
+        assert bar == sorted(bar)
+        assert 0 < bar[-1] < 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000), st.floats(0, 100)), max_size=20),
+    st.floats(1e-9, 1e-2),
+)
+def test_the_bar_only_grows_whatever_is_told(steps: list[tuple[int, int, float]], cost: float) -> None:
+    estimate = Estimate(Costs({"embed": cost}), "a.txt", 10_000, 0.0, 0.3)
+    now, bar = 0.0, [estimate.fraction]
+    for done, total, seconds in steps:
+        now += seconds
+        estimate.reading(min(done, total), total, now)
+        bar.append(estimate.fraction)
+    assert bar == sorted(bar)
+    assert 0.3 <= bar[-1] <= 0.99
+    assert estimate.left >= 0
+
+
+def test_what_is_seen_outweighs_what_was_thought_the_longer_it_lasts() -> None:
+    assert seconds_for(100, 0.5) == pytest.approx(50)
+    assert seconds_for(100, 0.5, took=2, done=20) == pytest.approx(100 * 4 / 24)  # halfway, in evidence, from 0.5 to 0.1
+    assert seconds_for(100, 0.5, took=1000, done=10_000) == pytest.approx(10, rel=0.01)
+
+
+def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
+    for seconds, characters in ((1.0, 100), (50.0, 100_000), (0.0, 0)):
+        with database.transaction() as db:
+            remember(db, "embed", seconds, characters)
+    database.close()
+    with SQLiteDatabase(tmp_path / "library.db", SCHEMA).snapshot() as db:
+        costs = read_costs(db)
+    assert costs.of("embed") == pytest.approx((0.9 * 1.0 + 50) / (0.9 * 100 + 100_000))
+    assert costs.file("a.txt", 1000) == pytest.approx(0.02 + 1000 * (2e-7 + costs.of("embed") + 1e-6))
+
+
+def test_kinds() -> None:
+    assert [kind_of(name) for name in ("a.PDF", "a.tar.gz", "readme")] == ["pdf", "gz", "txt"]
