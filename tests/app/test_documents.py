@@ -25,10 +25,14 @@ def reaching_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder = tmp_path_factory.mktemp("reaching")
     (folder / "papers").mkdir()
     (folder / "papers" / "note.md").write_text("# Note\n\nThe harbour was built in 1902.")
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("LECTERN_PRIVATE_NETWORK", "allow")
-        environment.setenv("LECTERN_FOLDERS", str(folder / "papers"))
-        yield from started(folder)
+    opened = {"LECTERN_PRIVATE_NETWORK": "allow", "LECTERN_FOLDERS": str(folder / "papers")}
+    apps = started(folder)
+    with pytest.MonkeyPatch.context() as environment:  # while it starts: the other applications of this module stay closed
+        for name, value in opened.items():
+            environment.setenv(name, value)
+        app = next(apps)
+    yield app
+    next(apps, None)
 
 
 def drop(page: Page, *files: FilePayload | Path) -> None:
