@@ -115,7 +115,7 @@ class PostgresStore(TableStore):
     """One index of a library on a server. See `ragcore.vector_stores.base.Store` for what every method promises.
 
     Up to 20,000 passages a search is exact. Beyond, and beyond 20,000 passages in a scope, it may miss some of the nearest: of
-    50,000 embeddings of real text 0.9965 of the ten nearest were found (`python -m benchmarks.postgres`). `database` must have
+    50,000 embeddings of real text 0.996 of the ten nearest were found (`python -m benchmarks.postgres`). `database` must have
     been given `SCHEMA`; it is the caller's to close.
     """
 
