@@ -140,7 +140,6 @@ class _Matrix:
     rows: Vectors
     sound: Array | None
     signs: Signs | None = None
-    release: Callable[[int, int], None] | None = None
 
 
 class DiskStore(TableStore):
@@ -235,11 +234,11 @@ class DiskStore(TableStore):
                 chosen = mask_of(self._spans(db, index, scope), len(matrix.rows))
                 if matrix.sound is not None:
                     chosen &= matrix.sound
-                slots, scores = nearest(matrix.rows, vector, top_k, chosen, matrix.release)
+                slots, scores = nearest(matrix.rows, vector, top_k, chosen)
             elif matrix.signs is None:
-                slots, scores = nearest(matrix.rows, vector, top_k, matrix.sound, matrix.release)
+                slots, scores = nearest(matrix.rows, vector, top_k, matrix.sound)
             else:
-                slots, scores = nearest_by_signs(matrix.rows, matrix.signs, vector, top_k, matrix.sound, matrix.release)
+                slots, scores = nearest_by_signs(matrix.rows, matrix.signs, vector, top_k, matrix.sound)
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
         return self._at_one_moment(found)
@@ -568,7 +567,7 @@ class DiskStore(TableStore):
                 ).fetchall()
                 sound = ~mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
                 signs = self._files.signs(index.file, index.signs, index.dimension) if index.signs else None
-                matrix = _Matrix(index.stamp, mapped.rows, sound, signs, mapped.release)
+                matrix = _Matrix(index.stamp, mapped.rows, sound, signs)
             self._matrix = matrix
             return matrix
 

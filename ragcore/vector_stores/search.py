@@ -10,7 +10,7 @@ import hashlib
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePath
@@ -64,21 +64,19 @@ def top_k(scores: Array, k: int) -> Array:
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]
 
 
-def nearest(
-    rows: Vectors, query: Vector, k: int, chosen: Array | None = None, read: Callable[[int, int], None] | None = None
-) -> tuple[Array, Array]:
+def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
     """The `k` unit rows with the highest cosine to the unit `query`: their places, and the cosines, best first.
 
-    `chosen` is a mask of rows, shape (n,), that alone are looked at. `read` is told of the rows [start, stop) that have all
-    been read and may leave the memory. Ties stand in order of place, which one matrix product cannot promise: it adds up the
-    same row differently at different places. So what is near the k-th score is added up again, each row by itself.
+    `chosen` is a mask of rows, shape (n,), that alone are looked at. Ties stand in order of place, which one matrix product
+    cannot promise: it adds up the same row differently at different places. So what is near the k-th score is added up again,
+    each row by itself.
     """
     if k <= 0 or not len(rows):
         return np.empty(0, np.intp), np.empty(0)
     if not query.any():  # everything ties
         first = (np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen))[:k]
         return first, np.zeros(len(first))
-    places, scores = _scores(rows, query, chosen, read)
+    places, scores = _scores(rows, query, chosen)
     least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else -np.inf
     close = np.flatnonzero(scores >= least - ROUNDING)
     candidates = close if places is None else places[close]
@@ -93,27 +91,18 @@ def nearest(
     return candidates[best], cosines[best]
 
 
-def nearest_by_signs(
-    rows: Vectors,
-    signs: Signs,
-    query: Vector,
-    k: int,
-    chosen: Array | None = None,
-    read: Callable[[int, int], None] | None = None,
-) -> tuple[Array, Array]:
+def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
     """`nearest` among those that `signs` says may be: nearly always the same. Rows that it does not know are all looked at."""
     count = CANDIDATES + CANDIDATES_EACH * k
     if count >= len(signs) or not query.any():
-        return nearest(rows, query, k, chosen, read)
+        return nearest(rows, query, k, chosen)
     among = np.ones(len(rows), bool) if chosen is None else chosen.copy()
     among[: len(signs)] &= signs.nearest(query, count, None if chosen is None else ~chosen)
-    return nearest(rows, query, k, among, read)
+    return nearest(rows, query, k, among)
 
 
-def _scores(
-    rows: Vectors, query: Vector, chosen: Array | None, read: Callable[[int, int], None] | None
-) -> tuple[Array | None, Array]:
-    """Places, None for all, and their cosines. Where little is chosen only that is multiplied, and `read` is not told."""
+def _scores(rows: Vectors, query: Vector, chosen: Array | None) -> tuple[Array | None, Array]:
+    """Places, None for all, and their cosines. Where little is chosen only that is multiplied."""
     places: list[Array] = []
     scores: list[Array] = []
     step = max(BLOCK_BYTES // (4 * rows.shape[1]), 1)
@@ -124,12 +113,7 @@ def _scores(
         else:
             inside = np.flatnonzero(chosen[start : start + step])
             places.append(inside + start)
-            if 4 * len(inside) < len(block):
-                scores.append(block[inside] @ query)
-                continue
-            scores.append((block @ query)[inside])
-        if read is not None:
-            read(start, start + len(block))
+            scores.append(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
     return None if chosen is None else np.concatenate(places), np.concatenate(scores)
 
 

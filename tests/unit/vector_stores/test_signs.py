@@ -121,21 +121,3 @@ def test_a_store_searches_by_signs_what_has_them_and_all_of_the_rest(tmp_path: P
     assert list((tmp_path / "vectors").glob("*.signs")) == []
     store.close()
     database.close()
-
-
-def test_the_memory_of_a_search_does_not_grow_with_the_vectors(tmp_path: Path) -> None:
-    status = Path("/proc/self/statm")
-    if not status.exists():
-        pytest.skip("only Linux says how much of a file is in memory")
-    rows = clustered(40_000, 384)
-    files = disk.VectorFolder(tmp_path)
-    files.append("1-a.f32", 0, rows)
-    mapped = files.mapped("1-a.f32", len(rows), 384)
-
-    def in_memory() -> int:
-        return int(status.read_text().split()[2]) * 4096  # bytes of mapped files
-
-    before = in_memory()
-    places, _ = nearest(mapped.rows, rows[39_999], 3, None, mapped.release)
-    assert places[0] == 39_999
-    assert in_memory() - before < 20 << 20
