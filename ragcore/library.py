@@ -283,11 +283,11 @@ class Library:
         if file is None:
             raise UnknownDocumentError(file_id)
         before = self._bytes()
-        self.files.remove(file_id)
-        try:
-            passages = self.store.delete(file_id)
-        except UnknownDocumentError:  # it never got that far
-            passages = 0
+        passages = 0
+        with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
+            passages = self.store.take_out(file_id)
+        if passages:
+            self.store.give_room_back()
         return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
     # Making its index anew.

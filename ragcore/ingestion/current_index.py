@@ -275,17 +275,26 @@ class CurrentStore:
         return self._changed(lambda index: index.put(document, nodes))
 
     def delete(self, document_id: str) -> int:
-        passages = self._changed(lambda index: index.delete(document_id))
-        coming = self.versions.coming()
-        if coming is not None:
-            with suppress(UnknownDocumentError):  # it never got that far
-                self.index(coming.name).delete(document_id)
+        passages = self.take_out(document_id)
+        self.give_room_back()
+        return passages
+
+    def take_out(self, document_id: str) -> int:
+        """`delete` in the caller's transaction; its space stays taken until `give_room_back` is called after it."""
+        with self.versions.held() as name:
+            coming = self.versions.coming()
+            if coming is not None:
+                with suppress(UnknownDocumentError):  # it never got that far
+                    self.index(coming.name).delete(document_id)
+            return self.index(name).delete(document_id)
+
+    def give_room_back(self) -> None:
+        """That of deleted documents, at once where that is quick. Not in a transaction."""
         current = self.current
         if isinstance(current, Healable) and current.bytes_on_disk() < QUICK_BYTES:
             current.compact()
         else:
             self.reclaim()
-        return passages
 
     def document(self, document_id: str) -> Document:
         return self._asked(lambda index: index.document(document_id))

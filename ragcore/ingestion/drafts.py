@@ -49,6 +49,11 @@ class Drafts:
             )
 
 
+def drop_drafts_below(db: Connection, owner: str) -> None:
+    """Forget what was kept for all that is a part of this owner: `owner/...`."""
+    db.execute("DELETE FROM drafts WHERE owner LIKE ?", (f"{owner}/%",))
+
+
 def drop_drafts(db: Connection, owner: str) -> int:
     """Forget what was kept, in the caller's transaction; gives how many vectors."""
     return db.execute("DELETE FROM drafts WHERE owner = ?", (owner,)).rowcount

@@ -54,7 +54,7 @@ class FileBytes(Protocol):
         """Delete the bytes that this file had under other paths."""
 
     def sweep(self, known: Mapping[str, float]) -> None:
-        """Delete what a crash between two steps left: bytes of none of the `known` files (id: seconds since the epoch)."""
+        """Delete what a crash between two steps left: bytes under none of the `known` paths (with seconds since the epoch)."""
 
 
 class FolderBytes:
@@ -84,9 +84,17 @@ class FolderBytes:
     def sweep(self, known: Mapping[str, float]) -> None:
         """What is newer than every known file stays: the database may be an older copy that was put back."""
         newest = max(known.values(), default=0.0)
+        files = {_file_of(path) for path in known if path}
         for folder in (self._folder / "files").glob("*"):
-            if folder.name not in known and folder.stat().st_mtime < newest:
+            if folder.stat().st_mtime >= newest:
+                continue
+            if folder.name not in files:
                 shutil.rmtree(folder, ignore_errors=True)
+                continue
+            for version in folder.iterdir():
+                if version.is_file() and str(PurePosixPath("files", folder.name, version.name)) not in known:
+                    with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
+                        version.unlink()
 
 
 class _Moving:
@@ -157,9 +165,9 @@ class ServerBytes:
         long_ago = time.time() - UNCLAIMED_SECONDS
         with self._database.transaction() as db:
             db.execute("DELETE FROM file_chunks WHERE file_id = '' AND added < ?", (long_ago,))
-            kept = {row[0] for row in db.execute("SELECT DISTINCT file_id FROM file_chunks WHERE file_id != ''")}
-            for file_id in kept - known.keys():
-                db.execute("DELETE FROM file_chunks WHERE file_id = ?", (file_id,))
+            kept = {row[0] for row in db.execute("SELECT DISTINCT path FROM file_chunks WHERE file_id != ''")}
+            for path in kept - known.keys():
+                db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))
         self._forget_unread()
 
     def _forget_unread(self) -> None:

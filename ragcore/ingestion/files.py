@@ -14,8 +14,8 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
@@ -59,7 +59,12 @@ CREATE TABLE IF NOT EXISTS files (
 CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
 CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
 """
-SCHEMA = _FILES + DRAFTS_SCHEMA + PACES_SCHEMA
+_REMOVED = """
+CREATE TABLE IF NOT EXISTS removed_files (
+    id TEXT PRIMARY KEY              -- of a file whose bytes go as soon as it is forgotten, or when they are next swept
+);
+"""
+SCHEMA = _FILES + _REMOVED + DRAFTS_SCHEMA + PACES_SCHEMA
 
 
 class Stage(str, Enum):
@@ -276,9 +281,18 @@ class Files:
 
     def remove(self, file_id: str) -> None:
         """Forget the row and delete the file's bytes."""
+        with self.forgetting(file_id):
+            pass
+
+    @contextmanager
+    def forgetting(self, file_id: str) -> Iterator[None]:
+        """`remove`, in one transaction with what is done inside. The bytes go after it, or, if this process does not live to
+        see that, when they are next swept."""
         with self.database.transaction() as db:
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
             drop_drafts(db, file_id)
+            db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
+            yield
         self._bytes.drop(file_id)
 
     # What a worker does to a row.
@@ -409,7 +423,11 @@ class Files:
     def sweep(self) -> None:
         """Delete bytes that belong to no file, as a crash between two steps may leave them."""
         with self.database.transaction() as db:  # nobody adds a file while this one holds the lock
-            self._bytes.sweep({row["id"]: row["added"] for row in db.execute("SELECT id, added FROM files")})
+            for row in db.execute("SELECT id FROM removed_files").fetchall():
+                self._bytes.drop(row["id"])
+            db.execute("DELETE FROM removed_files")
+            rows = db.execute("SELECT path, max(added) AS added FROM files GROUP BY path").fetchall()
+            self._bytes.sweep({row["path"]: row["added"] for row in rows})
 
     @staticmethod
     def _queue(db: Connection, file_id: str, *, anew: bool = False) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from ragcore.database import Database
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.current_index import CurrentStore, IndexVersion
-from ragcore.ingestion.drafts import Drafts, drop_drafts
+from ragcore.ingestion.drafts import Drafts, drop_drafts, drop_drafts_below
 from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.lease import awaited
@@ -101,6 +101,7 @@ class Rebuilder:
                     new.delete(document.id_)
             if not self._versions.switch(version.name, self._worker):
                 raise Cancelled
+            drop_drafts_below(db, version.name)  # of documents that were deleted meanwhile
             for document in new.documents():
                 db.execute("UPDATE files SET passages = ? WHERE id = ?", (document.passages, document.id_))
         self._store.reclaim()
@@ -108,8 +109,9 @@ class Rebuilder:
     def _drop_old(self) -> bool:
         names = self._versions.old()
         for name in names:
-            with self._database.transaction():
+            with self._database.transaction() as db:
                 self._store.index(name).drop()
+                drop_drafts_below(db, name)
                 self._versions.forget(name)
             self._store.forget(name)
         if names:

@@ -37,7 +37,6 @@ from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, TextNode, new_id
-from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
 
@@ -234,13 +233,14 @@ class Worker:
         self._files.remove(file.id)
 
 
-def tidy(files: Files, store: Store) -> None:
-    """Remove what crashes may have left: folders of no file, and passages of files that were deleted."""
+def tidy(files: Files, store: CurrentStore) -> None:
+    """Remove what crashes may have left: bytes of no file, passages of files that were deleted, and vectors of no index."""
     files.sweep()
     for stored in store.documents():
         with contextlib.suppress(UnknownDocumentError):  # deleted by others meanwhile
             if files.get(stored.id_) is None and store.document(stored.id_).metadata.get("file_id") == stored.id_:
                 store.delete(stored.id_)
+    store.reclaim()
 
 
 def main() -> None:

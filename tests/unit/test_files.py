@@ -351,6 +351,30 @@ def test_folders_of_no_file_are_swept_unless_they_are_newer_than_all_that_is_kno
     assert in_folder.location(file).exists()
 
 
+def test_a_version_of_no_row_is_swept_and_the_current_one_is_kept(in_folder: Files, tmp_path: Path) -> None:
+    file = in_folder.add(given(tmp_path), "notes.txt").file
+    current = in_folder.location(file)
+    stray = current.with_name("arrived-before-a-crash.txt")
+    stray.write_text("left", "utf-8")
+    os.utime(current.parent, (file.added + 60, file.added + 60))
+    in_folder.sweep()
+    assert stray.exists()  # it may be of a database that is newer than this one
+    os.utime(current.parent, (file.added - 60, file.added - 60))
+    in_folder.sweep()
+    assert not stray.exists()
+    assert current.exists()
+
+
+def test_a_file_forgotten_by_a_process_that_ended_then_is_swept_with_its_bytes(in_folder: Files, tmp_path: Path) -> None:
+    file = in_folder.add(given(tmp_path), "notes.txt").file
+    in_folder.remove(file.id)
+    left = in_folder.location(file)  # as if it had ended between the two
+    left.parent.mkdir()
+    left.write_text("left", "utf-8")
+    in_folder.sweep()
+    assert not left.parent.exists()
+
+
 def test_a_database_that_knows_no_file_sweeps_none(in_folder: Files, tmp_path: Path) -> None:
     folder = tmp_path / "files" / "kept"
     folder.mkdir(parents=True)

@@ -191,6 +191,7 @@ def test_another_process_sees_an_answer_being_written_begins_none_beside_it_and_
 def test_of_two_processes_that_begin_an_answer_at_once_one_is_refused(open_library: Callable[..., Library]) -> None:
     llms = [Silent(), Silent()]
     several = [AnswerRuns(open_library(llm)) for llm in llms]
+    take_in(several[0]._library, TOWER, "tower.txt")  # or nothing is found, and the answer is given at once
     talk = several[0]._library.conversations.create().id
 
     def ask(runs: AnswerRuns) -> bool:

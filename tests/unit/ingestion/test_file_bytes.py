@@ -92,6 +92,7 @@ def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
 ) -> None:
     place(here, tmp_path, b"kept")
     place(here, tmp_path, b"left by a crash", "files/f2/abc.pdf")
+    place(here, tmp_path, b"a version before", "files/f1/old.pdf")
     with database.transaction() as db:
         for name, age in (("incoming/old", UNCLAIMED_SECONDS + 60), ("incoming/new", 60)):
             db.execute("INSERT INTO file_chunks VALUES (?, '', 0, ?, ?)", (name, b"coming", time.time() - age))
@@ -99,7 +100,7 @@ def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
     unread.parent.mkdir()
     unread.write_bytes(b"old")
     os.utime(unread, (0, time.time() - UNUSED_SECONDS - 60))
-    here.sweep({"f1": time.time()})
+    here.sweep({PATH: time.time()})
     with database.snapshot() as db:
         left = [row["path"] for row in db.execute("SELECT path FROM file_chunks ORDER BY path").fetchall()]
     assert left == [PATH, "incoming/new"]

@@ -142,6 +142,23 @@ def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
     is_made_with(library, 40)
 
 
+def drafts(library: Library) -> int:
+    with library.database.snapshot() as db:
+        return int(db.execute("SELECT count(*) FROM drafts").fetchone()[0])
+
+
+def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> None:
+    add(library, paragraphs(200, "crane"), "crane.txt")
+    run(library)
+    library.rebuild(chunk_size=40)
+    with pytest.raises(KilledError):
+        worker_of(library, Counting(dies_at=4)).rebuild_once()
+    assert drafts(library) == 32
+    library.give_up_rebuild()
+    run(library)
+    assert drafts(library) == 0
+
+
 def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(library: Library) -> None:
     ids = {file.name: file.id for file in library.files.all()}
     acted: list[bool] = []
