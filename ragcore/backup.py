@@ -118,7 +118,11 @@ def _keep_vectors(library: Library, copy: zipfile.ZipFile, there: str, here: str
     with copy.open(f"vectors/{there}") as packed:
         while data := packed.read(BATCH * size):
             rows = [data[start : start + size] for start in range(0, len(data), size)]
-            drafts.keep(here, {row[:CONTENT_BYTES].hex(): np.frombuffer(row[CONTENT_BYTES:], "<f4") for row in rows})
+            with library.database.transaction():
+                file = library.files.get(here)
+                if file is None or not file.active:  # the worker was quicker, or it was deleted meanwhile: nobody wants them
+                    return
+                drafts.keep(here, {row[:CONTENT_BYTES].hex(): np.frombuffer(row[CONTENT_BYTES:], "<f4") for row in rows})
 
 
 def _write_lines(copy: zipfile.ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> None:
