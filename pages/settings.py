@@ -13,6 +13,7 @@ from ui import resources, words
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.component import component
+from ui.widgets.library_copy import library_copy
 from ui.widgets.problem import problem
 from ui.widgets.rebuilding import rebuilding
 
@@ -346,3 +347,11 @@ where, gone = (
 )
 st.markdown(f"Documents, passages, conversations and settings are {where}, {words.size(status.bytes_on_disk)} so far. {gone}")
 st.code(status.name, language=None, wrap_lines=True)
+
+st.divider()
+st.subheader("A copy of the library", anchor=False)
+st.markdown(
+    "All documents, passages and conversations in one file, to keep or to take to another computer. Keys and passwords are "
+    "left out. Drop the file where you drop documents, and all that is in it is added."
+)
+library_copy()

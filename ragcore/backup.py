@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import DamagedFileError, StoreError, UnreadableFileError
 from ragcore.ingestion.drafts import Drafts, content_of
+from ragcore.ingestion.sources import Gathered, too_large
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
@@ -42,6 +43,16 @@ class Copied:
     conversations: int
     known: int = 0
 
+    def __str__(self) -> str:
+        """ "1 file and 2 conversations" """
+        return f"{_counted(self.files, 'file')} and {_counted(self.conversations, 'conversation')}"
+
+    @property
+    def taken_in(self) -> str:
+        """What became of a copy that was read, as a sentence or two."""
+        already = f" {_counted(self.known, 'file')} {'was' if self.known == 1 else 'were'} in your library already."
+        return f"{self} added." + (already if self.known else "")
+
 
 def write_copy(library: Library, target: Path) -> Copied:
     """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole."""
@@ -53,7 +64,7 @@ def write_copy(library: Library, target: Path) -> Copied:
                 copy.write(library.files.location(file), f"bytes/{file.id}")
                 if file.passages:
                     _write_vectors(library, copy, file)
-            _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name} for file in files))
+            _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
             conversations = list(library.conversations.dump())
             _write_lines(copy, "conversations.jsonl", iter(conversations))
             copy.writestr("library.json", json.dumps({"form": FORM, "embedder": library.embedder.name}))
@@ -68,34 +79,44 @@ def write_copy(library: Library, target: Path) -> Copied:
     return Copied(len(files), len(conversations))
 
 
-def read_copy(library: Library, source: Path) -> Copied:
-    """Add what is in the copy `source` to the library; its worker does the rest.
+def read_copy(library: Library, source: Path, *, name: str = "") -> Copied:
+    """Add what is in the copy `source` to the library; its worker does the rest. `name`: what errors call it.
 
-    Nothing that is there is replaced: a file of the same bytes is known, and one of the same name gets another. What was
-    taken in before an error stays, and is known the next time. UnreadableFileError, DamagedFileError, TooLargeError.
+    Nothing that is there is replaced: a file of the same bytes is known, and one of the same name gets another. A file
+    remembers where it was fetched from, unless another from there is here. One that is larger than the settings allow is a
+    failed row. What was taken in before an error stays, and is known the next time. UnreadableFileError, DamagedFileError.
     """
-    with _opened(source) as (copy, embedder):
-        taken = {file.name for file in library.files.all() if file.problem is None}
+    with _opened(source, name or source.name) as (copy, embedder):
+        here = library.files.all()
+        taken = {file.name for file in here if file.problem is None}
+        origins = {file.origin for file in here}
         ids: dict[str, str] = {}  # of the files there -> here
         known = 0
         for row in _lines(copy, "files.jsonl"):
-            id_, name = str(row["id"]), _free_name(str(row["name"]), taken)
-            bytes_ = library.incoming / f"{new_id()}.part"
-            try:
-                with copy.open(f"bytes/{id_}") as packed, bytes_.open("wb") as file:
-                    shutil.copyfileobj(packed, file, 1 << 20)
-                added = library.add(bytes_, name)
-            finally:
-                bytes_.unlink(missing_ok=True)
-            ids[id_] = added.file.id
-            if added.outcome == "duplicate":
-                known += 1
-                continue
-            taken.add(added.file.name)
-            if embedder == library.embedder.name:  # the worker, quick as it is, has to read the file first
-                _keep_vectors(library, copy, id_, added.file.id)
+            id_, name, origin = str(row["id"]), _free_name(str(row["name"]), taken), str(row.get("origin", ""))
+            for added in library.take(_unpacked(library, copy, id_, name, "" if origin in origins else origin)):
+                ids[id_] = added.file.id
+                if added.outcome == "duplicate":
+                    known += 1
+                    continue
+                taken.add(added.file.name)
+                origins.add(added.file.origin)
+                if embedder == library.embedder.name:  # the worker, quick as it is, has to read the file first
+                    _keep_vectors(library, copy, id_, added.file.id)
         conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
         return Copied(len(ids) - known, conversations, known)
+
+
+def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str) -> Iterator[Gathered]:
+    packed, target = copy.getinfo(f"bytes/{id_}"), library.incoming / f"{new_id()}.part"
+    problem = too_large(name, packed.file_size, library.settings.ingest.max_file_mb)
+    try:
+        if problem is None:
+            with copy.open(packed) as source, target.open("wb") as file:
+                shutil.copyfileobj(source, file, 1 << 20)
+        yield Gathered(target, name, origin, problem)
+    finally:
+        target.unlink(missing_ok=True)
 
 
 def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow) -> None:
@@ -138,22 +159,26 @@ def _lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[tuple[zipfile.ZipFile, str]]:
+def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, str]]:
     """The copy, and the name of the embedder that made its vectors."""
     try:
         with zipfile.ZipFile(source) as copy:
             about = json.loads(copy.read("library.json"))
             if about["form"] != FORM:
                 raise UnreadableFileError(
-                    f"{source.name} was made by another version of Lectern.",
+                    f"{name} was made by another version of Lectern.",
                     hint="Take it in with that version, or a newer one.",
                 )
             yield copy, about["embedder"]
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
         raise DamagedFileError(
-            f"{source.name} is not a whole copy of a library.",
+            f"{name} is not a whole copy of a library.",
             hint="Make the copy again. What could be read of this one is in the library.",
         ) from error
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -219,7 +219,7 @@ def _export(where: Path | str, target: Path) -> int:
         copied = write_copy(library, target)
     finally:
         library.close()
-    print(f"{target} holds {copied.files:,} files and {copied.conversations:,} conversations.")
+    print(f"{target} holds {copied}.")
     return 0
 
 
@@ -233,7 +233,7 @@ def _import(where: Path | str, source: Path) -> int:
     began = time.time()
     try:
         copied = read_copy(library, source)
-        print(f"{copied.files:,} files and {copied.conversations:,} conversations; {copied.known:,} files were there already.")
+        print(copied.taken_in)
         library.start_worker()
         return int(not _all_read(library, set(), began))
     finally:

@@ -1,4 +1,5 @@
-"""The web server around the screens: who may call it, what a page may load, uploads straight to disk, and page images."""
+"""The web server around the screens: who may call it, what a page may load, uploads straight to disk, copies of the library,
+and page images."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import hashlib
 import hmac
 import logging
 import re
+import shutil
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -18,10 +20,12 @@ import anyio
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragcore import backup
 from ragcore.errors import RagError, TooLargeError
+from ragcore.library import Library
 from ragcore.schema import new_id
 from ui import resources
 
@@ -160,16 +164,13 @@ def safe_name(name: str) -> str:
 
 
 async def upload(request: Request) -> Response:
-    """Take one file in. The answer says what became of it, in words for the person who dropped it."""
+    """Take one file in, or all that is in a copy of a library. The answer says what became of it, in words for the person who
+    dropped it."""
     library = await anyio.to_thread.run_sync(resources.library)
-    secret = await anyio.to_thread.run_sync(lambda: library.secret)
-    if not valid_ticket(secret, request.headers.get("x-lectern-ticket", "")):
-        return _refusal(403, "This page is out of date.", "Reload the page and add the file again.")
+    if refusal := await _without_ticket(library, request):
+        return refusal
     name = safe_name(request.query_params.get("name", ""))
-    limit = library.settings.ingest.max_file_mb * 1_000_000
-    too_large = TooLargeError(
-        f"{name} is larger than {limit // 1_000_000:,} MB.", hint="Split the file, or raise the limit in Settings."
-    )
+    limit, too_large = _limit(library, name)
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
         await anyio.to_thread.run_sync(library.files.refuse, name, int(announced), too_large)
@@ -183,7 +184,7 @@ async def upload(request: Request) -> Response:
                 if size > limit:
                     raise too_large
                 await file.write(piece)
-        added = await anyio.to_thread.run_sync(library.add, target, name)
+        told = await anyio.to_thread.run_sync(_take_in, library, target, name)
     except ClientDisconnect:
         return Response(status_code=499)
     except RagError as error:
@@ -195,11 +196,79 @@ async def upload(request: Request) -> Response:
     finally:
         target.unlink(missing_ok=True)
     await anyio.to_thread.run_sync(library.start_worker)
-    return JSONResponse({"id": added.file.id, "name": added.file.name, "outcome": added.outcome})
+    return JSONResponse(told)
+
+
+def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
+    if _is_copy(name):
+        return {"outcome": "copy", "name": name, "told": backup.read_copy(library, uploaded, name=name).taken_in}
+    added = library.add(uploaded, name)
+    return {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
+
+
+def _is_copy(name: str) -> bool:
+    return name.lower().endswith(backup.SUFFIX)
+
+
+def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
+    """How many bytes may come, and what is said when more do. A copy of a library is as large as all of its files."""
+    if _is_copy(name):
+        what, hint = f"There is no room on the disk for {name}.", "Make room and add the file again."
+        return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
+    most = library.settings.ingest.max_file_mb
+    what, hint = f"{name} is larger than {most:,} MB.", "Split the file, or raise the limit in Settings."
+    return most * 1_000_000, TooLargeError(what, hint=hint)
+
+
+async def _without_ticket(library: Library, request: Request) -> Response | None:
+    """The answer to who was not given a ticket."""
+    secret = await anyio.to_thread.run_sync(lambda: library.secret)
+    if valid_ticket(secret, request.headers.get("x-lectern-ticket", "")):
+        return None
+    return _refusal(403, "This page is out of date.", "Reload the page and try again.")
 
 
 def _refusal(status: int, what: str, hint: str) -> Response:
     return JSONResponse({"what": what, "hint": hint}, status_code=status)
+
+
+# Copies of the library.
+
+
+async def make_copy(request: Request) -> Response:
+    """Write a copy of the library, for `send_copy` to fetch under the id that is given."""
+    library = await anyio.to_thread.run_sync(resources.library)
+    if refusal := await _without_ticket(library, request):
+        return refusal
+    made = new_id()
+    try:
+        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(library, made))
+    except RagError as error:
+        return _refusal(507, error.what, error.hint)
+    return JSONResponse({"id": made})
+
+
+async def send_copy(request: Request) -> Response:
+    """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
+    library = await anyio.to_thread.run_sync(resources.library)
+    path = _copy_of(library, request.path_params["id"].hex)
+    if not path.exists():
+        return PlainTextResponse("This copy was fetched already. Make another in Settings.", status_code=404)
+    return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
+
+
+def _copy_of(library: Library, made: str) -> Path:
+    return library.incoming / f"copy-{made}{backup.SUFFIX}"
+
+
+class _Once(FileResponse):
+    """Deletes the file when it was sent, or when nobody waits for it any more."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            Path(self.path).unlink(missing_ok=True)
 
 
 # Page images.

@@ -147,14 +147,15 @@ def _stored(address: str, into: Path, max_mb: int) -> Iterator[Gathered]:
 def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
     name = name_of(path)
     target = into / f"{new_id()}{suffix_of(name)}"
-    if problem := _too_large(name, fs.info(path).get("size") or 0, max_mb):
+    if problem := too_large(name, fs.info(path).get("size") or 0, max_mb):
         return Gathered(target, name, origin, problem)
     with fs.open(path, "rb") as source, target.open("wb") as file:
         shutil.copyfileobj(source, file)
     return Gathered(target, name, origin)
 
 
-def _too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
+def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
+    """Why a file of so many bytes is not taken in; None when it is."""
     """Before it is copied, since a copy could fill the disk."""
     if size <= max_mb * 1_000_000:
         return None
@@ -191,7 +192,7 @@ def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
         true = path.resolve(strict=True)
         if not true.is_relative_to(root):
             raise InputError(f"{path.name} is a link out of its folder.", hint="Add the folder it leads to.")
-        if problem := _too_large(path.name, true.stat().st_size, max_mb):
+        if problem := too_large(path.name, true.stat().st_size, max_mb):
             raise problem
         with os.fdopen(os.open(true, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as source, target.open("wb") as copy:
             shutil.copyfileobj(source, copy)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Watch, row, settled, started, wait_until_read
+from tests.app.conftest import App, Watch, row, settled, started, until, wait_until_read
 from tests.unit.readers.test_web import Site
 
 if TYPE_CHECKING:
@@ -230,10 +230,39 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     assert page.get_by_role("button", name="Rebuild the index (").count() == 0
 
 
-def test_an_upload_needs_the_ticket_of_a_page_and_a_host_that_is_ours(empty_app: App) -> None:
+def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, app: App, empty_app: App, tmp_path: Path) -> None:
+    page.goto(f"{app.url}/settings")
+    with page.expect_download() as begun:
+        page.get_by_role("button", name="Download a copy").click()
+    copy = tmp_path / begun.value.suggested_filename
+    assert copy.suffix == ".lectern"
+    begun.value.save_as(copy)
+    until(page, lambda: not list((app.home / "incoming").iterdir()))  # no second library stays on the disk
+    page.goto(app.url)
+    page.wait_for_selector("li.row")
+    names = set(page.locator(".name").all_inner_texts())
+    page.goto(empty_app.url)
+    drop(page, copy)
+    page.get_by_text("in your library already.").or_(page.get_by_text("added.")).first.wait_for()
+    wait_until_read(page)
+    assert names <= set(page.locator(".name").all_inner_texts())
+    assert all(state(page, name) == "ready" for name in names)
+
+
+def test_a_copy_that_is_not_whole_says_so_in_its_row(page: Page, empty_app: App, watch: Watch) -> None:
+    watch.forgiven.append("status of 422")  # the browser notes the refused upload
+    page.goto(empty_app.url)
+    drop(page, payload("cut off.lectern", b"PK\x03\x04 and no more"))
+    assert reason(page, "cut off.lectern") == "cut off.lectern is not a whole copy of a library."
+
+
+@pytest.mark.parametrize(("method", "address"), [("PUT", "/api/upload?name=x.txt"), ("POST", "/api/copy")])
+def test_what_changes_or_gives_the_library_needs_the_ticket_of_a_page_and_a_host_that_is_ours(
+    method: str, address: str, empty_app: App
+) -> None:
     def status(headers: dict[str, str]) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", empty_app.port, timeout=20)
-        connection.request("PUT", "/api/upload?name=x.txt", body=b"text", headers=headers)
+        connection.request(method, address, body=b"text", headers=headers)
         answer = connection.getresponse()
         answer.read()
         connection.close()

@@ -19,6 +19,7 @@ from ragcore.runs import AnswerRuns
 from tests.unit.test_library import CELLAR, TOWER, finished, take_in, worker_of
 
 if TYPE_CHECKING:
+    from ragcore.ingestion.files import Added
     from ragcore.schema import Vectors
 
 
@@ -95,6 +96,75 @@ def test_what_is_there_is_neither_doubled_nor_replaced(full: Library, tmp_path: 
     assert {name: after[name] for name in before} == before
     assert [text for text, _ in after["cellar (2).txt"]] == [CELLAR]
     assert read_copy(full, tmp_path / "copy.lectern") == Copied(files=0, conversations=0, known=2)
+
+
+def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_copy(full, tmp_path / "copy.lectern")
+    other = open_library("other")
+    add = other.add
+
+    def read_at_once(source: Path, name: str, *, origin: str = "") -> Added:
+        added = add(source, name, origin=origin)
+        work(other)
+        return added
+
+    monkeypatch.setattr(other, "add", read_at_once)
+    read_copy(other, tmp_path / "copy.lectern")
+    with other.database.snapshot() as db:
+        assert db.execute("SELECT count(*) FROM drafts").fetchone()[0] == 0
+    assert contents(other) == contents(full)
+
+
+def test_a_file_remembers_where_it_was_fetched_from_unless_another_from_there_is_here(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    link = "https://example.org/attic"
+
+    def fetched(library: Library, text: str) -> Added:
+        source = library.incoming / "attic"
+        source.write_text(text, "utf-8")
+        return library.add(source, "attic.txt", origin=link)
+
+    fetched(full, "The attic is new.")
+    write_copy(full, tmp_path / "copy.lectern")
+    empty, other = open_library("empty"), open_library("other")
+    read_copy(empty, tmp_path / "copy.lectern")
+    assert {file.name: file.origin for file in empty.files.all()} == {"attic.txt": link, "tower.txt": "", "cellar.txt": ""}
+    assert fetched(empty, "The attic is old.").outcome == "replaced"
+    fetched(other, "The attic is sold.")
+    read_copy(other, tmp_path / "copy.lectern")
+    assert {file.name: file.origin for file in other.files.all()} == {
+        "attic.txt": link, "attic (2).txt": "", "tower.txt": "", "cellar.txt": "",
+    }  # fmt: skip
+
+
+def test_a_file_over_the_limit_is_a_failed_row_and_the_others_go_on(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    take_in(full, "The attic is new. " * 60_000, "attic.txt")
+    write_copy(full, tmp_path / "copy.lectern")
+    other = open_library("other")
+    ingest = other.settings.ingest.model_copy(update={"max_file_mb": 1})
+    other.update_settings(other.settings.model_copy(update={"ingest": ingest}))
+    assert read_copy(other, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
+    (attic,) = [file for file in other.files.all() if file.name == "attic.txt"]
+    assert attic.problem is not None
+    assert "the limit is 1 MB" in attic.problem.what
+    assert list(other.incoming.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("copied", "told"),
+    [
+        (Copied(1, 1), "1 file and 1 conversation added."),
+        (Copied(1200, 0, 1), "1,200 files and 0 conversations added. 1 file was in your library already."),
+        (Copied(0, 2, 2), "0 files and 2 conversations added. 2 files were in your library already."),
+    ],
+)
+def test_what_was_taken_in_is_said_in_words(copied: Copied, told: str) -> None:
+    assert copied.taken_in == told
 
 
 def test_keys_and_passwords_stay_at_home(full: Library, tmp_path: Path) -> None:

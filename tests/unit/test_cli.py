@@ -57,7 +57,7 @@ def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pyt
     here, there = ["--library", str(tmp_path / "here")], ["--library", str(tmp_path / "there")]
     assert cli.main([*here, "ingest", str(tower)]) == 0
     assert cli.main([*here, "export", str(copy)]) == 0
-    assert "copy.lectern holds 1 files and 0 conversations." in capsys.readouterr().out
+    assert "copy.lectern holds 1 file and 0 conversations." in capsys.readouterr().out
     assert cli.main([*there, "import", str(copy)]) == 0
     assert capsys.readouterr().out.endswith("tower.txt is ready: 1 passage.\n")
     assert cli.main([*there, "ask", "Who built the tower?"]) == 0

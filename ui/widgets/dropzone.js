@@ -31,9 +31,12 @@ function size(bytes) {
   return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0).replace(".0", "")} MB`;
 }
 
+// A copy of a library is as large as all of its files.
+const isCopy = (file) => file.name.toLowerCase().endsWith(".lectern");
+
 function add(zone, files) {
   for (const file of files) {
-    if (file.size > zone.limit) {
+    if (file.size > zone.limit && !isCopy(file)) {
       zone.list.append(element("li", "failed", `${file.name} has ${size(file.size)}; the limit is ${size(zone.limit)}. Split it, or raise the limit in Settings.`));
       continue;
     }
@@ -73,6 +76,7 @@ function send(zone, upload) {
   request.upload.onprogress = (event) => {
     if (event.lengthComputable) upload.fill.style.width = `${(100 * event.loaded) / event.total}%`;
   };
+  request.upload.onload = () => { if (isCopy(upload.file)) upload.state.textContent = "is being taken in"; };
   request.onload = () => {
     const said = request.response || {};
     upload.bar.remove();
@@ -81,7 +85,7 @@ function send(zone, upload) {
     } else {
       upload.row.className = request.status === 200 ? "said" : "failed";
       upload.state.textContent = request.status === 200
-        ? said.outcome === "replaced" ? "replaces the earlier version of this file." : "is in your library already."
+        ? said.told || (said.outcome === "replaced" ? "replaces the earlier version of this file." : "is in your library already.")
         : `${said.what || "could not be added."} ${said.hint || ""}`;
       if (request.status !== 200) upload.row.querySelector(".name").remove();
       // A refused file stays in the list below with the same words; here they may go.
