@@ -11,12 +11,13 @@ import codecs
 import ipaddress
 import re
 import socket
+import threading
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ragcore.errors import InputError, TooLargeError, UnsupportedFileError
@@ -52,6 +53,7 @@ _KINDS = {
     "message/rfc822": ".eml",
     "application/zip": ".zip",
 }
+_PACKINGS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at once
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
 _NAT64, _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48")
 
@@ -99,11 +101,15 @@ def fetch(link: str, target: Path, limits: Limits) -> Fetched:
 
     deadline = time.monotonic() + limits.seconds
     given = url = _understood(link)
-    with httpx.Client(timeout=httpx.Timeout(SILENT_SECONDS), trust_env=False, follow_redirects=False) as client:
+    timeout = httpx.Timeout(min(SILENT_SECONDS, limits.seconds))
+    with (
+        httpx.Client(timeout=timeout, trust_env=False, follow_redirects=False) as client,
+        _cut_at(deadline) as trace,
+    ):
         for _ in range(REDIRECTIONS + 1):
             try:
-                with closing(client.send(_request(client, url, limits), stream=True)) as response:
-                    if response.is_redirect:
+                with closing(client.send(_request(client, url, limits, trace), stream=True)) as response:
+                    if response.has_redirect_location:
                         url = _understood(str(url.join(response.headers["location"])))
                         continue
                     _refuse_failure(response, url)
@@ -112,15 +118,47 @@ def fetch(link: str, target: Path, limits: Limits) -> Fetched:
                     return Fetched(target, _name(target, url, suffix, response.charset_encoding), str(given))
             except httpx.InvalidURL as error:
                 raise _not_understood(str(url)) from error
-            except httpx.TimeoutException as error:
-                raise _late(url) from error
-            except httpx.DecodingError as error:
-                raise InputError(f"What {url.host} sent is damaged.", hint="Try again later.") from error
             except httpx.HTTPError as error:
-                raise InputError(
-                    f"{url.host} could not be reached.", hint="Check the link, and that this computer is online."
-                ) from error
+                raise _failed(error, url, deadline) from error
     raise InputError(f"{link} leads from one address to the next without end.", hint="Open it in a browser and copy its link.")
+
+
+@contextmanager
+def _cut_at(deadline: float) -> Iterator[Callable[[str, dict[str, Any]], None]]:
+    """Gives what follows httpx's connections, and ends them when time is up: a server that sends a byte now and then, in its
+    headers too, is silent for no time limit of httpx's."""
+    lines: list[socket.socket] = []
+
+    def cut() -> None:
+        for line in lines:
+            with suppress(OSError):  # ended already
+                line.shutdown(socket.SHUT_RDWR)
+
+    def trace(event: str, info: dict[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            lines.append(info["return_value"].get_extra_info("socket").dup())  # encryption takes the socket itself away
+            if time.monotonic() >= deadline:
+                cut()
+
+    timer = threading.Timer(deadline - time.monotonic(), cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield trace
+    finally:
+        timer.cancel()
+        for line in lines:
+            line.close()
+
+
+def _failed(error: httpx.HTTPError, url: httpx.URL, deadline: float) -> InputError:
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException) or time.monotonic() >= deadline:
+        return _late(url)
+    if isinstance(error, httpx.DecodingError):
+        return InputError(f"What {url.host} sent is damaged.", hint="Try again later.")
+    return InputError(f"{url.host} could not be reached.", hint="Check the link, and that this computer is online.")
 
 
 def _understood(link: str) -> httpx.URL:
@@ -144,7 +182,9 @@ def _not_understood(link: str) -> InputError:
     return InputError(f"{link[:200]} is not a web link.", hint="Copy it from the browser; it begins with https://.")
 
 
-def _request(client: httpx.Client, url: httpx.URL, limits: Limits) -> httpx.Request:
+def _request(
+    client: httpx.Client, url: httpx.URL, limits: Limits, trace: Callable[[str, dict[str, Any]], None]
+) -> httpx.Request:
     """To an address of the link's host that may be asked; the name still goes into Host, and into what its key is for."""
     return client.build_request(
         "GET",
@@ -153,8 +193,9 @@ def _request(client: httpx.Client, url: httpx.URL, limits: Limits) -> httpx.Requ
             "Host": url.netloc.decode("ascii"),
             "User-Agent": AGENT,
             "Accept": "text/html,application/pdf,text/plain,*/*;q=0.8",
+            "Accept-Encoding": ", ".join(_PACKINGS),
         },
-        extensions={"sni_hostname": url.host},
+        extensions={"sni_hostname": url.host, "trace": trace},
     )
 
 
@@ -213,6 +254,11 @@ def _unsupported(url: httpx.URL, kind: str) -> str:
 
 
 def _save(response: httpx.Response, target: Path, url: httpx.URL, limits: Limits, deadline: float) -> None:
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity", *_PACKINGS):  # nor two
+        raise InputError(
+            f"What {url.host} sent is packed in a way that is not opened here.",
+            hint="Download it with your browser and add it.",
+        )
     size = 0
     with target.open("wb") as file:
         for piece in response.iter_bytes():
@@ -222,9 +268,9 @@ def _save(response: httpx.Response, target: Path, url: httpx.URL, limits: Limits
                     f"What {url.host} gives is larger than {limits.max_bytes // 1_000_000:,} MB.",
                     hint="Give the link of a smaller page, or raise the limit in Settings.",
                 )
-            if time.monotonic() > deadline:
-                raise _late(url)
             file.write(piece)
+    if time.monotonic() >= deadline:  # it was cut, and may seem to have ended
+        raise _late(url)
     if not size:
         raise InputError(f"{url.host} gave an empty page.", hint="Open the link in a browser, and check it.")
 

@@ -175,21 +175,41 @@ def test_a_link_that_gives_too_much_is_left_also_when_it_is_packed(site: Site, t
             fetch(site.link(path), tmp_path / "a", small)
 
 
-def test_a_server_that_drips_is_left(site: Site, tmp_path: Path) -> None:
+DRIPS = {
+    "its text": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b"x"),
+    "its headers": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Long: ", b"x"),
+    "what unpacks to nothing": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\0\0\0\0\0\0",
+        b"x",
+    ),
+    "redirections": (b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", b""),
+}
+
+
+@pytest.mark.parametrize("drips", DRIPS.values(), ids=DRIPS.keys())
+def test_a_server_that_drips_is_left(site: Site, tmp_path: Path, drips: tuple[bytes, bytes]) -> None:
     def drip(handler: http.server.BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "text/plain")
-        handler.end_headers()
+        if not drips[1]:
+            time.sleep(0.1)
         with suppress(OSError):  # when the other side has gone
+            handler.wfile.write(drips[0])
             for _ in range(100):
-                handler.wfile.write(b"x")
-                time.sleep(0.05)
+                if drips[1]:
+                    handler.wfile.write(drips[1])
+                    time.sleep(0.05)
 
     site.answers["/"] = drip
     began = time.monotonic()
     with pytest.raises(InputError, match="took too long"):
         fetch(site.link("/"), tmp_path / "a", Limits(seconds=0.3, allows=anywhere))
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("packing", ["gzip, gzip", "br", "zstd"])
+def test_what_unpacks_to_gigabytes_at_once_is_not_unpacked(site: Site, tmp_path: Path, packing: str) -> None:
+    bomb = gzip.compress(gzip.compress(bytes(100_000_000)))
+    with pytest.raises(InputError, match="packed in a way"):
+        fetch(site.page("/", bomb, "text/plain", **{"Content-Encoding": packing}), tmp_path / "a", HERE)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +218,9 @@ def test_a_server_that_drips_is_left(site: Site, tmp_path: Path) -> None:
         ((404, {}, b""), r"has no such page \(404\)"),
         ((403, {}, b""), r"does not give this page to everyone \(403\)"),
         ((500, {}, b""), r"answered with an error \(500\)"),
+        ((302, {}, b""), r"answered with an error \(302\)"),  # which does not say where to
+        ((302, {"Location": "http://[::1"}, b""), "could not be reached"),
+        ((302, {"Location": "http://127.0.0.1:99999/"}, b""), "could not be reached"),
         ((200, {"Content-Type": "text/html"}, b""), "gave an empty page"),
         ((200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, b"no gzip"), "is damaged"),
     ],
