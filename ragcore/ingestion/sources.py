@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from ragcore.config import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import tables
-from ragcore.readers.database import DatabaseReader
+from ragcore.readers.database import READ_ONLY, DatabaseReader
 from ragcore.readers.listing import LocalFiles, Wanted, files_in, name_of
 from ragcore.readers.registry import suffix_of, supported_suffixes
 from ragcore.readers.web import Limits, anywhere, fetch, is_public, private_host
@@ -206,15 +206,20 @@ def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
 
 
 def _refuse_place(url: URL, allowed: AllowedSources) -> None:
-    """A database that is a file counts as a file, one on a server as a link."""
-    if url.get_backend_name() in ("sqlite", "duckdb"):
-        path = Path(url.database or "").expanduser().resolve()
+    """A file counts as a file, a server as a link; and only what can be told to read and no more."""
+    if url.get_backend_name() not in READ_ONLY:
+        raise InputError(
+            f"Databases of the kind {url.get_backend_name()} are not read here.",
+            hint="PostgreSQL, MySQL, MariaDB and SQLite are. Of others, save the rows as CSV and add that.",
+        )
+    if url.get_backend_name() == "sqlite":
+        path = Path(url.database or "").resolve()
         if not url.database or not any(path.is_relative_to(root.resolve()) for root in allowed.folders) or not path.is_file():
             raise InputError(
                 f"{url.database or 'This database'} is not among the files that may be read.",
                 hint="Who runs this server may allow folders with LECTERN_FOLDERS.",
             )
-    elif not allowed.private_network and (not url.host or url.query.keys() - PLAIN_OPTIONS):
+    elif not url.host or url.query.keys() - PLAIN_OPTIONS:  # which could make this machine open or send its files
         raise InputError(
             "The address of the database may name a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.errors import ConfigError, InputError, MissingPackageError
 from ragcore.schema import Document, Scalar
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from sqlalchemy import URL, Connection, Engine
 
 ROWS = 1_000  # fetched at a time, where the driver can
-READ_ONLY = {  # what makes a transaction so
-    "postgresql": "SET TRANSACTION READ ONLY",
-    "mysql": "SET TRANSACTION READ ONLY",
-    "mariadb": "SET TRANSACTION READ ONLY",
-    "sqlite": "PRAGMA query_only = ON",
+SECONDS = 120  # for a query of somebody who is to read only
+STEPS = 100_000  # of SQLite's machine between two looks at the clock, about a millisecond
+READ_ONLY = {  # what makes a transaction so, and ends it in time; SQLite is ended by `_ends_in_time`
+    "postgresql": ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {1000 * SECONDS}"),
+    "mysql": ("SET TRANSACTION READ ONLY", f"SET SESSION max_execution_time = {1000 * SECONDS}"),
+    "mariadb": ("SET TRANSACTION READ ONLY", f"SET SESSION max_statement_time = {SECONDS}"),
+    "sqlite": ("PRAGMA query_only = ON",),
 }
+_LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")  # to SQLAlchemy, in texts too, such as '{"a":1}'
 
 
 class HasEngine(Protocol):
@@ -72,16 +77,19 @@ class DatabaseReader:
     def rows(self, query: str, *, read_only: bool = False) -> Iterator[tuple[list[str], list[object]]]:
         """(names of the columns, values) of each row, read a thousand at a time. InputError with what the database said.
 
-        Nothing that the query does is committed; `read_only`: the database is told to refuse it, and goes on refusing.
+        Nothing that the query does is committed; `read_only`: the database is told to refuse it, goes on refusing, and ends
+        what takes longer than SECONDS.
         """
         from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             with self.engine.connect().execution_options(yield_per=ROWS) as connection:
-                if read_only and self.engine.dialect.name in READ_ONLY:
-                    connection.execute(text(READ_ONLY[self.engine.dialect.name]))
-                result = connection.execute(text(query))
+                if read_only:
+                    for order in READ_ONLY.get(self.engine.dialect.name, ()):
+                        connection.execute(text(order))
+                    _ends_in_time(connection)
+                result = connection.execute(text(_LIKE_A_PLACEHOLDER.sub(r"\:", query)))
                 columns = list(result.keys())
                 for row in result:
                     yield columns, list(row)
@@ -124,7 +132,7 @@ def _opened(
         url = sqlalchemy.make_url(
             uri or sqlalchemy.URL.create(scheme or "", user, password, host, int(port) if port is not None else None, dbname)
         )
-        return sqlalchemy.create_engine(url)
+        return _engine(url)
     except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError for a port that is no number
         # NoSuchModuleError, for an unknown kind of database, is one of them. The URI may hold a password: it is not shown.
         raise ConfigError(
@@ -132,6 +140,25 @@ def _opened(
         ) from error
     except ImportError as error:
         raise ConfigError(f"The driver of this database is not installed: {error}", hint=f"pip install {error.name}") from error
+
+
+def _engine(url: URL) -> Engine:
+    import sqlalchemy
+
+    try:
+        return sqlalchemy.create_engine(url)
+    except ImportError:
+        if url.drivername != "postgresql":
+            raise
+        return sqlalchemy.create_engine(url.set(drivername="postgresql+pg8000"))  # the driver that the library uses itself
+
+
+def _ends_in_time(connection: Connection) -> None:
+    if connection.dialect.name != "sqlite":
+        return
+    end = time.monotonic() + SECONDS
+    driver: Any = connection.connection.driver_connection
+    driver.set_progress_handler(lambda: time.monotonic() > end, STEPS)
 
 
 def _row_id(place: str, columns: Sequence[str], key: Sequence[str]) -> str:

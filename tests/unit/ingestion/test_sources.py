@@ -197,6 +197,25 @@ def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_pa
         )
 
 
+def test_a_kind_of_database_that_reads_any_file_is_refused() -> None:
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    with pytest.raises(InputError, match="kind duckdb are not read"):
+        sources._refuse_place(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
+
+
+def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, library: Library, tmp_path: Path, database: str) -> None:
+    monkeypatch.setattr("ragcore.readers.database.SECONDS", 0.1)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(InputError, match="interrupted"):
+        query(library, database, endless, AllowedSources(folders=(tmp_path,)))
+
+
+def test_a_query_may_have_colons_in_its_texts(library: Library, tmp_path: Path, database: str) -> None:
+    sql = """SELECT '{"a":1}' AS a, ' :b' AS b, '::c' AS c, ':d:' AS d"""
+    assert query(library, database, sql, AllowedSources(folders=(tmp_path,))) == "added"
+    assert text_of(library, "rows from peaks.txt").split("\n\n")[1] == 'a: {"a":1}; b: :b; c: ::c; d: :d:'
+
+
 def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library, tmp_path: Path, database: str) -> None:
     for address in (database, "sqlite://", "sqlite:////etc/passwd"):
         with pytest.raises(InputError, match="is not among the files"):
@@ -210,6 +229,9 @@ def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library
         with pytest.raises(InputError, match=said) as caught:
             query(library, address, "SELECT 1", NOTHING)
         assert "hush" not in caught.value.what + caught.value.hint
+    at_home = AllowedSources(folders=(tmp_path,), private_network=True)
+    with pytest.raises(InputError, match="and nothing else"):
+        query(library, "postgresql+pg8000://ann:hush@127.0.0.1/db?unix_sock=/run/x", "SELECT 1", at_home)
     with pytest.raises(ConfigError, match="cannot be understood"):
         query(library, "my database", "SELECT 1", NOTHING)
 
