@@ -29,6 +29,7 @@ class Session:
     notice: str = ""  # said once, as a toast
     asked: bool = False  # a question was taken on another page: go to the chat
     report: ConnectionReport | None = None  # of the last connection test
+    being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
     reading: DeltaGenerator | None = None  # where the sidebar shows what is being read
 
 

@@ -90,8 +90,8 @@ def file_facts(file: FileRow) -> str:
     if file.stage is Stage.READING and file.kind == "ZIP" and file.total:
         parts.append(f"{size(file.done)} of {size(file.total)}")
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
-        thing = "passages" if file.stage is Stage.EMBEDDING else "parts"
-        parts.append(f"{file.done:,} of {file.total:,} {thing}")
+        thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
+        parts.append(f"{file.done:,} of {count(file.total, thing)}")
     if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # of one that waits: in the sum
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *weight])

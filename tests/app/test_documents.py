@@ -186,6 +186,29 @@ def test_a_second_tab_sees_the_same_files(page: Page, context: BrowserContext, e
     assert other.locator(".name").all_inner_texts() == page.locator(".name").all_inner_texts()
 
 
+def test_what_is_counted_in_one_tab_is_counted_in_another_while_files_are_read(
+    page: Page, context: BrowserContext, empty_app: App, watch: Watch
+) -> None:
+    watch.forgiven.append("status of 422")  # the browser notes the refused uploads
+    page.goto(empty_app.url)
+    drop(page, payload("long.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
+    row(page, "long.txt").get_by_role("button", name="Stop").wait_for()
+    other = context.new_page()
+    other.goto(empty_app.url)
+    other.wait_for_selector("li.row")
+    drop(page, *(payload(f"nothing-{number}.txt", b"") for number in range(8)))
+    row(other, "nothing-7.txt").wait_for()
+    counted = f"{len(other.locator('li.row').all())} files"
+    other.locator(".st-key-tally").get_by_text(counted).wait_for(timeout=5_000)
+    assert state(other, "long.txt") == "active"
+    other.get_by_role("button", name="Remove").click()
+    other.get_by_text("removed from the list.").wait_for()
+    row(page, "long.txt").get_by_role("button", name="Stop").click()
+    row(page, "long.txt").get_by_role("button", name="Delete long.txt").click()
+    row(page, "long.txt").get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("long.txt is deleted.").wait_for()
+
+
 def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     log = row(page, "brakesmans-log-2022.txt")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import streamlit as st
 
 from ragcore.errors import RagError, UnknownDocumentError
@@ -20,8 +23,8 @@ _FILES = component("files", '<ul aria-label="Your documents"></ul>')
 def file_rows() -> None:
     """A row per file, moving while something is being read."""
     files = resources.library().files.all()
-    busy = any(file.active for file in files)
-    ready = sum(file.ready for file in files)
+    tally = _tally(files)
+    busy, ready = any(file.active for file in files), sum(file.ready for file in files)
     failed = sum(file.stage is Stage.FAILED for file in files)
     removable = sum(file.stage is Stage.FAILED and not _unlockable(file) for file in files)
     if len(files) >= MANY:
@@ -32,12 +35,17 @@ def file_rows() -> None:
                 st.button(
                     f"Remove {removable:,} that cannot be read", key="remove_failed", type="tertiary", on_click=_remove_failed
                 )
-    st.fragment(_rows, run_every=1.0 if busy else None)(busy, ready)
+    st.fragment(_rows, run_every=1.0 if busy else None)(tally)
     if len(files) > SHOWN and not session().all_files:
         st.button(f"Show all {len(files):,} documents", key="all_files", type="tertiary", on_click=_show_all)
 
 
-def _rows(busy: bool, ready: int) -> None:
+def _tally(files: Sequence[FileRow]) -> Counter[str]:
+    """How many files are being read, ready, failed, stopped: what the screen says beside the rows follows from it."""
+    return Counter("active" if file.active else file.stage.value for file in files)
+
+
+def _rows(drawn: Counter[str]) -> None:
     files = resources.library().files.all()
     shown = files if session().all_files else files[:SHOWN]
     active = sum(file.active for file in files)
@@ -45,8 +53,7 @@ def _rows(busy: bool, ready: int) -> None:
     if active > 1 and left is not None:
         st.caption(f"{words.count(active, 'file')} to read · {words.time_left(left)}")
     _FILES(key="files", data={"files": [_row(file) for file in shown]}, on_act_change=_act)
-    now_busy = any(file.active for file in files)
-    if session().notice or now_busy != busy or sum(file.ready for file in files) != ready:
+    if session().notice or _tally(files) != drawn:
         st.rerun()
 
 

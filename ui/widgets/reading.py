@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from ui import resources, words
@@ -32,13 +34,21 @@ def _bar() -> None:
     slot = session().reading
     if slot is None:
         return
-    active = [file for file in resources.library().files.all() if file.active]
+    active = {file.id: file.fraction for file in resources.library().files.all() if file.active}
     if not active:
+        session().being_read.clear()
         slot.empty()
         return
-    done = sum(file.fraction for file in active) / len(active)
+    done = share_of(session().being_read, active)
     with slot.container(key="reading"):
         st.progress(done, f"Reading {words.count(len(active), 'document')}")
+
+
+def share_of(batch: set[str], active: Mapping[str, float]) -> float:
+    """How much of the batch is done, 0 to 1, now that these files of it are being read and so far. One that is done stays in
+    the batch, so that the bar goes back only for files that are added."""
+    batch.update(active)
+    return sum(active.get(file_id, 1.0) for file_id in batch) / len(batch)
 
 
 def _line() -> None:

@@ -55,6 +55,7 @@ def test_the_line_under_an_answer() -> None:
 def test_the_line_under_a_file() -> None:
     assert words.file_facts(FILE) == "Ready · 12 pages · 340 passages · 2.3 MB"
     assert words.file_facts(replace(FILE, page_word="slide")) == "Ready · 12 slides · 340 passages · 2.3 MB"
+    assert words.file_facts(replace(FILE, stage=Stage.READING, done=3, total=12)) == "Reading · 3 of 12 pages · 2.3 MB"
     assert words.file_facts(replace(FILE, stage=Stage.EMBEDDING, done=20, total=340)).startswith(
         "Indexing · 20 of 340 passages"
     )
