@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragcore.embeddings.base import BaseEmbedding, Embedder, embed_in_groups, embed_nodes
+    from ragcore.embeddings.base import BaseEmbedding, Embedder, embed_nodes, groups_by_length
     from ragcore.embeddings.hashing import HashEmbedding
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
     from ragcore.embeddings.ollama import OllamaEmbedding
@@ -21,8 +21,8 @@ _HOMES = {
     "OllamaEmbedding": "ragcore.embeddings.ollama",
     "OpenAIEmbedding": "ragcore.embeddings.openai",
     "SimilarityMode": "ragcore.embeddings.similarity",
-    "embed_in_groups": "ragcore.embeddings.base",
     "embed_nodes": "ragcore.embeddings.base",
+    "groups_by_length": "ragcore.embeddings.base",
 }
 
 __all__ = [
@@ -33,8 +33,8 @@ __all__ = [
     "OllamaEmbedding",
     "OpenAIEmbedding",
     "SimilarityMode",
-    "embed_in_groups",
     "embed_nodes",
+    "groups_by_length",
 ]
 
 

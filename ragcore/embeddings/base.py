@@ -115,11 +115,8 @@ def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, V
     return known | {node.id_: row for node, row in zip(bare, rows, strict=True)}
 
 
-def embed_in_groups(
-    texts: Sequence[str], embed_model: Embedder, *, group_chars: int = GROUP_CHARS
-) -> Iterator[tuple[list[int], Vectors]]:
-    """The vectors of many texts bit by bit, for progress and for stopping in between: the indices of some texts, and a row for
-    each. No texts, no groups.
+def groups_by_length(texts: Sequence[str], *, group_chars: int = GROUP_CHARS) -> Iterator[list[int]]:
+    """The indices of texts to be embedded together, for progress and for stopping in between. No texts, no groups.
 
     A group has texts of like length, of `group_chars` characters together or one text, so that little is padded. The longest
     come first: how far it is, is told by characters and not by texts.
@@ -128,9 +125,9 @@ def embed_in_groups(
     room = group_chars
     for index in sorted(range(len(texts)), key=lambda index: -len(texts[index])):
         if group and len(texts[index]) > room:
-            yield group, embed_model.embed_passages([texts[i] for i in group])
+            yield group
             group, room = [], group_chars
         group.append(index)
         room -= len(texts[index])
     if group:
-        yield group, embed_model.embed_passages([texts[i] for i in group])
+        yield group

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.base import Embedder, groups_by_length
 from ragcore.errors import DamagedStoreError
 from ragcore.ingestion.drafts import content_of
 from ragcore.schema import TextNode
@@ -17,8 +17,6 @@ from ragcore.vector_stores.base import Store
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
-
-AT_ONCE = 32  # passages, which are then kept: what a killed worker has to do again
 
 During = Callable[[Callable[[], "Vectors"]], "Vectors"]  # does the work, and ends waiting for it when it is not wanted any more
 
@@ -68,7 +66,7 @@ class PassageEmbedder:
     def embed(
         self, nodes: Sequence[TextNode], known: Mapping[str, Vector], during: During, note: Callable[[Step], None]
     ) -> list[TextNode]:
-        """The passages with their vectors: `known` by content, or from the embedder, some at a time.
+        """The passages with their vectors: `known` by content, or from the embedder, some at a time, the longest first.
 
         `note` hears of every step, and first of what is known. What it raises ends the work.
         """
@@ -79,14 +77,15 @@ class PassageEmbedder:
         done = sum(places[content] for content in vectors)
         note(Step({}, done, 0, left, 0.0))
         missing = list(texts)
-        for start in range(0, len(missing), AT_ONCE):
-            batch = missing[start : start + AT_ONCE]
-            made, seconds = self._make([texts[content] for content in batch], during)
-            step = Step(dict(zip(batch, made, strict=True)), 0, sum(len(texts[content]) for content in batch), 0, seconds)
-            vectors |= step.made
-            done += sum(places[content] for content in batch)
-            left -= step.characters
-            note(replace(step, done=done, characters_left=left))
+        for group in groups_by_length(list(texts.values())):
+            contents_made = [missing[index] for index in group]
+            rows, seconds = self._make([texts[content] for content in contents_made], during)
+            made = dict(zip(contents_made, rows, strict=True))
+            characters = sum(len(texts[content]) for content in made)
+            vectors |= made
+            done += sum(places[content] for content in made)
+            left -= characters
+            note(Step(made, done, characters, left, seconds))
         return [node.with_embedding(vectors[content]) for node, content in zip(nodes, contents, strict=True)]
 
     def _make(self, texts: list[str], during: During) -> tuple[Vectors, float]:

@@ -25,7 +25,8 @@ GUESSES = {"read": 2e-7, "text": 1.0, "read.pdf": 2e-6, "text.pdf": 0.1, "text.d
            "text.html": 0.3, "text.xlsx": 2.0, "text.png": 0.002, "text.jpg": 0.002, "embed": 4e-5, "rest": 1e-6}  # fmt: skip
 READ_SECONDS = 0.02  # that even the smallest file takes
 REMEMBERED = 0.9  # of what was known stays beside each new file
-TRUST_SECONDS = 2.0  # of work going on weigh as much as all that was known before
+TRUST_SECONDS = 2.0  # of work going on weigh as much as all that was seen before,
+GUESS_SECONDS = 0.6  # or as much as what was only guessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Costs:
     def of(self, work: str) -> float:
         """Of a byte or character; guessed for what was never done."""
         return self.known.get(work) or GUESSES.get(work) or GUESSES[work.split(".")[0]]
+
+    def seconds(self, work: str, left: float, *, took: float = 0.0, done: float = 0.0) -> float:
+        """For what is `left` of this work, in bytes or characters, when `done` more took `took` seconds just now."""
+        trust = TRUST_SECONDS if work in self.known else GUESS_SECONDS
+        return left * (took + trust) / (done + trust / self.of(work))
 
     def characters(self, kind: str, size: int) -> float:
         """That a file of `size` bytes will probably have. `kind` as the ending of its name, without the dot."""
@@ -67,11 +73,6 @@ def remember(db: Connection, work: str, cost: float, amount: float) -> None:
         )
 
 
-def seconds_for(left: float, cost: float, *, took: float = 0.0, done: float = 0.0) -> float:
-    """For what is `left`, in bytes or characters, when each was thought to cost `cost`, and `done` of them took `took`."""
-    return left * (took + TRUST_SECONDS) / (done + TRUST_SECONDS / cost)
-
-
 class Estimate:
     """The whole work on one file as it goes on: seconds left, and how much is done, 0 to 1, which never falls.
 
@@ -94,10 +95,11 @@ class Estimate:
         took = now - self._began
         share = done / total if total else 0.0
         bytes_left = self._size * (1 - share)
-        cost = self._costs.of(f"read.{self._kind}")
-        reading = (
-            seconds_for(bytes_left, cost, took=took, done=self._size * share) if total else max(bytes_left * cost - took, 0)
-        )
+        work = f"read.{self._kind}"
+        if total:
+            reading = self._costs.seconds(work, bytes_left, took=took, done=self._size * share)
+        else:
+            reading = max(bytes_left * self._costs.of(work) - took, 0.0)
         self._see(READ_SECONDS + reading + self._after_reading(self._characters), now)
 
     def to_embed(self, characters: int, now: float) -> None:
@@ -117,16 +119,21 @@ class Estimate:
         self.fraction = max(self.fraction, min(self._bar_before + (1 - self._bar_before) * done, 0.99))
 
     @property
+    def guessed(self) -> bool:
+        """Whether embedding was never measured before this file."""
+        return "embed" not in self._costs.known
+
+    @property
     def seen(self) -> tuple[float, int]:
         """Seconds and characters of embedding, as measured."""
         return self._embed_seconds, int(self._embedded)
 
     def _after_reading(self, characters: float) -> float:
-        embedding = seconds_for(characters, self._costs.of("embed"), took=self._embed_seconds, done=self._embedded)
+        embedding = self._costs.seconds("embed", characters, took=self._embed_seconds, done=self._embedded)
         return embedding + characters * self._costs.of("rest")
 
     def _see(self, left: float, now: float) -> None:
         self.left = left
         spent = now - self._began
-        most = 0.99 if "embed" in self._costs.known else 0.2  # embedding is most of the work, and how much is a guess yet
+        most = 0.2 if self.guessed else 0.99  # embedding is most of the work, and how much is a guess yet
         self.fraction = max(self.fraction, min(spent / max(spent + left, 1e-9), most))

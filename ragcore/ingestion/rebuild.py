@@ -20,7 +20,7 @@ from ragcore.ingestion.drafts import Drafts, drop_drafts, drop_drafts_below
 from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.lease import awaited
-from ragcore.ingestion.pace import Costs, read_costs, seconds_for
+from ragcore.ingestion.pace import Costs, read_costs
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.sandbox import Cancelled
 from ragcore.vector_stores.base import Store, StoredDocument
@@ -146,7 +146,7 @@ class _Making:
         self._passages = PassageEmbedder(embedders.of(version.embed_model))
         self._same_embedder = store.versions.current()[1] == version.embed_model
         with database.snapshot() as db:
-            self._cost = read_costs(db).of("embed")
+            self._costs = read_costs(db)
         self._took = self._embedded = 0.0
         self._left = self._total = 0  # characters
 
@@ -206,6 +206,6 @@ class _Making:
         """`characters` of the document at hand are done. Cancelled when the work is not wanted any more."""
         left = max(self._left - characters, 0.0)
         fraction = 1 - left / self._total if self._total else 1.0
-        seconds = seconds_for(left, self._cost, took=self._took, done=self._embedded)
+        seconds = self._costs.seconds("embed", left, took=self._took, done=self._embedded)
         if not self._store.versions.sign(self._version.name, self._worker, fraction=fraction, left=seconds):
             raise Cancelled

@@ -24,12 +24,13 @@ from typing import TypeVar
 from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import NoTextError, RagError, StoreError, UnknownDocumentError
-from ragcore.ingestion.current_index import CurrentStore, Healable
-from ragcore.ingestion.embed import AT_ONCE, PassageEmbedder, Step
+from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
+from ragcore.ingestion.drafts import drop_drafts
+from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Files, Stage, process_name
 from ragcore.ingestion.lease import Lease
-from ragcore.ingestion.pace import READ_SECONDS, kind_of
+from ragcore.ingestion.pace import READ_SECONDS, kind_of, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.rebuild import Rebuilder
@@ -46,6 +47,7 @@ IDLE_SECONDS = 0.2  # between two looks at an empty queue
 HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
+MANY = 32  # passages, whose drafts and version before may have left much room in the database
 
 
 class Worker:
@@ -100,19 +102,35 @@ class Worker:
         return index.verify() if isinstance(index, Healable) else []
 
     def heal(self) -> int:
-        """Embed damaged documents anew, until a file waits; gives how many."""
+        """Embed damaged documents anew, until a file waits; gives how many. Of one that is broken off, drafts are kept."""
         name, embed_model = self._store.versions.current()
-        index, embedder, healed = self._store.index(name), self._embedders.of(embed_model), 0
-        for document_id in self.damaged():
-            if self._files.waiting() or not isinstance(index, Healable):
-                break
-            with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
-                texts = [node.text for node in index.passages(document_id)]
-                index.replace_vectors(document_id, embedder.embed_passages(texts))
-                healed += 1
+        index, passages, healed = self._store.index(name), self._passages_by(embed_model), 0
+        with contextlib.suppress(Cancelled):
+            for document_id in self.damaged():
+                with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
+                    self._heal(index, document_id, passages)
+                    healed += 1
         if healed:
             logger.warning("the vectors of %d documents were damaged and are made anew", healed)
         return healed
+
+    def _heal(self, index: IndexStore, document_id: str, passages: PassageEmbedder) -> None:
+        import numpy as np
+
+        drafts = self._files.drafts
+
+        def note(step: Step) -> None:
+            with self._files.transaction():
+                index.document(document_id)
+                drafts.keep(document_id, step.made)
+            if step.characters_left and self._files.waiting():
+                raise Cancelled
+
+        nodes = passages.embed(list(index.passages(document_id)), drafts.vectors(document_id), lambda work: work(), note)
+        with self._files.transaction() as db:
+            if isinstance(index, Healable):
+                index.replace_vectors(document_id, np.stack([node.embedding for node in nodes if node.embedding is not None]))
+            drop_drafts(db, document_id)
 
     def _ingest(self, lease: Lease) -> None:
         file, settings = lease.file, self._settings()
@@ -166,7 +184,7 @@ class Worker:
                 paces=[*paces, rest],
             ):
                 raise Cancelled  # stopped, deleted or taken over meanwhile; nothing of it is stored
-        if len(nodes) > AT_ONCE:  # drafts and a version before may have left much room
+        if len(nodes) > MANY:
             self._store.reclaim()
 
     def _read(self, lease: Lease, settings: IngestSettings) -> Document:
@@ -205,14 +223,19 @@ class Worker:
                 lease.estimate.to_embed(step.characters_left, time.monotonic())
             else:
                 lease.estimate.embedded(step.characters, step.seconds, time.monotonic())
-            with self._files.transaction():
+            with self._files.transaction() as db:
+                if lease.estimate.guessed:  # the files that wait are told by the first group
+                    remember(db, "embed", step.seconds, step.characters)
                 if step.made and step.characters_left:  # the last ones go into the store at once
                     self._files.drafts.keep(file_id, step.made)
                 lease.tell(Stage.EMBEDDING, step.done, len(nodes))
 
-        passages = self._passages.setdefault(embed_model, PassageEmbedder(self._embedders.of(embed_model)))
+        passages = self._passages_by(embed_model)
         known = passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id)
         return passages.embed(nodes, known, lease.during, note)
+
+    def _passages_by(self, embed_model: str) -> PassageEmbedder:
+        return self._passages.setdefault(embed_model, PassageEmbedder(self._embedders.of(embed_model)))
 
     def _unpack(self, lease: Lease) -> None:
         """A zip becomes the files in it, each with a row of its own, and its own row goes."""

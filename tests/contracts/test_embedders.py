@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings import bundled
-from ragcore.embeddings.base import BaseEmbedding, embed_in_groups, embed_nodes
+from ragcore.embeddings.base import BaseEmbedding, embed_nodes, groups_by_length
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.embeddings.ollama import OllamaEmbedding
@@ -236,18 +236,18 @@ def test_hashed_vectors_are_the_same_on_every_machine() -> None:
 
 def test_embedding_in_groups_gives_every_text_the_vector_it_gets_otherwise(embedder: BaseEmbedding) -> None:
     rows = np.zeros((len(TEXTS), embedder.dimension), np.float32)
-    groups = list(embed_in_groups(TEXTS, embedder, group_chars=60))
-    for indices, vectors in groups:
-        rows[indices] = vectors
-    assert sorted(index for indices, _ in groups for index in indices) == list(range(len(TEXTS)))
+    groups = list(groups_by_length(TEXTS, group_chars=60))
+    for group in groups:
+        rows[group] = embedder.embed_passages([TEXTS[index] for index in group])
+    assert sorted(index for group in groups for index in group) == list(range(len(TEXTS)))
     assert rows == pytest.approx(embedder.embed_passages(TEXTS), abs=1e-5)
-    assert list(embed_in_groups([], embedder)) == []
+    assert list(groups_by_length([])) == []
 
 
 def test_a_group_has_texts_of_like_length_and_no_more_than_it_may() -> None:
     texts = ["x" * (n * 37 % 100) for n in range(100)]  # every length from 0 to 99, mixed
-    groups = [[len(texts[i]) for i in indices] for indices, _ in embed_in_groups(texts, HashEmbedding(), group_chars=150)]
+    groups = [[len(texts[i]) for i in group] for group in groups_by_length(texts, group_chars=150)]
     assert [length for group in groups for length in group] == list(range(99, -1, -1))
     assert max(map(sum, groups)) <= 150
     assert all(sum(group) + following[0] > 150 for group, following in pairwise(groups))
-    assert [indices for indices, _ in embed_in_groups(["x" * 900], HashEmbedding(), group_chars=10)] == [[0]]
+    assert list(groups_by_length(["x" * 900], group_chars=10)) == [[0]]

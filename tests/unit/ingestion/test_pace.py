@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.ingestion.pace import SCHEMA, Costs, Estimate, kind_of, read_costs, remember, seconds_for
+from ragcore.ingestion.pace import GUESSES, SCHEMA, Costs, Estimate, kind_of, read_costs, remember
 from ragcore.sqlite import SQLiteDatabase
 
 # A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
@@ -67,10 +67,15 @@ def test_the_bar_only_grows_whatever_is_told(steps: list[tuple[int, int, float]]
     assert estimate.left >= 0
 
 
-def test_what_is_seen_outweighs_what_was_thought_the_longer_it_lasts() -> None:
-    assert seconds_for(100, 0.5) == pytest.approx(50)
-    assert seconds_for(100, 0.5, took=2, done=20) == pytest.approx(100 * 4 / 24)  # halfway, in evidence, from 0.5 to 0.1
-    assert seconds_for(100, 0.5, took=1000, done=10_000) == pytest.approx(10, rel=0.01)
+def test_what_is_seen_outweighs_what_was_known_the_longer_it_lasts_and_a_guess_much_sooner() -> None:
+    known = Costs({"embed": 0.5})
+    assert known.seconds("embed", 100) == pytest.approx(50)
+    assert known.seconds("embed", 100, took=2, done=20) == pytest.approx(100 * 4 / 24)  # halfway, in evidence, from 0.5 to 0.1
+    assert known.seconds("embed", 100, took=1000, done=10_000) == pytest.approx(10, rel=0.01)
+    for slower in (0.5, 1, 5, 30):  # than guessed: known after two groups of passages, within a factor of two
+        cost = slower * GUESSES["embed"]
+        said = Costs().seconds("embed", 1_000_000, took=16_000 * cost, done=16_000)
+        assert cost * 1_000_000 / 2 < said < cost * 1_000_000 * 2
 
 
 def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) -> None:
