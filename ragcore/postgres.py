@@ -357,6 +357,11 @@ class PostgresDatabase:
         with self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
             yield connection
 
+    def clock(self) -> float:
+        """Seconds since the epoch by the server's clock, as those of the machines that share it differ."""
+        with self.snapshot() as db:
+            return float(db.execute("SELECT extract(epoch FROM clock_timestamp())").fetchall()[0][0])
+
     def after_commit(self, work: Callable[[], None]) -> None:
         """Have `work` done once this thread's transaction has been committed; not at all when it is undone."""
         self.connection().after_commit.append(work)

@@ -154,6 +154,17 @@ class Files:
         """What is done to rows inside is committed together, with whatever else is written to the same database."""
         return self.database.transaction()
 
+    @contextmanager
+    def long_transaction(self) -> Iterator[Connection]:
+        """`transaction` for what may last as long as silence: workers who had to wait with signing are signed at its end."""
+        with self.transaction() as db:
+            began = self._clock()
+            yield db
+            db.execute(
+                f"UPDATE files SET heartbeat = ? WHERE stage IN ({_WORKING}) AND heartbeat BETWEEN ? AND ?",
+                (self._clock(), began - SILENT_SECONDS, began + SILENT_SECONDS),
+            )
+
     def costs(self) -> Costs:
         """What reading and embedding were seen to cost."""
         with self.database.snapshot() as db:

@@ -54,6 +54,7 @@ def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.vector_stores.postgres import SCHEMA, PostgresStore
 
     database = PostgresDatabase(address, FILES_SCHEMA, VERSIONS_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
-    files = Files(database, ServerBytes(database, local / "cache"))
-    store = CurrentStore(IndexVersions(database), lambda name: PostgresStore(database, index=name))
+    files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
+    versions = IndexVersions(database, clock=database.clock)
+    store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
     return Parts(database.address.shown, database, files, store, SettingsTable(database))

@@ -13,14 +13,14 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ragcore.database import Database
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.current_index import CurrentStore, IndexVersion
-from ragcore.ingestion.drafts import Drafts, drop_drafts, drop_drafts_below
+from ragcore.ingestion.drafts import drop_drafts, drop_drafts_below
 from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
+from ragcore.ingestion.files import Files
 from ragcore.ingestion.lease import awaited
-from ragcore.ingestion.pace import Costs, read_costs
+from ragcore.ingestion.pace import Costs
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.sandbox import Cancelled
 from ragcore.vector_stores.base import Store, StoredDocument
@@ -61,8 +61,8 @@ def planned(store: Store, costs: Costs, before: tuple[int, int, str], after: tup
 class Rebuilder:
     """Works on the index that is to be made, in a worker."""
 
-    def __init__(self, database: Database, store: CurrentStore, embedders: Embedders, worker: str, threads: Executor) -> None:
-        self._database = database
+    def __init__(self, files: Files, store: CurrentStore, embedders: Embedders, worker: str, threads: Executor) -> None:
+        self._files = files
         self._store = store
         self._versions = store.versions
         self._embedders = embedders
@@ -77,7 +77,7 @@ class Rebuilder:
         if version is None:
             return dropped
         try:
-            making = _Making(self._database, self._store, self._embedders, version, self._worker, self._threads)
+            making = _Making(self._files, self._store, self._embedders, version, self._worker, self._threads)
             if making.documents(interrupted):
                 self._switch(version)
         except Cancelled:
@@ -92,7 +92,7 @@ class Rebuilder:
 
     def _switch(self, version: IndexVersion) -> None:
         new = self._store.index(version.name)
-        with self._database.transaction() as db:
+        with self._files.long_transaction() as db:
             if missing(self._store, new):
                 return  # a file came in the meantime: the next time
             there = {document.id_ for document in self._store.documents()}
@@ -109,7 +109,7 @@ class Rebuilder:
     def _drop_old(self) -> bool:
         names = self._versions.old()
         for name in names:
-            with self._database.transaction() as db:
+            with self._files.long_transaction() as db:
                 self._store.index(name).drop()
                 drop_drafts_below(db, name)
                 self._versions.forget(name)
@@ -130,14 +130,14 @@ class _Making:
 
     def __init__(
         self,
-        database: Database,
+        files: Files,
         store: CurrentStore,
         embedders: Embedders,
         version: IndexVersion,
         worker: str,
         threads: Executor,
     ) -> None:
-        self._database = database
+        self._files = files
         self._store = store
         self._new = store.index(version.name)
         self._version = version
@@ -145,8 +145,7 @@ class _Making:
         self._threads = threads
         self._passages = PassageEmbedder(embedders.of(version.embed_model))
         self._same_embedder = store.versions.current()[1] == version.embed_model
-        with database.snapshot() as db:
-            self._costs = read_costs(db)
+        self._costs = files.costs()
         self._took = self._embedded = 0.0
         self._left = self._total = 0  # characters
 
@@ -165,7 +164,7 @@ class _Making:
         return True
 
     def _document(self, stored: StoredDocument) -> None:
-        version, owner, drafts = self._version, f"{self._version.name}/{stored.id_}", Drafts(self._database)
+        version, owner, drafts = self._version, f"{self._version.name}/{stored.id_}", self._files.drafts
         document = self._store.document(stored.id_)
         nodes = self._awaited(lambda: passages_of(document, version.chunk_size, version.chunk_overlap))
         known = drafts.vectors(owner)
@@ -179,13 +178,13 @@ class _Making:
             if step.seconds:
                 self._took += step.seconds
                 self._embedded += step.characters
-            with self._database.transaction():
+            with self._files.transaction():
                 if step.made and step.characters_left:  # the last ones go into the index at once
                     drafts.keep(owner, step.made)
                 self._sign(stored.characters * (1 - step.characters_left / length))
 
         nodes = self._passages.embed(nodes, known, self._awaited, note)
-        with self._database.transaction() as db:
+        with self._files.long_transaction() as db:
             self._sign(stored.characters)
             if self._store.document(stored.id_).hash != document.hash:
                 return  # replaced meanwhile: the next time

@@ -93,7 +93,7 @@ class Worker:
 
     def rebuild_once(self) -> bool:
         """Go on with an index that is being made anew, until a file waits; False when there is none."""
-        rebuilder = Rebuilder(self._files.database, self._store, self._embedders, self._name, self._threads)
+        rebuilder = Rebuilder(self._files, self._store, self._embedders, self._name, self._threads)
         return rebuilder.run_once(self._files.waiting)
 
     def damaged(self) -> list[str]:
@@ -169,7 +169,7 @@ class Worker:
     ) -> None:
         """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
         file, began = lease.file, time.monotonic()
-        with self._files.transaction():
+        with self._files.long_transaction():
             if self._store.versions.current()[1] != embed_model:  # another index took its place while this was embedded
                 self._files.queue_again(file.id)
                 return

@@ -172,6 +172,26 @@ def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -
     assert (again.outcome, again.file.id, again.file.stage) == ("replaced", file.id, Stage.QUEUED)
 
 
+def test_nobody_is_taken_for_silent_who_had_to_wait_for_a_long_transaction(files: Files, tmp_path: Path, clock: Clock) -> None:
+    for name in ("dead.txt", "waits.txt", "long.txt"):
+        files.add(given(tmp_path, name), name)
+    dead, waits, long = (files.claim(worker) for worker in ("dead", "waits", "long"))
+    assert dead
+    assert waits
+    assert long
+    clock.now += 9
+    assert files.sign(waits.id, "waits")
+    clock.now += 3
+    with files.long_transaction():
+        clock.now += 15
+        assert files.finish(long.id, "long", passages=1, pages=0)
+    assert files.claim("other") == files.get(dead.id)
+    assert files.claim("other") is None
+    clock.now += 12
+    taken = files.claim("other")
+    assert taken is not None
+
+
 def test_a_signature_from_the_future_is_silence_too_as_after_the_clock_was_set_back(
     files: Files, tmp_path: Path, clock: Clock
 ) -> None:

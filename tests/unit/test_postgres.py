@@ -170,6 +170,13 @@ def test_what_is_made_ready_before_the_first_statement_keeps_nobody_waiting(url:
     other.close()
 
 
+def test_the_clock_is_the_servers(database: PostgresDatabase) -> None:
+    with database.transaction() as db:
+        asked = "SELECT extract(epoch FROM clock_timestamp())::float8"
+        before, shown, after = db.execute(asked).fetchone()[0], database.clock(), db.execute(asked).fetchone()[0]
+    assert before <= shown <= after
+
+
 def test_work_is_done_after_a_transaction_that_is_kept(database: PostgresDatabase) -> None:
     done: list[list[str]] = []
     with database.transaction():

@@ -14,7 +14,9 @@ from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
 from ragcore.ingestion.files import Stage
+from ragcore.ingestion.parts import open_parts
 from ragcore.library import Library
+from ragcore.postgres import PostgresDatabase
 from ragcore.schema import Document
 from tests import postgres
 from tests.databases import KINDS
@@ -66,6 +68,28 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     found = library.store.nodes([node.id_ for node in nodes])
     expected = HashEmbedding().embed_passages([node.text for node in nodes])
     assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(found, expected, strict=True))
+
+
+def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = [4_000_000_000.0]  # seconds since the epoch: no machine's own clock
+    monkeypatch.setattr(PostgresDatabase, "clock", lambda database: shared[0])
+    address = postgres.fresh()
+    here, there = (open_parts(address, tmp_path / machine) for machine in ("here", "there"))
+    path = tmp_path / "given"
+    path.write_text("Notes.", "utf-8")
+    file = here.files.add(path, "notes.txt").file
+    here.store.versions.begin(embed_model="", chunk_size=40, chunk_overlap=0)
+    assert here.files.claim("one") is not None
+    assert here.store.versions.claim("one") is not None
+    assert there.files.claim("two") is None
+    assert there.store.versions.claim("two") is None
+    shared[0] += 60
+    assert there.files.claim("two") == there.files.get(file.id)
+    assert there.store.versions.claim("two") is not None
+    for parts in (here, there):
+        parts.database.close()
 
 
 def test_of_a_replaced_file_only_changed_passages_are_embedded(library: Library) -> None:
