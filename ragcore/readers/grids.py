@@ -113,25 +113,32 @@ def _places(values: list[float]) -> list[float]:
 
 
 def _strokes(page: pypdfium2.PdfPage) -> Iterator[_Corners]:
-    """Around each straight part of the paths on the page. Paths with curves are drawings."""
+    """Around each straight part of the paths on the page. Paths with curves or slopes are drawings."""
     import pypdfium2.raw as pdfium
 
     sides = [ctypes.c_float() for _ in range(4)]
-    for number in range(pdfium.FPDFPage_CountObjects(page)):
-        drawn = pdfium.FPDFPage_GetObject(page, number)
+    raw = page.raw
+    for number in range(pdfium.FPDFPage_CountObjects(raw)):
+        drawn = pdfium.FPDFPage_GetObject(raw, number)
         if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH or not pdfium.FPDFPageObj_GetBounds(drawn, *sides):
             continue
         left, bottom, right, top = (side.value for side in sides)
-        if right - left <= THIN or top - bottom <= THIN:
+        across, up = right - left, top - bottom
+        if across < LONG and up < LONG:
+            continue
+        if across <= THIN or up <= THIN:
             yield left, bottom, right, top
         elif pdfium.FPDFPath_CountSegments(drawn) <= MOST_SEGMENTS:
             yield from _edges(drawn)
 
 
 def _edges(path: Any) -> list[_Corners]:
-    """Of the path's straight parts; [] when it has others."""
+    """Of the path's straight parts; [] when it has others, or is turned so that they are no longer level or upright."""
     import pypdfium2.raw as pdfium
 
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFPageObj_GetMatrix(path, matrix)
+    a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
     x, y = ctypes.c_float(), ctypes.c_float()
     begin = before = (0.0, 0.0)
     found: list[_Corners] = []
@@ -141,21 +148,16 @@ def _edges(path: Any) -> list[_Corners]:
         if kind not in (pdfium.FPDF_SEGMENT_MOVETO, pdfium.FPDF_SEGMENT_LINETO):
             return []
         pdfium.FPDFPathSegment_GetPoint(segment, x, y)
-        point = (x.value, y.value)
+        point = (a * x.value + c * y.value + e, b * x.value + d * y.value + f)
+        ends = [begin] if pdfium.FPDFPathSegment_GetClose(segment) else []
         if kind == pdfium.FPDF_SEGMENT_MOVETO:
             begin = point
         else:
-            found.append((*before, *point))
-        if pdfium.FPDFPathSegment_GetClose(segment):
-            found.append((*point, *begin))
+            ends.insert(0, before)
+        for end in ends:
+            edge = min(end[0], point[0]), min(end[1], point[1]), max(end[0], point[0]), max(end[1], point[1])
+            if edge[2] - edge[0] > THIN and edge[3] - edge[1] > THIN:
+                return []
+            found.append(edge)
         before = point
-    matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFPageObj_GetMatrix(path, matrix)
-    return [_placed(matrix, *edge) for edge in found]
-
-
-def _placed(matrix: Any, x0: float, y0: float, x1: float, y1: float) -> _Corners:
-    """On the page, from a line in the path's own coordinates."""
-    across = [matrix.a * x + matrix.c * y + matrix.e for x, y in ((x0, y0), (x1, y1))]
-    up = [matrix.b * x + matrix.d * y + matrix.f for x, y in ((x0, y0), (x1, y1))]
-    return min(across), min(up), max(across), max(up)
+    return found

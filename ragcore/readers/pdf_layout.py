@@ -9,10 +9,12 @@ full of words are columns of text.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -38,6 +40,7 @@ MISPLACED = 0.1  # of the pieces of text in a grid may reach over its rules
 EVEN = 0.8  # of the lines in a row of a grid reach through all its cells, where they are rows of their own
 FULL = 0.72  # of its column's width that an ordinary line of running text has
 WORDY = 24  # characters of an ordinary line of running text in a column
+NEXT = 50  # rows among which a line of a table's text is looked for
 COLUMN_LINES = 6  # side by side, before they are columns of running text
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
@@ -114,7 +117,7 @@ def _drawn_lines(text: pypdfium2.PdfTextPage, whole: str) -> Iterator[Line]:
 
 def _look(text: pypdfium2.PdfTextPage, first: int, last: int) -> tuple[float, bool]:
     """The height of a line's first letter, and whether its first and its last are bold."""
-    box = _box(text, first)
+    box = _boxes(text)(first)
     return (box[3] - box[1] if box else 0.0), _is_bold(text, first) and _is_bold(text, last)
 
 
@@ -138,8 +141,9 @@ def _pieces(text: pypdfium2.PdfTextPage) -> list[_Corners]:
 
     left, top, right, bottom = (ctypes.c_double() for _ in range(4))
     found = []
-    for number in range(pdfium.FPDFText_CountRects(text, 0, -1)):
-        pdfium.FPDFText_GetRect(text, number, left, top, right, bottom)
+    raw = text.raw
+    for number in range(pdfium.FPDFText_CountRects(raw, 0, -1)):
+        pdfium.FPDFText_GetRect(raw, number, left, top, right, bottom)
         found.append((left.value, bottom.value, right.value, top.value))
     return found
 
@@ -261,10 +265,10 @@ def _rightward(text: pypdfium2.PdfTextPage, signs: str, line: list[int]) -> list
     PDFium turns such words round, as most programs draw them from the left. Those that were drawn from the right are then
     the wrong way round; and so are the letters of a glyph that stands for several, if it is none of Unicode's ligatures.
     """
-    out = list(line)
+    out, box_of = list(line), _boxes(text)
     for found in _LEFTWARD.finditer("".join(signs[place] for place in line)):
         word = line[found.start() : found.end()]
-        boxes = {place: _box(text, place) for place in word}
+        boxes = {place: box_of(place) for place in word}
         first, last = boxes[word[0]], boxes[word[-1]]
         if first and last and first[0] < last[0]:
             word.reverse()
@@ -296,13 +300,19 @@ def _signs(text: pypdfium2.PdfTextPage, whole: str) -> str:
     return "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))
 
 
-def _box(text: pypdfium2.PdfTextPage, place: int) -> _Corners | None:
+def _boxes(text: pypdfium2.PdfTextPage) -> Callable[[int], _Corners | None]:
+    """Gives the rectangle around the character at a place; None where it has none."""
     import pypdfium2.raw as pdfium
 
-    box = pdfium.FS_RECTF()
-    if not pdfium.FPDFText_GetLooseCharBox(text, place, box) or box.right <= box.left or box.top <= box.bottom:
-        return None
-    return box.left, box.bottom, box.right, box.top
+    raw, box, ask = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # once, as every letter may be asked for
+
+    def box_of(place: int) -> _Corners | None:
+        if not ask(raw, place, box):
+            return None
+        left, bottom, right, top = box.left, box.bottom, box.right, box.top
+        return (left, bottom, right, top) if right > left and top > bottom else None
+
+    return box_of
 
 
 def _runs(text: pypdfium2.PdfTextPage, signs: str, ruled: list[Grid]) -> Iterator[_Run]:
@@ -330,14 +340,16 @@ def _runs(text: pypdfium2.PdfTextPage, signs: str, ruled: list[Grid]) -> Iterato
 
 def _words(text: pypdfium2.PdfTextPage, signs: str) -> Iterator[tuple[int, int, _Corners]]:
     """First and last place of each word, and the rectangle around it, from its first and last letter."""
+    box_of = _boxes(text)
     for word in _WORD.finditer(signs):
-        first, last = _box(text, word.start()), _box(text, word.end() - 1)
-        if first and last and _level(first, last) and last[2] - first[0] < BROAD * (first[3] - first[1]) * len(word[0]):
-            yield word.start(), word.end() - 1, (
+        start, end = word.span()
+        first, last = box_of(start), box_of(end - 1)
+        if first and last and _level(first, last) and last[2] - first[0] < BROAD * (first[3] - first[1]) * (end - start):
+            yield start, end - 1, (
                 min(first[0], last[0]), min(first[1], last[1]), max(first[2], last[2]), max(first[3], last[3]),
             )  # fmt: skip
         else:  # it goes on in another line or column
-            yield from ((place, place, box) for place in range(*word.span()) if (box := _box(text, place)))
+            yield from ((place, place, box) for place in range(start, end) if (box := box_of(place)))
 
 
 def _level(one: _Corners, other: _Corners) -> bool:
@@ -448,7 +460,8 @@ def _widened(columns: list[_Span], level: list[_Run]) -> list[_Span]:
 
 
 def _column(columns: list[_Span], run: _Run) -> int:
-    return next((number for number, (left, right) in enumerate(columns) if left <= run.left <= right), -1)
+    number = bisect_right(columns, (run.left, math.inf)) - 1
+    return number if number >= 0 and run.left <= columns[number][1] else -1
 
 
 def _is_wrapped(run: _Run, above: list[_Run], columns: list[_Span]) -> bool:
@@ -503,9 +516,10 @@ def _told(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, in
     """Each line and which row it tells: the next one of those that are most nearly all in it. Rows keep their order."""
     row = -1
     for line in lines:
-        shares = [_share(line, cells) for cells in rows]
-        best = max(shares[max(row, 0) :])
-        row = next((later for later in range(row + 1, len(rows)) if shares[later] == best), row)
+        near = range(max(row, 0), min(row + 1 + NEXT, len(rows)))
+        shares = {later: _share(line, rows[later]) for later in near}
+        best = max(shares.values())
+        row = next((later for later in near if later > row and shares[later] == best), row)
         yield line, row
 
 
