@@ -332,7 +332,7 @@ class CurrentStore:
         return self.current.bytes_on_disk()
 
     def close(self) -> None:
-        for index in self._opened.values():
+        for index in list(self._opened.values()):  # another thread may be opening one
             index.close()
 
     def _changed(self, change: Callable[[IndexStore], T]) -> T:

@@ -311,27 +311,28 @@ class Files:
     def claim(self, worker: str) -> FileRow | None:
         """The file that has waited longest, now this worker's; None when none waits."""
         now = self._clock()
-        # A signature from the future is silence too: the clock was set back, and who signed may be gone.
-        waiting = f"(stage = 'queued' OR (stage IN ({_WORKING}) AND (heartbeat < ? OR heartbeat > ?)))"
         silent = (now - SILENT_SECONDS, now + SILENT_SECONDS)
-        with self.database.snapshot() as db:
-            if db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", silent).fetchone() is None:
-                return None  # without taking the write lock: idle workers look often
+        if not self._waiting(silent):
+            return None  # without taking the write lock: idle workers look often
         with self.database.transaction() as db:
-            row = db.execute(f"SELECT id FROM files WHERE {waiting} ORDER BY added, id LIMIT 1", silent).fetchone()
+            row = db.execute(f"SELECT id FROM files WHERE {_WAITING} ORDER BY added, id LIMIT 1", silent).fetchone()
             if row is None:
                 return None
             taken = db.execute(
                 "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, worker = ?, heartbeat = ?,"
-                f" problem = NULL WHERE id = ? AND {waiting}",  # again, in case another took it while this one waited for it
+                f" problem = NULL WHERE id = ? AND {_WAITING}",  # again, in case another took it while this one waited for it
                 (worker, now, row["id"], *silent),
             ).rowcount
             return self._must(row["id"]) if taken else None
 
     def waiting(self) -> bool:
-        """Whether a file waits for a worker."""
+        """Whether a file waits for a worker: one that is queued, or whose worker has fallen silent."""
+        now = self._clock()
+        return self._waiting((now - SILENT_SECONDS, now + SILENT_SECONDS))
+
+    def _waiting(self, silent: tuple[float, float]) -> bool:
         with self.database.snapshot() as db:
-            return db.execute("SELECT id FROM files WHERE stage = 'queued' LIMIT 1").fetchone() is not None
+            return db.execute(f"SELECT id FROM files WHERE {_WAITING} LIMIT 1", silent).fetchone() is not None
 
     def advance(
         self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, left: float | None
@@ -462,6 +463,8 @@ _COLUMNS = (
 )
 _STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
+# A signature from the future is silence too: the clock was set back, and who signed may be gone.
+_WAITING = f"(stage = 'queued' OR (stage IN ({_WORKING}) AND (heartbeat < ? OR heartbeat > ?)))"
 
 
 def process_name(process_id: int) -> str:

@@ -167,9 +167,9 @@ class _Making:
         version, owner, drafts = self._version, f"{self._version.name}/{stored.id_}", self._files.drafts
         document = self._store.document(stored.id_)
         nodes = self._awaited(lambda: passages_of(document, version.chunk_size, version.chunk_overlap))
-        known = drafts.vectors(owner)
+        known = self._awaited(lambda: drafts.vectors(owner))
         if self._same_embedder:
-            known = self._passages.stored(self._store, stored.id_) | known
+            known = self._awaited(lambda: self._passages.stored(self._store, stored.id_)) | known
         length = 0
 
         def note(step: Step) -> None:

@@ -121,8 +121,10 @@ def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_
     file = files.add(given(tmp_path), "notes.txt").file
     files.claim("dead")
     clock.now += 9
+    assert not files.waiting()
     assert files.claim("alive") is None
     clock.now += 2
+    assert files.waiting()
     again = files.claim("alive")
     assert again is not None
     assert again.id == file.id
