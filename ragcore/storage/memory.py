@@ -25,6 +25,9 @@ class Storage(Protocol):
 
     def vectors(self, place: str) -> Store: ...
 
+    def copy_vectors(self, source: Store, place: str) -> None:
+        """Put into `vectors(place)` everything that `source` holds."""
+
     def transaction(self) -> AbstractContextManager[None]:
         """What is stored inside is kept together or not at all, where the storage can promise that."""
 
@@ -50,6 +53,10 @@ class MemoryStorage:
         from ragcore.vector_stores.memory import MemoryStore
 
         return self._vectors.setdefault(place, MemoryStore())
+
+    def copy_vectors(self, source: Store, place: str) -> None:
+        for stored in source.documents():
+            self.vectors(place).put(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -150,7 +150,7 @@ class StorageContext:
             _copy_documents(self.node_store(record.place), target.nodes(record.place))
             store = self._given_to(record)
             if isinstance(store, MemoryStore) or (store is None and not record.keeper):
-                _copy_vectors(store or self.storage.vectors(record.place), target.vectors(record.place))
+                target.copy_vectors(store or self.storage.vectors(record.place), record.place)
                 record = replace(record, keeper="")
             target.index_store.put(record)
             target.index_store.put_entries(record.place, self.index_store.entries(record.place))
@@ -160,8 +160,3 @@ def _copy_documents(source: DocumentStore, target: DocumentStore) -> None:
     target.add_documents(list(source.docs.values()))
     for id_, hash_ in source.get_all_document_hashes().items():
         target.set_document_hash(id_, hash_)
-
-
-def _copy_vectors(source: Store, target: Store) -> None:
-    for stored in source.documents():
-        target.put(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))

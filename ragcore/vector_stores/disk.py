@@ -20,16 +20,17 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ragcore.errors import UnknownDocumentError
+from ragcore.errors import DimensionError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sqlite import SQLiteDatabase
-from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
-from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
+from ragcore.vector_stores.incoming import Incoming, incoming, metadata_json, shown_name
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
 from ragcore.vector_stores.rows import blocks_of, layout_of, length_of, passage_fields, passages_at
@@ -75,7 +76,7 @@ CREATE TABLE IF NOT EXISTS documents (
     name TEXT NOT NULL,
     hash TEXT NOT NULL,
     metadata TEXT NOT NULL,
-    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys and template
+    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys and template; how its text is kept
     characters INTEGER NOT NULL,
     added REAL NOT NULL,
     first_row INTEGER NOT NULL,
@@ -89,8 +90,8 @@ CREATE INDEX IF NOT EXISTS documents_by_slot ON documents (index_id, first_slot)
 CREATE INDEX IF NOT EXISTS documents_damaged ON documents (index_id, damaged) WHERE damaged = 1;
 CREATE TABLE IF NOT EXISTS texts (
     document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    block INTEGER NOT NULL,         -- characters [block * BLOCK, (block + 1) * BLOCK)
-    data BLOB NOT NULL,
+    block INTEGER NOT NULL,         -- which of the document's, in order; its layout says of how many characters
+    data BLOB NOT NULL,             -- compressed unless the layout says otherwise
     PRIMARY KEY (document, block)
 );
 CREATE TABLE IF NOT EXISTS passages (
@@ -114,7 +115,7 @@ T = TypeVar("T")
 
 SIGNS_FROM = 200_000  # rows from which on signs say which are compared; before that, to compare all is quick
 LATER = ""  # in the place of the rules: no words have been collected yet
-BATCH = 500  # passages read at a time
+COPIED = 200  # documents copied at one go from another store
 COMPACT_SHARE = 0.5  # of the slots being gaps
 
 
@@ -148,44 +149,38 @@ class DiskStore(TableStore):
     `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
     stores of one library, in one process or several, may be used at the same time. With `words_when_asked` a new index has
     its words collected when they are first searched for, which then takes longer, and putting is several times as quick.
+    Without `packed` texts are kept as they are: more than twice the room, and nothing to compress.
     """
 
     _database: SQLiteDatabase
 
     def __init__(
-        self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path, words_when_asked: bool = False
+        self,
+        database: SQLiteDatabase,
+        *,
+        index: str = "documents",
+        vectors: Path,
+        words_when_asked: bool = False,
+        packed: bool = True,
     ) -> None:
         self._database = database
         self._name = index
         self._first_terms = LATER if words_when_asked else terms_version()
+        self._packed_texts = packed
         self._files = VectorFolder(vectors)
         self._postings = Postings()
         self._matrix: _Matrix | None = None
         self._mapping = threading.Lock()
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        database, outermost = self._database, not self._database.connection().in_transaction
-        with database.transaction() as db:
-            index_before = self._index(db) or self._new_index(db)
-            rows = unit_rows(document, nodes, index_before.dimension)
-            replaced = self._remove(db, index_before, document.id_)
-            index = self._index_now(db)
-            self._refuse_foreign(db, index, document, nodes)
-            file, first_slot = self._append(index, rows)
-            self._insert(db, index, document, nodes, first_slot, checksum(rows))
-            slots, dimension = first_slot + len(rows), index.dimension or rows.shape[1] or None
-            signs = self._signed(file, index.signs, slots, dimension)
-            db.execute(
-                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ?, signs = ?"
-                " WHERE id = ?",
-                (_stamp(), dimension, file, slots, len(rows), signs, index.id_),
-            )
-            worth_it = replaced is not None and self._worth_compacting(db)
-        if outermost and worth_it:
-            self.compact()
-        elif outermost and file != index_before.file:
-            sweep(self._database, self._files)
+        self._put([incoming(document, nodes)])
         return len(nodes)
+
+    def copy(self, source: Store) -> None:
+        """Put everything that another store holds. ValueError where a passage there has no embedding."""
+        every = source.documents()
+        for start in range(0, len(every), COPIED):
+            self._put(_held(source, every[start : start + COPIED]))
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.connection().in_transaction
@@ -407,48 +402,98 @@ class DiskStore(TableStore):
         ).fetchone()
         return row
 
-    def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
+    def _put(self, given: Sequence[Incoming]) -> None:
+        """Put different documents at one go."""
+        database, outermost = self._database, not self._database.connection().in_transaction
+        with database.transaction() as db:
+            before = self._index(db) or self._new_index(db)
+            rows = _one_below_the_other([each.rows for each in given if len(each.rows)], before.dimension)
+            replaced = self._remove_all(db, before, [each.document.id_ for each in given])
+            index = self._index_now(db)
+            self._refuse_foreign(db, index, given)
+            file, first_slot = self._append(index, rows)
+            self._insert(db, index, given, first_slot)
+            slots, dimension = first_slot + len(rows), index.dimension or rows.shape[1] or None
+            signs = self._signed(file, index.signs, slots, dimension)
+            db.execute(
+                "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ?, signs = ?"
+                " WHERE id = ?",
+                (_stamp(), dimension, file, slots, len(rows), signs, index.id_),
+            )
+            worth_it = replaced and self._worth_compacting(db)
+        if outermost and worth_it:
+            self.compact()
+        elif outermost and file != before.file:
+            sweep(self._database, self._files)
+
+    def _remove_all(self, db: sqlite3.Connection, index: _Index, document_ids: Sequence[str]) -> bool:
+        """Take out those of these documents that there are; whether there were any."""
+        there = db.execute(
+            "SELECT id FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
+            (index.id_, json.dumps(document_ids)),
+        ).fetchall()
+        for (id_,) in there:
+            self._remove(db, self._index_now(db), id_)
+        return bool(there)
+
+    def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, given: Sequence[Incoming]) -> None:
+        """ValueError where a passage has the id of one of another document."""
+        if not index.passages:
+            return
+        owners = {node.id_: each.document.id_ for each in given for node in each.nodes}
         row = db.execute(
             "SELECT p.id, d.id AS document_id FROM json_each(?) given CROSS JOIN passages p ON p.id = given.value"
             " JOIN documents d ON d.seq = p.document WHERE d.index_id = ? ORDER BY given.key LIMIT 1",
-            (json.dumps([node.id_ for node in nodes]), index.id_),
+            (json.dumps(list(owners)), index.id_),
         ).fetchone()
         if row is not None:
-            raise ValueError(f"node {row['id']!r} of {document.id_!r} is already a node of {row['document_id']!r}")
+            raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")
 
-    def _insert(
-        self,
-        db: sqlite3.Connection,
-        index: _Index,
-        document: Document,
-        nodes: Sequence[TextNode],
-        first_slot: int,
-        checksum: int,
-    ) -> None:
+    def _insert(self, db: sqlite3.Connection, index: _Index, given: Sequence[Incoming], first_slot: int) -> None:
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
-        seq = db.execute(
-            "INSERT INTO documents (index_id, id, name, hash, metadata, layout, characters, added, first_row, first_slot,"
-            " passages, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (first_seq,) = db.execute("SELECT coalesce(max(seq), 0) + 1 FROM documents").fetchone()
+        starts = list(accumulate((len(each.nodes) for each in given), initial=0))
+        db.executemany(
+            "INSERT INTO documents (seq, index_id, id, name, hash, metadata, layout, characters, added, first_row, first_slot,"
+            " passages, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                index.id_,
-                document.id_,
-                shown_name(document),
-                document.hash,
-                metadata_json(document.metadata),
-                layout_of(document),
-                len(document.text),
-                time.time(),
-                first_row,
-                first_slot,
-                len(nodes),
-                checksum,
+                (
+                    seq,
+                    index.id_,
+                    each.document.id_,
+                    shown_name(each.document),
+                    each.hash,
+                    metadata_json(each.document.metadata),
+                    layout_of(each.document, packed=self._packed_texts),
+                    len(each.document.text),
+                    time.time(),
+                    first_row + start,
+                    first_slot + start,
+                    len(each.nodes),
+                    checksum(each.rows),
+                )
+                for seq, (each, start) in enumerate(zip(given, starts, strict=False), first_seq)
             ),
-        ).lastrowid
-        db.executemany("INSERT INTO texts VALUES (?, ?, ?)", ((seq, number, data) for number, data in blocks_of(document.text)))
-        rows = ((first_row + i, seq, *fields) for i, fields in enumerate(passage_fields(document, nodes)))
-        db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        )
+        db.executemany(
+            "INSERT INTO texts VALUES (?, ?, ?)",
+            (
+                (seq, *block)
+                for seq, each in enumerate(given, first_seq)
+                for block in blocks_of(each.document.text, packed=self._packed_texts)
+            ),
+        )
+        fields = (
+            (seq, *fields)
+            for seq, each in enumerate(given, first_seq)
+            for fields in passage_fields(each.document, each.nodes, each.lengths)
+        )
+        db.executemany(
+            "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((row, *rest) for row, rest in enumerate(fields, first_row)),
+        )
         if index.terms != LATER:
-            self._add_terms(db, index, enumerate(nodes, first_row))
+            self._add_terms(db, index, enumerate((node for each in given for node in each.nodes), first_row))
 
     def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
         """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
@@ -503,15 +548,12 @@ class DiskStore(TableStore):
 
     def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:
         """The passages that stand at these slots."""
-        rows = []
-        for slot in slots.tolist():
-            found = db.execute(
-                "SELECT first_row + ? - first_slot FROM documents WHERE index_id = ? AND first_slot <= ? AND passages > 0"
-                " ORDER BY first_slot DESC LIMIT 1",
-                (slot, index.id_, slot),
-            ).fetchone()
-            rows.append(found[0])
-        return rows
+        found = db.execute(
+            "SELECT slot.value + (SELECT first_row - first_slot FROM documents WHERE index_id = ? AND first_slot <= slot.value"
+            " AND passages > 0 ORDER BY first_slot DESC LIMIT 1) FROM json_each(?) slot ORDER BY slot.key",
+            (index.id_, json.dumps(slots.tolist())),
+        )
+        return [row for (row,) in found.fetchall()]
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
@@ -646,6 +688,29 @@ class DiskStore(TableStore):
         file = self._files.new_name(index.id_)
         self._files.write(file, (rows[first : first + passages] for _, first, passages in documents))
         return file
+
+
+def _held(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
+    """What a store holds of these documents."""
+    found = source.candidates(Scope([stored.id_ for stored in documents]))
+    places = {id_: place for place, id_ in enumerate(found.ids)}
+    held = []
+    for stored in documents:
+        nodes = list(source.passages(stored.id_))
+        if bare := [node.id_ for node in nodes if node.id_ not in places]:
+            raise ValueError(f"node {bare[0]!r} has no embedding")
+        some = [places[node.id_] for node in nodes]
+        lengths = found.lengths[some].tolist()
+        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[some], lengths))
+    return held
+
+
+def _one_below_the_other(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
+    """All rows, shape (n, d); n is 0 where there are no parts. DimensionError where one has another width."""
+    for part in parts:
+        if part.shape[1] != (dimension or parts[0].shape[1]):
+            raise DimensionError(part.shape[1], dimension or parts[0].shape[1])
+    return np.concatenate(parts) if parts else np.empty((0, dimension or 0), np.float32)
 
 
 def sweep(database: SQLiteDatabase, files: VectorFolder) -> None:

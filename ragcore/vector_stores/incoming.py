@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 UNIT_ROUNDING = 1e-6
+_encoder = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one for every passage
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A document with its hash and passages, their vectors at length 1, shape (n, d), and the lengths that these had."""
+
+    document: Document
+    hash: str
+    nodes: Sequence[TextNode]
+    rows: Vectors
+    lengths: Sequence[float]
+
+
+def incoming(document: Document, nodes: Sequence[TextNode]) -> Incoming:
+    """What is put, checked. DimensionError; ValueError as `unit_rows`."""
+    return Incoming(document, document.hash, nodes, unit_rows(document, nodes, None), lengths(nodes))
 
 
 def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | None) -> Vectors:
@@ -64,7 +82,7 @@ def unit(vectors: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[np
 
 def metadata_json(metadata: Metadata) -> str:
     """The metadata as it is stored; its keys keep their order. TypeError for a value that is not a plain one."""
-    return json.dumps(dict(metadata), ensure_ascii=True, separators=(",", ":"))
+    return _encoder.encode(dict(metadata))
 
 
 def shown_name(document: Document) -> str:

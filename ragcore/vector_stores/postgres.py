@@ -25,7 +25,7 @@ from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
 from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
-from ragcore.vector_stores.incoming import metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
 from ragcore.vector_stores.rows import blocks_of, layout_of, length_of, passage_fields, passages_at
@@ -487,7 +487,7 @@ class _Incoming:
             len(nodes),
         )
         self.blocks = list(blocks_of(document.text))
-        self.passages = list(passage_fields(document, nodes))
+        self.passages = list(passage_fields(document, nodes, lengths(nodes)))
         self.terms = [passage_terms(node) for node in nodes]
 
 

@@ -7,54 +7,61 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragcore.database import Connection
-from ragcore.schema import PLAIN, Document, IndexNode, Page, Template, TextNode
-from ragcore.vector_stores.incoming import lengths, metadata_json
+from ragcore.schema import PLAIN, Document, IndexNode, Metadata, Page, Template, TextNode
+from ragcore.vector_stores.incoming import metadata_json
 
 ASKED = 500  # passages read by one statement
-BLOCK = 16_384  # characters of text compressed together: small enough to unpack for one passage
+BLOCK = 4000  # characters of text kept together: little to unpack for a passage; as they are, they fit a page of SQLite's
+FIRST_BLOCK = 16_384  # of a document whose row does not say: as the first version kept them, packed
 
 
-def layout_of(document: Document) -> str:
-    """What a document's row holds beside its metadata."""
+def layout_of(document: Document, *, packed: bool = True) -> str:
+    """What a document's row holds beside its metadata; `packed` as its text is kept."""
     pages = [[page.label, page.start, page.end] for page in document.pages]
-    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document)}
+    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document), "block": BLOCK, "packed": packed}
     return json.dumps(layout, separators=(",", ":"))
 
 
-def blocks_of(text: str) -> Iterator[tuple[int, bytes]]:
-    """The text in numbered blocks, compressed."""
+def blocks_of(text: str, *, packed: bool = True) -> Iterator[tuple[int, bytes]]:
+    """The text in numbered blocks, compressed or as it is."""
     for start in range(0, len(text), BLOCK):
-        yield start // BLOCK, zlib.compress(_bytes(text[start : start + BLOCK]))
+        data = _bytes(text[start : start + BLOCK])
+        yield start // BLOCK, zlib.compress(data) if packed else data
 
 
-def passage_fields(document: Document, nodes: Sequence[TextNode]) -> Iterator[tuple[object, ...]]:
-    """For each passage its row from `id` on."""
-    own_metadata, own_hidden = metadata_json(document.metadata), _hidden(document)
-    ids = [None, *(node.id_ for node in nodes), None]
-    for i, (node, length) in enumerate(zip(nodes, lengths(nodes), strict=True)):
+def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
+    """For each passage its row from `id` on. `lengths` are those of the embeddings."""
+    text, own_hidden, before = document.text, _hidden(document), None
+    known: Metadata = document.metadata  # its JSON is not made again for every passage that shares it
+    own_metadata = known_json = metadata_json(known)
+    for i, (node, length) in enumerate(zip(nodes, lengths, strict=True)):
         start, end = node.start_char_idx, node.end_char_idx
-        exact = start is not None and end is not None and 0 <= start <= end and document.text[start:end] == node.text
-        metadata, hidden, links = metadata_json(node.metadata), _hidden(node), _links(node)
+        exact = start is not None and end is not None and 0 <= start <= end and text[start:end] == node.text
+        if node.metadata is not known:
+            known, known_json = node.metadata, metadata_json(node.metadata)
+        hidden, after = _hidden(node), nodes[i + 1].id_ if i + 1 < len(nodes) else None
+        beside = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
         yield (
             node.id_,
             start,
             end,
             None if exact else _bytes(node.text),
-            None if metadata == own_metadata else metadata,
+            None if known_json == own_metadata else known_json,
             None if hidden == own_hidden else json.dumps(hidden),
-            None if links == [ids[i], ids[i + 2], None, []] else json.dumps(links),
+            None if beside and not isinstance(node, IndexNode) else json.dumps(_links(node)),
             None if length == 1.0 else length,
         )
+        before = node.id_
 
 
 def document_at(db: Connection, row: Any) -> Document:
     layout = json.loads(row["layout"])
     return Document(
-        text=_Texts(db).span(row["seq"], 0, row["characters"]),
+        text=_texts(db, row["seq"], layout, [(0, row["characters"])])[0],
         id_=row["id"],
         metadata=json.loads(row["metadata"]),
         pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
@@ -82,18 +89,16 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         f" FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN ({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()
-    texts = _Texts(db)
+    layouts = {row["document"]: row["layout"] for row in found}
+    parsed = {document: json.loads(layout) for document, layout in layouts.items()}
+    texts = _texts_of(db, found, parsed)
     nodes: dict[int, TextNode] = {}
     for row in found:
-        if row["text"] is None:
-            text = texts.span(row["document"], row["first_char"], row["end_char"])
-        else:
-            text = row["text"].decode("utf-8", "surrogatepass")
-        hidden = json.loads(row["hidden"]) if row["hidden"] else json.loads(row["layout"])["hidden"]
+        hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["document"]]["hidden"]
         links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
         kind, stands_for = (IndexNode, {"index_id": links[4]}) if len(links) > 4 else (TextNode, {})
         nodes[row["row"]] = kind(
-            text=text,
+            text=texts[row["row"]],
             id_=row["id"],
             metadata=json.loads(row["metadata"]),
             ref_doc_id=row["document_id"],
@@ -115,26 +120,48 @@ def length_of(row: Any) -> float:
     return 1.0 if row["length"] is None else float(row["length"])
 
 
-class _Texts:
-    """The texts of documents, unpacked block by block as far as they are needed."""
+def _texts_of(db: Connection, rows: Sequence[Any], layouts: Mapping[int, Any]) -> dict[int, str]:
+    """The texts of some rows of passages, by row. `layouts` are those of their documents."""
+    texts: dict[int, str] = {}
+    cut: dict[int, list[Any]] = {}
+    for row in rows:
+        if row["text"] is None:
+            cut.setdefault(row["document"], []).append(row)
+        else:
+            texts[row["row"]] = _text(row["text"])
+    for document, some in cut.items():
+        spans = [(row["first_char"], row["end_char"]) for row in some]
+        found = _texts(db, document, layouts[document], spans)
+        texts |= {row["row"]: text for row, text in zip(some, found, strict=True)}
+    return texts
 
-    def __init__(self, db: Connection) -> None:
-        self._db = db
-        self._blocks: dict[tuple[int, int], str] = {}
 
-    def span(self, document: int, start: int, end: int) -> str:
-        """The document's characters [start, end)."""
-        blocks = range(start // BLOCK, (end + BLOCK - 1) // BLOCK)
-        text = "".join(self._block(document, number) for number in blocks)
-        offset = blocks.start * BLOCK
-        return text[start - offset : end - offset]
+def _texts(db: Connection, document: int, layout: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> list[str]:
+    """The document's characters [start, end) of every span, read in as few blocks and statements as there need be."""
+    size = layout.get("block", FIRST_BLOCK)
+    needed = [range(start // size, (end + size - 1) // size) for start, end in spans]
+    blocks: dict[int, str] = {}
+    for run in _runs({number for numbers in needed for number in numbers}):
+        rows = db.execute(
+            "SELECT block, data FROM texts WHERE document = ? AND block BETWEEN ? AND ?", (document, run[0], run[-1])
+        )
+        for number, data in rows.fetchall():
+            blocks[number] = _text(zlib.decompress(data) if layout.get("packed", True) else data)
+    return [
+        "".join(blocks[number] for number in numbers)[start - numbers.start * size : end - numbers.start * size]
+        for numbers, (start, end) in zip(needed, spans, strict=True)
+    ]
 
-    def _block(self, document: int, number: int) -> str:
-        key = (document, number)
-        if key not in self._blocks:
-            (data,) = self._db.execute("SELECT data FROM texts WHERE document = ? AND block = ?", key).fetchone()
-            self._blocks[key] = zlib.decompress(data).decode("utf-8", "surrogatepass")
-        return self._blocks[key]
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """The numbers in order, those that follow each other together."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
 
 
 def _links(node: TextNode) -> list[Any]:
@@ -156,3 +183,7 @@ def _template(hidden: Sequence[Sequence[str]]) -> Template:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")  # a broken file may give half a character; it is kept as it was
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")

@@ -126,7 +126,7 @@ class VectorFolder:
             if out.seek(0, os.SEEK_END) < start:
                 raise DamagedStoreError(f"The file {path} is shorter than what was written to it.", hint=HINT)
             out.seek(start)
-            out.write(rows.tobytes())
+            out.write(np.ascontiguousarray(rows).data)
             out.truncate()
 
     def sync(self, name: str, *, new: bool) -> None:
@@ -214,7 +214,7 @@ def _header(dimension: int) -> int:
 
 def checksum(rows: Vectors) -> int:
     """CRC-32 of the rows' bytes as they stand in a file."""
-    return zlib.crc32(rows.tobytes())
+    return zlib.crc32(np.ascontiguousarray(rows).data)
 
 
 def _checksum_of(file: BinaryIO, size: int) -> int | None:
