@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.conftest import App, answered, settled, until
+from tests.app.conftest import App, answered, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
 from tests.scripted_server import FAULTS, ScriptedServer
@@ -158,6 +158,26 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     assert transcript(settings)[1] == kept
     assert settings.get_by_test_id("stChatInputTextArea").is_enabled()
+
+
+def test_a_slow_answer_is_written_while_a_document_is_read(settings: Page, app: App, server: ScriptedServer) -> None:
+    server.reply, server.words_per_second = long_answer, 20.0
+    connect(settings, server)
+    settings.goto(app.url)
+    text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
+    settings.locator("input[type=file]").set_input_files({"name": "towns.txt", "mimeType": "", "buffer": text})
+    row(settings, "towns.txt").get_by_role("button", name="Stop").wait_for()
+    settings.get_by_role("link", name="Chat").click()
+    ask(settings, "Tell me everything.")
+    settings.get_by_text("word60 ").wait_for()  # three seconds, in which the bar beside it has moved
+    settings.get_by_test_id("stSidebar").get_by_text("Reading 1 document").wait_for()
+    settings.get_by_role("button", name="Stop", exact=True).last.click()
+    settings.get_by_text("Stopped. What had been written is kept.").wait_for()
+    settings.goto(app.url)
+    row(settings, "towns.txt").get_by_role("button", name="Stop").click()
+    row(settings, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
+    row(settings, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
+    settings.get_by_text("towns.txt is deleted.").wait_for()
 
 
 def test_a_failed_answer_says_why_and_can_be_given_without_a_model(settings: Page, app: App, server: ScriptedServer) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.ingestion.files import FileRow, Stage, seconds_left
 from ui import resources, words
+from ui.safetext import label
 from ui.state import event, session
 from ui.widgets.component import component
 
@@ -51,7 +52,8 @@ def _rows(drawn: Counter[str]) -> None:
     active = sum(file.active for file in files)
     left = seconds_left(files)
     if active > 1 and left is not None:
-        st.caption(f"{words.count(active, 'file')} to read · {words.time_left(left)}")
+        now = next((f" · now {label(file.name)}" for file in files if file.active and file.stage is not Stage.QUEUED), "")
+        st.caption(f"{words.count(active, 'file')} to read · {words.time_left(left)}{now}")
     _FILES(key="files", data={"files": [_row(file) for file in shown]}, on_act_change=_act)
     if session().notice or _tally(files) != drawn:
         st.rerun()
@@ -90,7 +92,7 @@ def _row(file: FileRow) -> dict[str, object]:
     return {
         "id": file.id,
         "name": file.name,
-        "kind": file.kind[:5],
+        "kind": file.kind if len(file.kind) <= 5 else "FILE",
         "facts": words.file_facts(file),
         "state": state,
         "fraction": file.fraction,

@@ -40,7 +40,7 @@ def _bar() -> None:
         slot.empty()
         return
     done = share_of(session().being_read, active)
-    with slot.container(key="reading"):
+    with slot.container():
         st.progress(done, f"Reading {words.count(len(active), 'document')}")
 
 
