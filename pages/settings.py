@@ -33,11 +33,11 @@ LIMITS = (  # field, name, least, most, step, what it means
     ("max_text_mb", "Most text in one file, in MB", 1, 10_000, 10, "Counted after reading. 1 MB is about 500 printed pages."),
     (
         "read_timeout",
-        "Time for reading one file, in seconds",
+        "Longest time without a page read, in seconds",
         10,
         86_400,
         60,
-        "Then reading is given up. Indexing takes its own time.",
+        "Then reading the file is given up, at the latest after 40 times as long. Indexing takes its own time.",
     ),
     (
         "read_memory_mb",

@@ -26,6 +26,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Page
 
 LOOK_SECONDS = 0.1  # between two looks at the clock and at `cancelled`
+LONGEST = 40  # times `timeout`, however well it gets on: 2,000 scanned pages take four hours
 FILES_EACH = 200  # that one process reads
 WORN_MB = 500.0  # of memory at its peak, after which a process is not kept
 # One thread and one heap: each further one reserves memory that the limit counts.
@@ -39,7 +40,8 @@ class Cancelled(Exception):
 def read_isolated(
     path: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]
 ) -> Document:
-    """`read_file` in a process of its own. `timeout` in seconds, `memory_mb` of address space, where the system limits it.
+    """`read_file` in a process of its own. `timeout` in seconds from the last sign of progress, and LONGEST times as many for
+    the whole file; `memory_mb` of address space, where the system limits it.
 
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
     0.2 seconds after `cancelled` says so. `options.progress` is called in the caller's thread.
@@ -51,7 +53,7 @@ def read_isolated(
         "name": options.name,
         "password": options.password,
         "max_text_chars": options.max_text_chars,
-        "timeout": timeout,
+        "timeout": LONGEST * timeout,
         "memory_mb": memory_mb,
     }
     reader = _idle_reader() or _Reader()
@@ -123,29 +125,40 @@ class _Reader:
         from loky.process_executor import TerminatedWorkerError
 
         self.files += 1
-        end = time.monotonic() + timeout
+        end = time.monotonic() + LONGEST * timeout
+        got_on = time.monotonic()
+        before = (0, 0)
+
+        def progress(done: int, total: int) -> None:
+            nonlocal got_on, before
+            if (done, total) > before:
+                got_on, before = time.monotonic(), (done, total)
+            options.progress(done, total)
+
         future = self.submit(read_as_json, order)
         reading = True
         while not future.done():
             if cancelled():
                 raise Cancelled
+            if time.monotonic() > got_on + timeout:
+                raise _stuck(options.name, timeout)
             if time.monotonic() > end:
-                raise _too_long(options.name, timeout)
+                raise _too_long(options.name, LONGEST * timeout)
             if reading:
-                reading = self._listen(options.progress)
+                reading = self._listen(progress)
             else:
                 wait_for([future], LOOK_SECONDS)
         try:
             result: dict[str, Any] = json.loads(future.result())
         except TerminatedWorkerError as error:
             self._hear()
-            raise _crash(str(error), self._words.decode("utf-8", "replace"), options.name, timeout) from None
+            raise _crash(str(error), self._words.decode("utf-8", "replace"), options.name, LONGEST * timeout) from None
         except MemoryError:
             raise _too_much_memory(options.name) from None
         except Exception as error:  # ours, in the other process; a bad file is an error in its result
             raise RuntimeError(f"The reading process failed: {error!r}") from error
         while reading:  # what it said before it had finished
-            reading = self._listen(options.progress)
+            reading = self._listen(progress)
         return result
 
     def _listen(self, progress: Callable[[int, int], None]) -> bool:
@@ -203,12 +216,24 @@ def _crash(status: str, words: str, name: str, timeout: float) -> Exception:
     )
 
 
-def _too_long(name: str, timeout: float) -> TooLargeError:
-    span = f"{timeout / 60:.0f} minutes" if timeout >= 120 else f"{timeout:g} seconds"
+def _stuck(name: str, timeout: float) -> TooLargeError:
     return TooLargeError(
-        f"{name} took longer than {span} to read and was stopped.",
+        f"Reading {name} got no further for {_span(timeout)} and was stopped.",
         hint="Split it into several files, or raise the limit in the settings.",
     )
+
+
+def _too_long(name: str, timeout: float) -> TooLargeError:
+    return TooLargeError(
+        f"{name} took longer than {_span(timeout)} to read and was stopped.",
+        hint="Split it into several files, or raise the limit in the settings.",
+    )
+
+
+def _span(seconds: float) -> str:
+    if seconds >= 7200:
+        return f"{seconds / 3600:.0f} hours"
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:g} seconds"
 
 
 def _too_much_memory(name: str) -> TooLargeError:
