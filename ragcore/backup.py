@@ -15,12 +15,12 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from ragcore.errors import DamagedFileError, StoreError, UnreadableFileError
+from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, UnreadableFileError
 from ragcore.ingestion.drafts import Drafts, content_of
 from ragcore.ingestion.sources import Gathered, too_large
 from ragcore.schema import new_id
@@ -55,17 +55,27 @@ class Copied:
 
 
 def write_copy(library: Library, target: Path) -> Copied:
-    """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole."""
+    """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole.
+
+    A file that is deleted meanwhile may be left out, and one that is replaced may come as it is by then.
+    """
     draft = target.with_name(f"{target.name}.{new_id()[:8]}.part")
     try:
-        with zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as copy, library.database.snapshot():
-            files = [file for file in library.files.all() if file.path]
-            for file in files:
-                copy.write(library.files.location(file), f"bytes/{file.id}")
-                if file.passages:
-                    _write_vectors(library, copy, file)
+        with zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as copy:
+            with library.database.snapshot():
+                there = [file for file in library.files.all() if file.path]
+                files = []
+                for file in there:
+                    with suppress(FileNotFoundError):  # it was deleted or replaced meanwhile
+                        _write_file(library, copy, file)
+                        files.append(file)
+                conversations = list(library.conversations.dump())
+            known = {file.id for file in files}
+            later = [library.files.get(file.id) for file in there if file.id not in known]
+            for file in filter(None, later):
+                _write_file(library, copy, file)
+                files.append(file)
             _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
-            conversations = list(library.conversations.dump())
             _write_lines(copy, "conversations.jsonl", iter(conversations))
             copy.writestr("library.json", json.dumps({"form": FORM, "embedder": library.embedder.name}))
         draft.replace(target)
@@ -75,7 +85,8 @@ def write_copy(library: Library, target: Path) -> Copied:
             hint="Check that the folder exists and that its disk has room.",
         ) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # on a disk that may only be read, it was not even made
+            draft.unlink()
     return Copied(len(files), len(conversations))
 
 
@@ -117,6 +128,14 @@ def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, orig
         yield Gathered(target, name, origin, problem)
     finally:
         target.unlink(missing_ok=True)
+
+
+def _write_file(library: Library, copy: zipfile.ZipFile, file: FileRow) -> None:
+    """Its bytes and vectors. FileNotFoundError."""
+    copy.write(library.files.location(file), f"bytes/{file.id}")
+    if file.passages:
+        with suppress(DamagedStoreError):  # then they are made anew where the copy is taken in
+            _write_vectors(library, copy, file)
 
 
 def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from ragcore.runs import AnswerRuns
 from tests.unit.test_library import CELLAR, TOWER, finished, take_in, worker_of
 
 if TYPE_CHECKING:
-    from ragcore.ingestion.files import Added
+    from ragcore.ingestion.files import Added, FileRow
     from ragcore.schema import Vectors
 
 
@@ -195,6 +196,46 @@ def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Pat
     assert write_copy(full, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
     assert {file.name for file in full.files.all()} == {"tower.txt", "cellar.txt", "attic.txt"}
     other.close()
+
+
+def test_a_copy_is_made_although_files_are_deleted_and_replaced_meanwhile(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = take_in(full, "gone text.", "gone.txt")
+    take_in(full, "changed text.", "changed.txt")
+    given, location = tmp_path / "given", full.files.location
+
+    def acting(file: FileRow) -> Path:
+        if not given.exists():
+            given.touch()
+            with ThreadPoolExecutor(1) as other:  # who does not see this thread's moment
+                other.submit(full.delete_file, gone.id).result()
+                changed = full.incoming / "changed"
+                changed.write_text("changed again.", "utf-8")
+                other.submit(full.add, changed, "changed.txt").result()
+                other.submit(work, full).result()
+        return location(file)
+
+    monkeypatch.setattr(full.files, "location", acting)
+    assert write_copy(full, tmp_path / "copy.lectern").files == 3
+    other = open_library("other")
+    read_copy(other, tmp_path / "copy.lectern")
+    work(other)
+    assert {file.name for file in other.files.all()} == {"tower.txt", "cellar.txt", "changed.txt"}
+    assert contents(other)["changed.txt"][0][0] == "changed again."
+
+
+def test_a_copy_is_made_although_vectors_are_damaged(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    whole = contents(full)
+    next((full.folder / "vectors").glob("*.f32")).unlink()
+    full.store.close()
+    write_copy(full, tmp_path / "copy.lectern")
+    other = open_library("other")
+    read_copy(other, tmp_path / "copy.lectern")
+    work(other)
+    assert contents(other) == whole
 
 
 def test_a_copy_that_is_cut_off_or_of_another_version_is_refused_in_words(full: Library, tmp_path: Path) -> None:
