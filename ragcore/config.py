@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ragcore.database import Database
-from ragcore.errors import ConfigError
+from ragcore.errors import ConfigError, StoreError
 
 DATABASE = "LECTERN_DATABASE"  # the environment's name for the address of a library on a server
 READ_SECONDS = 1.0  # between two looks at the settings that a server keeps
@@ -147,10 +147,14 @@ class SettingsTable:
 
 def shared_secret(database: Database) -> bytes:
     """Random bytes that all processes of a library know; made by the first that asks."""
+    known = "SELECT value FROM shared WHERE name = 'secret'"
+    with database.snapshot() as db:
+        if kept := db.execute(known).fetchone():
+            return bytes.fromhex(kept["value"])
     with database.transaction() as db:
         made = "INSERT INTO shared (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING"
         db.execute(made, (secrets.token_hex(32),))
-        return bytes.fromhex(db.execute("SELECT value FROM shared WHERE name = 'secret'").fetchone()["value"])
+        return bytes.fromhex(db.execute(known).fetchone()["value"])
 
 
 def read_settings(folder: Path) -> Settings:
@@ -244,12 +248,18 @@ def _keys(folder: Path) -> dict[str, str]:
 
 def _write(path: Path, text: str, *, mode: int) -> None:
     """Replace the file as a whole; it never exists with a wider mode than `mode`, not even for a moment."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())  # or a power cut might leave an empty file in the place of the old one
-    draft.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut might leave an empty file in the place of the old one
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror}. Nothing was changed.",
+            hint="Check that the disk has room and that you may write in this folder.",
+        ) from error

@@ -112,16 +112,7 @@ class Library:
         self.shared = on_server(where)  # with other machines
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
-            self.incoming.mkdir(exist_ok=True)
-            _clear(self.incoming)
-        except OSError as error:
-            raise StoreError(
-                f"The library's folder {folder} cannot be used: {error.strerror}.",
-                hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
-            ) from error
+        self._make_folder()
         parts = open_parts(where, folder, CONVERSATIONS_SCHEMA)
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
@@ -135,6 +126,21 @@ class Library:
         self._worker: subprocess.Popen[bytes] | None = None
         self._closed = False
         self._lock = threading.Lock()
+
+    def _make_folder(self) -> None:
+        folder = self.folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
+            self.incoming.mkdir(exist_ok=True)
+            _clear(self.incoming)
+        except OSError as error:
+            if not self.shared and (folder / "library.db").exists():
+                return  # it may only be read
+            raise StoreError(
+                f"The library's folder {folder} cannot be used: {error.strerror}.",
+                hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
+            ) from error
 
     @classmethod
     def open(cls, where: Path | str) -> Library:
@@ -192,6 +198,8 @@ class Library:
         """See to it that a worker process reads what is added, for as long as the library is open."""
         with self._lock:
             if self._worker is None and not self._closed:
+                if not (self.shared or os.access(self.folder, os.W_OK)):
+                    return  # what may only be read holds no work
                 self._worker = self._spawn()
                 threading.Thread(target=self._keep_worker, name="keep-worker", daemon=True).start()
 

@@ -7,6 +7,7 @@ ends. Tables belong to the modules that use them; each gives its schema, written
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -20,14 +21,26 @@ from ragcore.errors import DamagedStoreError, StoreError
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
 WAL_LIMIT = 4 << 20  # bytes that the log may keep on disk once its contents are in the file
+ROOM = 100_000  # bytes that SQLite may need to open a file which can be written
 SHRINK_SECONDS = 0.5  # how long giving space back waits for others
 
 
-class _Opened:
-    """A thread's connection. When the thread ends, this goes, and `closing` closes the connection."""
+class NoRoomError(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"There is no room on the disk to write {path}. Nothing was changed.", hint="Free some space and try again."
+        )
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+
+class _Opened:
+    """A thread's connection. When the thread ends, this goes, and `closing` closes the connection.
+
+    One that is `for_now` reads a file which nobody could write when it was opened, and which someone may write any time.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, for_now: bool = False) -> None:
         self.connection = connection
+        self.for_now = for_now
         self.before_commit: dict[object, Callable[[], None]] = {}
         self.closing = weakref.finalize(self, connection.close)
 
@@ -35,7 +48,7 @@ class _Opened:
 class SQLiteDatabase:
     """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection.
 
-    A file that may not be written, or is on a disk that cannot be, is read all the same.
+    A file that may not be written, or is on a disk that cannot be, or is full, is read all the same.
     """
 
     def __init__(self, path: Path, *schemas: str) -> None:
@@ -49,6 +62,9 @@ class SQLiteDatabase:
     def connection(self) -> sqlite3.Connection:
         """This thread's connection: autocommit, rows by name, foreign keys on."""
         opened: _Opened | None = getattr(self._local, "opened", None)
+        if opened is not None and opened.for_now and not opened.connection.in_transaction:
+            opened.closing()
+            opened = None
         if opened is None:
             opened = self._local.opened = self._open()
         return opened.connection
@@ -118,10 +134,13 @@ class SQLiteDatabase:
     def _open(self) -> _Opened:
         with self._in_words():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            only_read = self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+            there, log = self.path.exists(), self.path.with_name(self.path.name + "-shm")
+            for_now = there and not log.exists() and self._full()
+            only_read = for_now or (there and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)))
             place = self._to_be_read() if only_read else str(self.path)
             opened = _Opened(
-                sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=only_read)
+                sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=only_read),
+                for_now=for_now,
             )
             with self._lock:
                 try:
@@ -132,6 +151,10 @@ class SQLiteDatabase:
                 self._closing = [closing for closing in self._closing if closing.alive]
                 self._closing.append(opened.closing)
             return opened
+
+    def _full(self) -> bool:
+        """Whether its disk has no room."""
+        return shutil.disk_usage(self.path.parent).free < ROOM
 
     def _to_be_read(self) -> str:
         """The address of the file where it cannot be written. Without a log nobody else writes it either."""
@@ -211,12 +234,10 @@ class SQLiteDatabase:
                     f"The library file {self.path} is being written by another program, which has not finished.",
                     hint="Wait for it, or close the other program, and try again.",
                 ) from error
-            if "full" in said:
-                raise StoreError(
-                    f"There is no room on the disk to write {self.path}. Nothing was changed.",
-                    hint="Free some space and try again.",
-                ) from error
-            if "unable to open" in said or "readonly" in said or "disk I/O" in said:
+            refused = "readonly" in said or "disk I/O" in said
+            if "full" in said or (refused and self._full()):
+                raise NoRoomError(self.path) from error
+            if "unable to open" in said or refused:
                 raise StoreError(
                     f"The library file {self.path} cannot be opened or written: {said}.",
                     hint="Check that the folder exists, that you may write in it, and that its disk is connected.",

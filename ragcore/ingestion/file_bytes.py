@@ -65,7 +65,12 @@ class FolderBytes:
 
     @contextlib.contextmanager
     def receiving(self, source: Path) -> Iterator[Received]:
-        yield _Moving(source, self._folder)
+        moving = _Moving(source, self._folder)
+        try:
+            yield moving
+        except BaseException:  # undone for any reason, which goes on
+            moving.undo()
+            raise
 
     def local(self, path: str) -> Path:
         return self._folder / path
@@ -101,11 +106,26 @@ class _Moving:
     def __init__(self, source: Path, folder: Path) -> None:
         self._source = source
         self._folder = folder
+        self._placed: Path | None = None
 
     def place(self, path: str) -> None:
         target = self._folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(self._source, target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._placed = None if target.exists() else target  # the same bytes again, of a file that could not be read
+            shutil.move(self._source, target)
+        except OSError as error:
+            raise StoreError(
+                f"The file cannot be written to {target.parent}: {error.strerror}. Nothing was changed.",
+                hint="Check that the disk has room and that you may write in this folder.",
+            ) from error
+
+    def undo(self) -> None:
+        """The transaction was undone: the file is back where it came from."""
+        if self._placed is not None and self._placed.exists():
+            shutil.move(self._placed, self._source)
+            with contextlib.suppress(OSError):  # other versions are in it
+                self._placed.parent.rmdir()
 
 
 class ServerBytes:

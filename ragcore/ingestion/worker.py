@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import NoTextError, RagError, StoreError, UnknownDocumentError
+from ragcore.errors import InputError, NoTextError, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
 from ragcore.ingestion.drafts import drop_drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
@@ -38,6 +38,7 @@ from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, TextNode, new_id
+from ragcore.sqlite import NoRoomError
 
 logger = logging.getLogger(__name__)
 
@@ -251,7 +252,7 @@ class Worker:
                 continue
             try:
                 self._files.add(member.path, member.name, self._settings())
-            except RagError as error:
+            except InputError as error:
                 self._files.refuse(member.name, 0, error)
         self._files.remove(file.id)
 
@@ -299,13 +300,13 @@ def _healed(worker: Worker) -> None:
 
 
 def outlasting(work: Callable[[], T]) -> T:
-    """Do this, once more when the database's server was away in the middle of it."""
+    """Do this, once more when the database's server was away in the middle of it, or the disk full."""
     pause = AWAY_SECONDS
     while True:
         try:
             return work()
         except StoreError as error:
-            if not error.retryable:
+            if not (error.retryable or isinstance(error, NoRoomError)):
                 raise
             logger.warning("%s Trying again.", error.what)
             time.sleep(pause)

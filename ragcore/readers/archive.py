@@ -5,6 +5,7 @@ Members are written under names of our own, so that no path in the archive is ev
 
 from __future__ import annotations
 
+import errno
 import re
 import stat
 import zipfile
@@ -18,6 +19,7 @@ from ragcore.errors import (
     EmptyFileError,
     EncryptedFileError,
     RagError,
+    StoreError,
     TooLargeError,
     UnreadableFileError,
     UnsafeArchiveError,
@@ -33,6 +35,7 @@ RATIO_FROM = 20_000_000  # bytes
 MAX_DEPTH = 2  # a zip, and the zips in it
 BLOCK = 1 << 20  # bytes read at once
 
+_NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 _HIDDEN = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
@@ -64,7 +67,7 @@ def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
 
     Hidden files and what macOS adds are left out. A member that cannot be read is in the list with its error. Errors of the
     whole archive are raised, and nothing stays in `into`: UnsafeArchiveError, TooLargeError, EncryptedFileError,
-    DamagedFileError, EmptyFileError.
+    DamagedFileError, EmptyFileError; StoreError where there is no room for them.
     """
     into.mkdir(parents=True, exist_ok=True)
     budget = _Budget(options)
@@ -188,6 +191,11 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budge
                     raise _bomb(name, "holds a file that unpacks to many times its size")
                 file.write(block)
     except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:
+            raise StoreError(
+                f"What is in {name} cannot be written to {target.parent}: {error.strerror}.",
+                hint="Check that the disk has room and that you may write in this folder, then try again.",
+            ) from error
         raise _translated(error, entry, name) from error
 
 

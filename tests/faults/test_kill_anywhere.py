@@ -67,7 +67,7 @@ class Change:
     size: int = SIZE
 
 
-def _work(library: Library) -> None:
+def work(library: Library) -> None:
     at_work = worker_of(library)
     try:
         while at_work.run_once() or at_work.rebuild_once():
@@ -90,12 +90,12 @@ def _ingest(library: Library, say: Say) -> None:
     library.add(pack, "pack.zip")
     say("lamp.txt")
     say("rope.txt")
-    _work(library)
+    work(library)
 
 
 def _replace(library: Library, say: Say) -> None:
     _given(library, "barrel.txt", REPLACED["barrel.txt"], say)
-    _work(library)
+    work(library)
 
 
 def _delete(library: Library, say: Say) -> None:
@@ -113,7 +113,7 @@ def _compact(library: Library, say: Say) -> None:
 def _rebuild(library: Library, say: Say) -> None:
     library.rebuild(chunk_size=2 * SIZE)
     say("rebuild")
-    _work(library)
+    work(library)
 
 
 INGESTED = {"crane.txt": paragraphs(70, "crane"), "lamp.txt": paragraphs(9, "lamp"), "rope.txt": paragraphs(7, "rope")}
@@ -151,7 +151,7 @@ def drive(folder: str, seed: int, rounds: int, address: str = "") -> None:
     place = Path(folder)
     template = place / "template"
     current_index.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
-    worker.read_isolated = _read_here
+    worker.read_isolated = read_here
     killing = Killing(place / "library", template, address)
     killing.warm_up()
     chance = random.Random(seed)
@@ -180,7 +180,7 @@ class Killing:
 
     def renew(self) -> None:
         if self.address or not self._built:
-            with self._opened(self.template) as library:
+            with self.opened(self.template) as library:
                 _set_right(library)
             self._built = True
         if not self.address:
@@ -216,14 +216,15 @@ class Killing:
         self.renew()
 
     @contextmanager
-    def _opened(self, folder: Path) -> Iterator[Library]:
+    def opened(self, folder: Path | None = None) -> Iterator[Library]:
+        folder = folder or self.folder
         llm = ScriptedLLM(lambda call: "It is known. [1]")
         library = Library(self.address or folder, embedder=HashEmbedding(), llm=llm, local=folder)
         yield library
         library.close()
 
     def _make(self, change: Change, say: Say, at: int = 0, steps: int | None = None) -> None:
-        with self._opened(self.folder) as library:
+        with self.opened() as library:
             counted = _die_at(at or 0, library)
             change.make(library, say)
             if steps is not None:
@@ -231,14 +232,14 @@ class Killing:
             sys.setprofile(None)
 
     def _look(self, change: Change, said: set[str]) -> None:
-        with self._opened(self.folder) as library:
+        with self.opened() as library:
             is_sound(library)
-            _answers(library)
+            answers(library)
             with library.database.transaction() as db:  # whoever signed is known to be gone
                 db.execute("UPDATE files SET heartbeat = 0")
                 db.execute("UPDATE index_versions SET heartbeat = 0 WHERE state = 'building'")
             worker.tidy(library.files, library.store)
-            _work(library)
+            work(library)
             texts, size = is_sound(library)
             for name in BEFORE.keys() | change.after.keys():
                 allowed = {change.after.get(name)} if name in said else {BEFORE.get(name), change.after.get(name)}
@@ -247,7 +248,7 @@ class Killing:
             assert size == change.size if "rebuild" in said else size in (SIZE, change.size)
             change.make(library, lambda name: None)  # once more, as a person would
             assert all(file.stage is Stage.READY for file in library.files.all())
-        with self._opened(self.folder) as library:
+        with self.opened() as library:
             worker.tidy(library.files, library.store)
             assert is_sound(library) == (change.after, change.size)
             _holds_nothing_else(library)
@@ -304,7 +305,7 @@ def _die_at(step: int, library: Library) -> Callable[[], int]:
     return lambda: count
 
 
-def _read_here(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], **_: object) -> Document:
+def read_here(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], **_: object) -> Document:
     """Not in a process of its own, which would take most of the time; test_worker_faults.py kills workers that have one."""
     if cancelled():
         raise Cancelled
@@ -323,10 +324,10 @@ def _set_right(library: Library) -> None:
     gap = add(library, paragraphs(12, "gap"), "gap.txt")
     for name, text in BEFORE.items():
         add(library, text, name)
-    _work(library)
+    work(library)
     if library.store.versions.sizes() not in (None, (SIZE, 0)):
         library.rebuild(chunk_size=SIZE)
-        _work(library)
+        work(library)
     library.files.remove(gap.id)
     library.store.index(library.store.versions.current()[0]).delete(gap.id)
     assert is_sound(library) == (BEFORE, SIZE)
@@ -388,7 +389,7 @@ def _tables_agree(library: Library, total: int) -> None:
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-def _answers(library: Library) -> None:
+def answers(library: Library) -> None:
     answer = library.answer(Ask("What is told of kettle number 3?", chat_mode=None))
     assert answer.response == "It is known. [1]"
     assert answer.source_nodes[0].node.metadata["file_name"] == "kettle.txt"

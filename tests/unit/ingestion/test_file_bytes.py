@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.database import Database
-from ragcore.ingestion.file_bytes import CHUNK_BYTES, SCHEMA, UNCLAIMED_SECONDS, UNUSED_SECONDS, ServerBytes
+from ragcore.ingestion.file_bytes import CHUNK_BYTES, SCHEMA, UNCLAIMED_SECONDS, UNUSED_SECONDS, FolderBytes, ServerBytes
 from tests.databases import opening
 
 PATH = "files/f1/abc.pdf"
@@ -120,3 +120,18 @@ def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(he
     assert read.exists()
     assert not unread.exists()
     assert here.local(PATH).read_bytes() == b"one"
+
+
+def test_a_file_whose_row_was_undone_is_back_where_it_came_from(tmp_path: Path) -> None:
+    folder, source = FolderBytes(tmp_path), given(tmp_path, b"new")
+
+    def refused(path: str) -> None:
+        with folder.receiving(source) as received:
+            received.place(path)
+            raise ZeroDivisionError
+
+    for path in ("files/f1/abc.txt", "files/f2/abc.txt"):
+        with pytest.raises(ZeroDivisionError):
+            refused(path)
+        assert source.read_bytes() == b"new"
+        assert list((tmp_path / "files").iterdir()) == []

@@ -1,0 +1,149 @@
+"""A disk that takes nothing more, as it is full or may only be read: the library opens and answers from it, nothing that was
+ready is lost, what could not be done says why, and is done once there is room."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ragcore.backup import write_copy
+from ragcore.conversations import Ask
+from ragcore.errors import RagError, StoreError
+from ragcore.ingestion import current_index, worker
+from ragcore.ingestion.files import Stage
+from ragcore.library import Library
+from tests.faults.test_kill_anywhere import BEFORE, CHANGES, SIZE, Change, Killing, answers, is_sound, read_here, work
+
+ROOT = Path(__file__).parents[2]
+DISK_MB = 4
+ROOM = [0, 128, 256, 384]  # kilobytes
+ALONE = ["unshare", "--map-root-user", "--mount"]  # with mounts that nobody else sees
+
+
+@cache
+def disks_can_be_made() -> bool:
+    if sys.platform != "linux":
+        return False
+    try:
+        return subprocess.run([*ALONE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+pytestmark = pytest.mark.skipif(not disks_can_be_made(), reason="a small disk cannot be mounted here")
+
+
+def on_a_disk(folder: Path, function: str) -> None:
+    """Have a function of this file called with the folder of a small disk of its own."""
+    script = f'mount -t tmpfs -o size={DISK_MB}m none "$1" && exec "$2" -c "$3" "$1"'
+    program = (
+        f"import sys; from pathlib import Path; from tests.faults import test_full_disk as t; t.{function}(Path(sys.argv[1]))"
+    )
+    command = [*ALONE, "sh", "-c", script, "sh", str(folder), sys.executable, program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_full_disk_loses_nothing_and_what_could_not_be_done_is_done_once_there_is_room(tmp_path: Path) -> None:
+    on_a_disk(tmp_path, "fill_it_up")
+
+
+def test_a_disk_that_may_only_be_read_answers_and_says_why_it_takes_nothing(tmp_path: Path) -> None:
+    on_a_disk(tmp_path, "only_read_it")
+
+
+def _talk(library: Library, say: Callable[[str], None]) -> None:
+    library.conversations.begin(library.conversations.create().id, Ask("What is new?" * 500))
+
+
+def _set(library: Library, say: Callable[[str], None]) -> None:
+    settings = library.settings
+    answers = settings.answers.model_copy(update={"top_k": 7})
+    library.update_settings(settings.model_copy(update={"answers": answers}))
+
+
+def _copy(library: Library, say: Callable[[str], None]) -> None:
+    write_copy(library, library.folder / "copy.lectern")
+    (library.folder / "copy.lectern").unlink()
+
+
+OTHERS = [Change(make.__name__, make, BEFORE) for make in (_talk, _set, _copy)]
+
+
+def fill_it_up(disk: Path) -> None:
+    current_index.IN_USE_SECONDS = -1.0
+    worker.read_isolated = read_here
+    refused = set()
+    library_of = Killing(disk / "library", disk / "template", "")
+    for change in [*CHANGES, *OTHERS]:
+        for room in ROOM:
+            library_of.renew()
+            with full_but_for(disk, room * 1000), library_of.opened() as library:
+                try:
+                    change.make(library, lambda word: None)
+                except RagError:
+                    refused.add(change.name)
+                except OSError:
+                    if change.name not in ("ingest", "replace") or room > 0:  # what is given could not even be written
+                        raise
+                answers(library)
+                texts, _ = is_sound(library)
+                for file in library.files.all():
+                    if file.stage is Stage.FAILED:
+                        refused.add(change.name)
+                        assert file.problem is not None
+                        assert "o room" in file.problem.what or "No space" in file.problem.what
+                assert all(texts[name] in (BEFORE[name], change.after[name]) for name in BEFORE.keys() & change.after.keys())
+            with library_of.opened() as library:
+                for file in library.files.all():
+                    library.files.retry(file.id)
+                with library.database.transaction() as db:
+                    for table in ("files", "index_versions"):  # of workers that could not even write that they end
+                        db.execute(f"UPDATE {table} SET heartbeat = 0")
+                work(library)
+                change.make(library, lambda word: None)
+                assert is_sound(library) == (change.after, change.size), f"{change.name} with {room} kB left"
+    assert refused == {change.name for change in [*CHANGES, *OTHERS]}
+
+
+@contextmanager
+def full_but_for(disk: Path, room: int) -> Iterator[None]:
+    state = os.statvfs(disk)
+    filler = disk / "filler"
+    filler.write_bytes(bytes(max(state.f_bavail * state.f_frsize - room, 0)))
+    yield
+    filler.unlink()
+
+
+def only_read_it(disk: Path) -> None:
+    library_of = Killing(disk / "library", disk / "template", "")
+    worker.read_isolated = read_here
+    library_of.renew()
+    with library_of.opened() as library:
+        assert library.secret
+    given = [disk / f"given{number}" for number in range(2)]
+    for path in given:
+        path.write_text("It is new.", "utf-8")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with library_of.opened() as library:
+        answers(library)
+        assert is_sound(library) == (BEFORE, SIZE)
+        library.start_worker()
+        assert library.secret
+        with pytest.raises(StoreError, match="written"):
+            library.add(given[0], "new.txt")
+        with pytest.raises(StoreError, match="written"):
+            library.add(given[1], "barrel.txt")
+        for change in [*CHANGES[2:], *OTHERS]:
+            with pytest.raises(StoreError) as caught:
+                change.make(library, lambda word: None)
+            assert "written" in caught.value.what
+            assert caught.value.hint
+        answers(library)
