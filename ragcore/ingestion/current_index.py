@@ -64,6 +64,9 @@ class IndexVersion:
 class IndexStore(Store, Protocol):
     """A store that is one index of several in the same database."""
 
+    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
+
     def drop(self) -> None:
         """Delete the index and everything in it."""
 

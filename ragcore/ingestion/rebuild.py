@@ -184,11 +184,12 @@ class _Making:
                 self._sign(stored.characters * (1 - step.characters_left / length))
 
         nodes = self._passages.embed(nodes, known, self._awaited, note)
+        put = self._awaited(lambda: self._new.prepared(document, nodes))
         with self._files.long_transaction() as db:
             self._sign(stored.characters)
             if self._store.document(stored.id_).hash != document.hash:
                 return  # replaced meanwhile: the next time
-            self._new.put(document, nodes)
+            put()
             drop_drafts(db, owner)
 
     def _awaited(self, work: Callable[[], T]) -> T:

@@ -16,7 +16,6 @@ import json
 import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,10 +29,9 @@ from ragcore.errors import DimensionError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
-from ragcore.vector_stores.incoming import Incoming, incoming, metadata_json, shown_name
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
-from ragcore.vector_stores.postings import Postings
-from ragcore.vector_stores.rows import blocks_of, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.postings import Contents, Postings, gathered
+from ragcore.vector_stores.rows import length_of, passages_at
 from ragcore.vector_stores.search import (
     Array,
     mask_of,
@@ -45,7 +43,7 @@ from ragcore.vector_stores.search import (
     unit_query,
 )
 from ragcore.vector_stores.signs import CHUNK, Signs
-from ragcore.vector_stores.tables import TableStore
+from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, words_of
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, checksum
 
 if TYPE_CHECKING:
@@ -173,14 +171,19 @@ class DiskStore(TableStore):
         self._mapping = threading.Lock()
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        self._put([incoming(document, nodes)])
-        return len(nodes)
+        return self.prepared(document, nodes)()
+
+    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
+        given = Incoming.of(document, nodes, packed=self._packed_texts)
+        given.prepare(words=self._first_terms != LATER)
+        return partial(self._put, [given])
 
     def copy(self, source: Store) -> None:
         """Put everything that another store holds. ValueError where a passage there has no embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
-            self._put(_held(source, every[start : start + COPIED]))
+            self._put(_held(source, every[start : start + COPIED], packed=self._packed_texts))
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.connection().in_transaction
@@ -402,8 +405,8 @@ class DiskStore(TableStore):
         ).fetchone()
         return row
 
-    def _put(self, given: Sequence[Incoming]) -> None:
-        """Put different documents at one go."""
+    def _put(self, given: Sequence[Incoming]) -> int:
+        """Put different documents at one go; gives the number of passages."""
         database, outermost = self._database, not self._database.connection().in_transaction
         with database.transaction() as db:
             before = self._index(db) or self._new_index(db)
@@ -425,6 +428,7 @@ class DiskStore(TableStore):
             self.compact()
         elif outermost and file != before.file:
             sweep(self._database, self._files)
+        return len(rows)
 
     def _remove_all(self, db: sqlite3.Connection, index: _Index, document_ids: Sequence[str]) -> bool:
         """Take out those of these documents that there are; whether there were any."""
@@ -454,46 +458,25 @@ class DiskStore(TableStore):
         (first_seq,) = db.execute("SELECT coalesce(max(seq), 0) + 1 FROM documents").fetchone()
         starts = list(accumulate((len(each.nodes) for each in given), initial=0))
         db.executemany(
-            "INSERT INTO documents (seq, index_id, id, name, hash, metadata, layout, characters, added, first_row, first_slot,"
-            " passages, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO documents (seq, index_id, first_row, first_slot, checksum, {DOCUMENT})"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (
-                    seq,
-                    index.id_,
-                    each.document.id_,
-                    shown_name(each.document),
-                    each.hash,
-                    metadata_json(each.document.metadata),
-                    layout_of(each.document, packed=self._packed_texts),
-                    len(each.document.text),
-                    time.time(),
-                    first_row + start,
-                    first_slot + start,
-                    len(each.nodes),
-                    checksum(each.rows),
-                )
+                (seq, index.id_, first_row + start, first_slot + start, checksum(each.rows), *each.columns)
                 for seq, (each, start) in enumerate(zip(given, starts, strict=False), first_seq)
             ),
         )
         db.executemany(
             "INSERT INTO texts VALUES (?, ?, ?)",
-            (
-                (seq, *block)
-                for seq, each in enumerate(given, first_seq)
-                for block in blocks_of(each.document.text, packed=self._packed_texts)
-            ),
+            ((seq, *block) for seq, each in enumerate(given, first_seq) for block in each.blocks),
         )
-        fields = (
-            (seq, *fields)
-            for seq, each in enumerate(given, first_seq)
-            for fields in passage_fields(each.document, each.nodes, each.lengths)
-        )
+        fields = ((seq, *fields) for seq, each in enumerate(given, first_seq) for fields in each.passages)
         db.executemany(
             "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             ((row, *rest) for row, rest in enumerate(fields, first_row)),
         )
         if index.terms != LATER:
-            self._add_terms(db, index, enumerate((node for each in given for node in each.nodes), first_row))
+            words = given[0].words if len(given) == 1 else words_of(node for each in given for node in each.nodes)
+            self._add_terms(db, index, words, first_row)
 
     def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
         """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
@@ -557,8 +540,9 @@ class DiskStore(TableStore):
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
-    def _add_terms(self, db: sqlite3.Connection, index: _Index, nodes: Iterable[tuple[int, TextNode]]) -> None:
-        self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in nodes))
+    def _add_terms(self, db: sqlite3.Connection, index: _Index, words: Iterable[Contents], first_row: int = 0) -> None:
+        for contents in words:
+            self._postings.put(db, index.id_, contents, first_row)
 
     def _drop_terms(self, db: sqlite3.Connection, index: _Index) -> None:
         db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # FTS5, in which earlier versions kept it
@@ -576,7 +560,7 @@ class DiskStore(TableStore):
         if index.terms == terms_version():
             return
         self._drop_terms(db, index)
-        self._add_terms(db, index, self._all_passages(db, index.id_))
+        self._add_terms(db, index, gathered((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
         db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
 
     # --- vectors --------------------------------------------------------------------------------------------------------
@@ -690,7 +674,7 @@ class DiskStore(TableStore):
         return file
 
 
-def _held(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
+def _held(source: Store, documents: Sequence[StoredDocument], *, packed: bool) -> list[Incoming]:
     """What a store holds of these documents."""
     found = source.candidates(Scope([stored.id_ for stored in documents]))
     places = {id_: place for place, id_ in enumerate(found.ids)}
@@ -701,7 +685,7 @@ def _held(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
             raise ValueError(f"node {bare[0]!r} has no embedding")
         some = [places[node.id_] for node in nodes]
         lengths = found.lengths[some].tolist()
-        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[some], lengths))
+        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[some], lengths, packed))
     return held
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,22 +16,6 @@ if TYPE_CHECKING:
 
 UNIT_ROUNDING = 1e-6
 _encoder = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one for every passage
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A document with its hash and passages, their vectors at length 1, shape (n, d), and the lengths that these had."""
-
-    document: Document
-    hash: str
-    nodes: Sequence[TextNode]
-    rows: Vectors
-    lengths: Sequence[float]
-
-
-def incoming(document: Document, nodes: Sequence[TextNode]) -> Incoming:
-    """What is put, checked. DimensionError; ValueError as `unit_rows`."""
-    return Incoming(document, document.hash, nodes, unit_rows(document, nodes, None), lengths(nodes))
 
 
 def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | None) -> Vectors:

@@ -11,11 +11,9 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -25,12 +23,11 @@ from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
 from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
-from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
-from ragcore.vector_stores.rows import blocks_of, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.rows import length_of, passages_at
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, query_terms, terms_version, unit_query
-from ragcore.vector_stores.tables import TableStore
+from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -145,8 +142,16 @@ class PostgresStore(TableStore):
         return store
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        rows = unit_rows(document, nodes, None)
-        incoming = _Incoming(document, nodes)
+        return self.prepared(document, nodes)()
+
+    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
+        given = Incoming.of(document, nodes)
+        given.prepare()
+        return partial(self._put, given)
+
+    def _put(self, given: Incoming) -> int:
+        document, nodes, rows = given.document, given.nodes, given.rows
         with self._database.transaction() as db:
             index = self._index(db) or self._new_index(db)
             if len(rows) and index.dimension not in (None, rows.shape[1]):
@@ -154,7 +159,7 @@ class PostgresStore(TableStore):
             self._remove(db, index, document.id_)
             self._refuse_foreign(db, index, document, nodes)
             index = self._index_now(db)
-            first_row = self._insert(db, index, incoming)
+            first_row = self._insert(db, index, given)
             if len(rows):
                 table = index.vectors or self._new_table(db, index, rows.shape[1])
                 db.copy(f"{table} (row, vector)", _copied(first_row, rows))
@@ -294,21 +299,21 @@ class PostgresStore(TableStore):
         if row is not None:
             raise ValueError(f"node {row['id']!r} of {document.id_!r} is already a node of {row['document_id']!r}")
 
-    def _insert(self, db: PostgresConnection, index: _Index, incoming: _Incoming) -> int:
+    def _insert(self, db: PostgresConnection, index: _Index, given: Incoming) -> int:
         """Gives the row of the first passage; the others follow."""
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchall()[0]
         (seq,) = db.execute(
-            "INSERT INTO documents (index_id, first_row, id, name, hash, metadata, layout, characters, added, passages)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-            (index.id_, first_row, *incoming.document),
+            f"INSERT INTO documents (index_id, first_row, {DOCUMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+            (index.id_, first_row, *given.columns),
         ).fetchall()[0]
-        db.executemany("INSERT INTO texts (document, block, data) VALUES (?, ?, ?)", ((seq, *each) for each in incoming.blocks))
+        db.executemany("INSERT INTO texts (document, block, data) VALUES (?, ?, ?)", ((seq, *each) for each in given.blocks))
         db.executemany(
             "INSERT INTO passages (row, document, id, first_char, end_char, text, metadata, hidden, links, length)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((first_row + i, seq, *fields) for i, fields in enumerate(incoming.passages)),
+            ((first_row + i, seq, *fields) for i, fields in enumerate(given.passages)),
         )
-        self._postings.add(db, index.id_, zip(count(first_row), incoming.terms, strict=False))
+        for contents in given.words:
+            self._postings.put(db, index.id_, contents, first_row)
         return int(first_row)
 
     def _remove(self, db: PostgresConnection, index: _Index, document_id: str) -> int | None:
@@ -470,25 +475,6 @@ class PostgresStore(TableStore):
 
 
 PGVectorStore = PostgresStore
-
-
-class _Incoming:
-    """What is put, made ready before anybody is made to wait: the rows of a document, its text and its passages, and words."""
-
-    def __init__(self, document: Document, nodes: Sequence[TextNode]) -> None:
-        self.document = (
-            document.id_,
-            shown_name(document),
-            document.hash,
-            metadata_json(document.metadata),
-            layout_of(document),
-            len(document.text),
-            time.time(),
-            len(nodes),
-        )
-        self.blocks = list(blocks_of(document.text))
-        self.passages = list(passage_fields(document, nodes, lengths(nodes)))
-        self.terms = [passage_terms(node) for node in nodes]
 
 
 def _record(dimension: int) -> np.dtype[Any]:

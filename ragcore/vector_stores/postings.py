@@ -19,7 +19,7 @@ from array import array
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any
 
@@ -119,8 +119,11 @@ class _Block:
 
 
 @dataclass(frozen=True, slots=True)
-class _Contents:
-    """A whole segment in memory. `keys` ascend, each a term's number times the passages plus a passage's place."""
+class Contents:
+    """The words of some passages, or a whole segment, in memory.
+
+    `keys` ascend, each a term's number times the passages plus a passage's place.
+    """
 
     rows: Array
     lengths: Array
@@ -149,10 +152,13 @@ class Postings:
 
     def add(self, db: Connection, index_id: int, passages: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Add passages by row, each with all its words in any order. Rows ascend, and are above all that are there."""
-        remaining = iter(passages)
-        while batch := list(islice(remaining, BATCH)):
-            self._write(db, index_id, _gathered(batch))
-            self._settle(db, index_id)
+        for contents in gathered(passages):
+            self.put(db, index_id, contents)
+
+    def put(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
+        """Add what was gathered, as `add`; `first_row` is that of its row 0."""
+        self._write(db, index_id, replace(contents, rows=contents.rows + first_row))
+        self._settle(db, index_id)
 
     def remove(self, db: Connection, index_id: int, rows: Sequence[int]) -> None:
         """Take out the passages of these rows. A row that is not there is as if it had been removed."""
@@ -269,7 +275,7 @@ class Postings:
                 self._cache.keep((_Block, id_), found[id_])
         return found
 
-    def _contents(self, db: Connection, segment: _Segment) -> _Contents:
+    def _contents(self, db: Connection, segment: _Segment) -> Contents:
         """All of a segment but what is removed."""
         passages = self._passages(db, segment)
         terms: list[bytes] = []
@@ -283,7 +289,7 @@ class Postings:
             keys.append(_ascending(gaps).astype(np.int64) + len(terms) * len(passages.rows))
             counts.append(_unpacked(block_counts))
             terms += _terms(block_terms)
-        contents = _Contents(passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts))
+        contents = Contents(passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts))
         return contents if segment.removed is None else _without(contents, _mask(segment, len(passages.rows)))
 
     # --- writing --------------------------------------------------------------------------------------------------------
@@ -313,7 +319,7 @@ class Postings:
             db.execute("DELETE FROM keyword_passages WHERE segment = ?", (segment.id_,))
             db.execute("DELETE FROM keyword_segments WHERE id = ?", (segment.id_,))
 
-    def _write(self, db: Connection, index_id: int, contents: _Contents) -> None:
+    def _write(self, db: Connection, index_id: int, contents: Contents) -> None:
         id_, rows, blocks = MOST_BLOCKS * secrets.randbits(44), contents.rows, list(_cut(contents))
         db.execute(
             "INSERT INTO keyword_segments (id, index_id, first_row, last_row, postings, living, words)"
@@ -402,7 +408,14 @@ def _most(term: _Term, shortest: float) -> float:
     return term_scores(term.weight, float(term.counts.max()), shortest)
 
 
-def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> _Contents:
+def gathered(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
+    """The words of passages by row, as `Postings.add` takes them, for `Postings.put`, one after the other."""
+    remaining = iter(passages)
+    while batch := list(islice(remaining, BATCH)):
+        yield _gathered(batch)
+
+
+def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
     numbers: dict[str, int] = {}
     said = array("q")
     for _, terms in passages:
@@ -414,10 +427,10 @@ def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> _Contents:
     rank[order] = np.arange(len(names))
     places = np.repeat(np.arange(len(passages)), lengths)
     keys, counts = np.unique(rank[np.frombuffer(said, np.int64)] * len(passages) + places, return_counts=True)
-    return _Contents(np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts)
+    return Contents(np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts)
 
 
-def _without(contents: _Contents, removed: Array) -> _Contents:
+def _without(contents: Contents, removed: Array) -> Contents:
     """Without the passages of this mask and the terms that only they have."""
     terms, places = np.divmod(contents.keys, len(removed))
     kept = ~removed[places]
@@ -425,10 +438,10 @@ def _without(contents: _Contents, removed: Array) -> _Contents:
     left = np.cumsum(~removed) - 1
     keys = terms * len(removed[~removed]) + left[places[kept]]
     names = [contents.terms[number] for number in used.tolist()]
-    return _Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[kept])
+    return Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[kept])
 
 
-def _merged(parts: Sequence[_Contents]) -> _Contents:
+def _merged(parts: Sequence[Contents]) -> Contents:
     names = sorted(set().union(*(part.terms for part in parts)))
     number = {name: i for i, name in enumerate(names)}
     rows = np.concatenate([part.rows for part in parts])
@@ -441,10 +454,10 @@ def _merged(parts: Sequence[_Contents]) -> _Contents:
     joined = np.concatenate(keys)
     order = np.argsort(joined, kind="stable")  # quick for runs that are in order already
     lengths, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "counts"))
-    return _Contents(rows, lengths, names, joined[order], counts[order])
+    return Contents(rows, lengths, names, joined[order], counts[order])
 
 
-def _cut(contents: _Contents) -> Iterator[tuple[list[bytes], Array, Array]]:
+def _cut(contents: Contents) -> Iterator[tuple[list[bytes], Array, Array]]:
     """Blocks: terms, keys from the first of these terms on, and counts."""
     passages, terms = len(contents.rows), contents.terms
     starts = np.searchsorted(contents.keys, np.arange(len(terms) + 1) * passages)

@@ -2,16 +2,80 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ragcore.database import Connection, Database
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import StoredDocument
-from ragcore.vector_stores.rows import document_at, passages_at
+from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.postings import Contents, gathered
+from ragcore.vector_stores.rows import blocks_of, document_at, layout_of, passage_fields, passages_at
+from ragcore.vector_stores.search import passage_terms
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 BATCH = 500  # passages read at a time
+DOCUMENT = "id, name, hash, metadata, layout, characters, added, passages"  # the columns that `Incoming.columns` gives
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A document on its way into tables: with its hash and passages, their vectors at length 1, shape (n, d), and the lengths
+    that these had. What its rows hold is made when first asked for, or by `prepare`, before anybody is made to wait.
+    """
+
+    document: Document
+    hash: str
+    nodes: Sequence[TextNode]
+    rows: Vectors
+    lengths: Sequence[float]
+    packed: bool = True  # see `blocks_of`
+
+    @classmethod
+    def of(cls, document: Document, nodes: Sequence[TextNode], *, packed: bool = True) -> Incoming:
+        """Checked: DimensionError, ValueError as `unit_rows`."""
+        return cls(document, document.hash, nodes, unit_rows(document, nodes, None), lengths(nodes), packed)
+
+    def prepare(self, *, words: bool = True) -> None:
+        _ = self.columns, self.blocks, self.passages, self.words if words else None
+
+    @cached_property
+    def columns(self) -> tuple[object, ...]:
+        """See DOCUMENT."""
+        return (
+            self.document.id_,
+            shown_name(self.document),
+            self.hash,
+            metadata_json(self.document.metadata),
+            layout_of(self.document, packed=self.packed),
+            len(self.document.text),
+            time.time(),
+            len(self.nodes),
+        )
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, bytes]]:
+        return list(blocks_of(self.document.text, packed=self.packed))
+
+    @cached_property
+    def passages(self) -> list[tuple[object, ...]]:
+        """From the column `id` on."""
+        return list(passage_fields(self.document, self.nodes, self.lengths))
+
+    @cached_property
+    def words(self) -> list[Contents]:
+        """With the first passage as row 0."""
+        return words_of(self.nodes)
+
+
+def words_of(nodes: Iterable[TextNode]) -> list[Contents]:
+    return list(gathered(enumerate(passage_terms(node) for node in nodes)))
 
 
 class TableStore:
