@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the next one
 NEAR = 4  # lines before and after that show how wide the column is
 RUNNING = 4  # pages that have the same first or last line, before it is taken for a header or footer
 NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
+SELDOM = 5  # hyphens inside lines for each at a line's end, where no word is cut for the line's sake
 OTHER_SIZE = 1.06  # a line whose letters are larger by this is a headline
 
 BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
 _ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d+\])\s")
 _COMPOUND = re.compile(r"\w+-\w+")
+_CUT = re.compile(rf"(\w+)(?:{BROKEN}\n?|-\n)(\w+)")
 _ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
 _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 
@@ -54,12 +57,21 @@ def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
 
 
 def hyphenated(pages: list[list[Line]]) -> frozenset[str]:
-    """The words that this document writes with a hyphen in the middle of a line."""
-    return frozenset(
+    """The words that this document writes with a hyphen: in the middle of a line; and at the end of one, where these are so
+    few that its lines are not hyphenated."""
+    inside = [
         word.lower()
         for page in pages
         for word in _COMPOUND.findall("\n".join([line.text for line in page if "-" in line.text]))
+    ]
+    ends = (
+        f"{line.text}\n{after.text}"
+        for page in pages
+        for line, after in zip_longest(page, page[1:], fillvalue=Line(""))
+        if BROKEN in line.text or line.text.endswith("-")
     )
+    cut = [f"{left}-{right}".lower() for end in ends for left, right in _CUT.findall(end)]
+    return frozenset(inside + cut if SELDOM * len(cut) < len(inside) else inside)
 
 
 def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str:
@@ -141,7 +153,7 @@ def _goes_on(line: Line, after: Line, width: int) -> bool:
         return False
     if len(_NUMBERS.findall(line.text)) > len(line.text.split()) / 3:  # a row of a table
         return False
-    return not (_ENDED.search(line.text) and len(line.text) < 0.9 * width)
+    return not (_ENDED.search(line.text) and (len(line.text) < 0.9 * width or (after.strong and not line.strong)))
 
 
 def _joined(before: str, after: str, compounds: frozenset[str]) -> str:

@@ -97,7 +97,7 @@ def _drawn_lines(text: pypdfium2.PdfTextPage, whole: str) -> Iterator[Line]:
     import pypdfium2.raw as pdfium
 
     ends = whole.split("\n")
-    lines = [line.rstrip("\r") for line in ends]
+    lines = [line.rstrip() for line in ends]
     widths = widths_near([len(line) for line in lines])
     looked_at: set[int] = set()
     for number, line in enumerate(lines):

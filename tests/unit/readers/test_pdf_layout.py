@@ -165,3 +165,41 @@ def test_tables_of_real_documents(name: str) -> None:
     if not (DATA / name).exists():
         pytest.skip("the collection of files is not here")
     assert REAL[name] in read(DATA / name)
+
+
+def typed(path: Path, pages: list[list[tuple[str, str]]]) -> Path:
+    """Lines of (font, text) just as they are given, one below the other."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(path), pagesize=A4)
+    for lines in pages:
+        for number, (font, text) in enumerate(lines):
+            canvas.setFont(font, 10)
+            canvas.drawString(50, 780 - 12 * number, text)
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+def test_a_headline_in_bold_is_none_of_the_paragraph_that_ends_above_it(tmp_path: Path) -> None:
+    full = [
+        "The carriages go up every ten minutes from March to the end",
+        "of October, and in winter they go up when somebody asks so.",
+    ]
+    lines = [
+        ("Helvetica", full[0]),
+        ("Helvetica", full[1]),
+        ("Helvetica-Bold", "Tickets"),
+        ("Helvetica", "They are sold below."),
+    ]
+    assert read(typed(tmp_path / "a.pdf", [lines])).split("\n\n") == [" ".join(full), "Tickets\nThey are sold below."]
+
+
+@pytest.mark.parametrize(("inside", "word"), [(20, "cutting-edge"), (3, "cuttingedge")])
+def test_a_hyphen_at_a_lines_end_stays_where_lines_are_not_hyphenated(inside: int, word: str, tmp_path: Path) -> None:
+    lines = [
+        "The railway is well-known and its engine, which was cutting-",
+        "edge when it was built, is well-kept by all of them.",
+    ]
+    lines += [f"It is a well-loved railway, and that for {number} years by now." for number in range(inside)]
+    assert f"was {word} when" in read(typed(tmp_path / "a.pdf", [[("Helvetica", line) for line in lines]]))
