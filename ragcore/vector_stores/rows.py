@@ -15,6 +15,7 @@ from ragcore.schema import PLAIN, Document, IndexNode, Metadata, Page, Template,
 from ragcore.vector_stores.incoming import metadata_json
 
 ASKED = 500  # passages read by one statement
+RUNS = 50  # stretches of blocks read by one statement
 BLOCK = 4000  # characters of text kept together: little to unpack for a passage; as they are, they fit a page of SQLite's
 FIRST_BLOCK = 16_384  # of a document whose row does not say: as the first version kept them, packed
 
@@ -61,7 +62,7 @@ def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Seque
 def document_at(db: Connection, row: Any) -> Document:
     layout = json.loads(row["layout"])
     return Document(
-        text=_texts(db, row["seq"], layout, [(0, row["characters"])])[0],
+        text=_texts(db, {row["seq"]: layout}, [(row["seq"], 0, row["characters"])])[0],
         id_=row["id"],
         metadata=json.loads(row["metadata"]),
         pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
@@ -89,16 +90,18 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         f" FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN ({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()
-    layouts = {row["document"]: row["layout"] for row in found}
-    parsed = {document: json.loads(layout) for document, layout in layouts.items()}
-    texts = _texts_of(db, found, parsed)
+    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in found}}  # one for documents that are alike
+    cut = [row for row in found if row["text"] is None]
+    layouts = {row["document"]: parsed[row["layout"]] for row in cut}
+    stretches = _texts(db, layouts, [(row["document"], row["first_char"], row["end_char"]) for row in cut])
+    texts = {row["row"]: text for row, text in zip(cut, stretches, strict=True)}
     nodes: dict[int, TextNode] = {}
     for row in found:
-        hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["document"]]["hidden"]
+        hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["layout"]]["hidden"]
         links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
         kind, stands_for = (IndexNode, {"index_id": links[4]}) if len(links) > 4 else (TextNode, {})
         nodes[row["row"]] = kind(
-            text=texts[row["row"]],
+            text=texts[row["row"]] if row["text"] is None else _text(row["text"]),
             id_=row["id"],
             metadata=json.loads(row["metadata"]),
             ref_doc_id=row["document_id"],
@@ -120,47 +123,33 @@ def length_of(row: Any) -> float:
     return 1.0 if row["length"] is None else float(row["length"])
 
 
-def _texts_of(db: Connection, rows: Sequence[Any], layouts: Mapping[int, Any]) -> dict[int, str]:
-    """The texts of some rows of passages, by row. `layouts` are those of their documents."""
-    texts: dict[int, str] = {}
-    cut: dict[int, list[Any]] = {}
-    for row in rows:
-        if row["text"] is None:
-            cut.setdefault(row["document"], []).append(row)
-        else:
-            texts[row["row"]] = _text(row["text"])
-    for document, some in cut.items():
-        spans = [(row["first_char"], row["end_char"]) for row in some]
-        found = _texts(db, document, layouts[document], spans)
-        texts |= {row["row"]: text for row, text in zip(some, found, strict=True)}
+def _texts(db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple[int, int, int]]) -> list[str]:
+    """Of each (document, start, end) the characters [start, end). `layouts` are those of the documents."""
+    sizes = {document: layout.get("block", FIRST_BLOCK) for document, layout in layouts.items()}
+    needed = [range(start // sizes[seq], (end + sizes[seq] - 1) // sizes[seq]) for seq, start, end in stretches]
+    blocks: dict[tuple[int, int], str] = {}
+    runs = _runs({(seq, number) for (seq, _, _), numbers in zip(stretches, needed, strict=True) for number in numbers})
+    for first in range(0, len(runs), RUNS):
+        some = runs[first : first + RUNS]
+        condition = " OR ".join(["(document = ? AND block BETWEEN ? AND ?)"] * len(some))
+        rows = db.execute(f"SELECT document, block, data FROM texts WHERE {condition}", [each for run in some for each in run])
+        for seq, number, data in rows.fetchall():
+            blocks[seq, number] = _text(zlib.decompress(data) if layouts[seq].get("packed", True) else data)
+    texts = []
+    for (seq, start, end), numbers in zip(stretches, needed, strict=True):
+        offset = numbers.start * sizes[seq]
+        texts.append("".join(blocks[seq, number] for number in numbers)[start - offset : end - offset])
     return texts
 
 
-def _texts(db: Connection, document: int, layout: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> list[str]:
-    """The document's characters [start, end) of every span, read in as few blocks and statements as there need be."""
-    size = layout.get("block", FIRST_BLOCK)
-    needed = [range(start // size, (end + size - 1) // size) for start, end in spans]
-    blocks: dict[int, str] = {}
-    for run in _runs({number for numbers in needed for number in numbers}):
-        rows = db.execute(
-            "SELECT block, data FROM texts WHERE document = ? AND block BETWEEN ? AND ?", (document, run[0], run[-1])
-        )
-        for number, data in rows.fetchall():
-            blocks[number] = _text(zlib.decompress(data) if layout.get("packed", True) else data)
-    return [
-        "".join(blocks[number] for number in numbers)[start - numbers.start * size : end - numbers.start * size]
-        for numbers, (start, end) in zip(needed, spans, strict=True)
-    ]
-
-
-def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """The numbers in order, those that follow each other together."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
+def _runs(blocks: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """The (document, number) of blocks as (document, first, last) of those that follow each other."""
+    runs: list[tuple[int, int, int]] = []
+    for document, number in sorted(blocks):
+        if runs and runs[-1][0] == document and runs[-1][2] == number - 1:
+            runs[-1] = (document, runs[-1][1], number)
         else:
-            runs.append([number])
+            runs.append((document, number, number))
     return runs
 
 

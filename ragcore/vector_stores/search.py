@@ -11,8 +11,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
-from functools import cache
-from importlib.metadata import version
+from functools import cache, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -76,10 +75,7 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
     if not query.any():  # everything ties
         first = (np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen))[:k]
         return first, np.zeros(len(first))
-    places, scores = _scores(rows, query, chosen)
-    least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else -np.inf
-    close = np.flatnonzero(scores >= least - ROUNDING)
-    candidates = close if places is None else places[close]
+    candidates = _close(rows, query, k, chosen)
     wide = query.astype(np.float64)
     exact = np.empty(len(candidates))
     for start in range(0, len(candidates), BLOCK):
@@ -101,20 +97,31 @@ def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen:
     return nearest(rows, query, k, among)
 
 
-def _scores(rows: Vectors, query: Vector, chosen: Array | None) -> tuple[Array | None, Array]:
-    """Places, None for all, and their cosines. Where little is chosen only that is multiplied."""
+def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
+    """The places of all that may be among the `k` nearest, in order. Where little is chosen only that is multiplied."""
     places: list[Array] = []
     scores: list[Array] = []
+    least = -np.inf  # so near are `k` already
     step = max(BLOCK_BYTES // (4 * rows.shape[1]), 1)
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         if chosen is None:
-            scores.append(block @ query)  # (step, d) @ (d,) -> (step,)
+            products = block @ query  # (step, d) @ (d,) -> (step,)
         else:
             inside = np.flatnonzero(chosen[start : start + step])
-            places.append(inside + start)
-            scores.append(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
-    return None if chosen is None else np.concatenate(places), np.concatenate(scores)
+            products = block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside]
+        if least == -np.inf:
+            least = _kth(products, k)
+        near = np.flatnonzero(products >= least - ROUNDING)  # most of what comes later is left out here
+        places.append(start + (near if chosen is None else inside[near]))
+        scores.append(products[near])
+    found = np.concatenate(scores)
+    return np.concatenate(places)[found >= _kth(found, k) - ROUNDING]
+
+
+def _kth(scores: Array, k: int) -> float:
+    """The k-th highest score; -inf where there are no more than `k`."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k < len(scores) else -np.inf
 
 
 def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
@@ -131,7 +138,12 @@ def passage_terms(node: TextNode) -> list[str]:
     So a question that names the file finds passages that do not.
     """
     title, name = node.metadata.get("title"), node.metadata.get("file_name")
-    return words("\n".join([str(title or ""), PurePath(str(name or "")).stem, node.text]))
+    return words("\n".join([str(title or ""), _stem(str(name or "")), node.text]))
+
+
+@lru_cache(maxsize=16)  # the passages of a file come one after the other
+def _stem(file_name: str) -> str:
+    return PurePath(file_name).stem
 
 
 def query_terms(query: str) -> list[str]:
@@ -142,6 +154,8 @@ def query_terms(query: str) -> list[str]:
 @cache
 def terms_version() -> str:
     """Differs when the same text may give other terms than it did when an index was built."""
+    from importlib.metadata import version  # two megabytes, which finding by vectors does without
+
     rules = (words(_PROBE), unicodedata.unidata_version, version("snowballstemmer"), "title, name, text", "postings")
     return hashlib.sha256(repr(rules).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
