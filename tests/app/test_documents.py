@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.app.conftest import App, Watch, row, settled, started, until, wait_until_read
+from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 from tests.unit.readers.test_web import Site
 
 if TYPE_CHECKING:
@@ -238,6 +239,21 @@ def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, e
     chip = page.locator('[class*="st-key-chips_"] a').first
     chip.wait_for(timeout=60_000)
     assert name in chip.inner_text()
+
+
+@with_tesseract
+def test_a_passage_of_a_scan_opens_its_page_and_what_was_read_there(page: Page, empty_app: App, tmp_path: Path) -> None:
+    page.goto(empty_app.url)
+    drop(page, scanned(tmp_path / "scan.pdf", " ".join(SENTENCES)))
+    row(page, "scan.pdf").get_by_text("Ready").wait_for(timeout=60_000)
+    page.get_by_role("link", name="Query").click()
+    page.get_by_role("textbox", name="Question").fill("Who built the tower of the cliff railway?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator('[class*="st-key-chips_"] a', has_text="scan.pdf").click(timeout=60_000)
+    image = page.locator(".st-key-panel img")
+    until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
+    page.get_by_text("Read from the picture of this page").click()
+    assert "Ada Penrose built its tower." in page.locator(".read p").inner_text()
 
 
 def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_is_open(page: Page, empty_app: App) -> None:

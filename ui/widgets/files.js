@@ -32,8 +32,8 @@ function buildRow(list, id) {
   view.extra = element("div", "extra");
   view.actions = element("div", "actions");
   const middle = element("div", "middle");
-  middle.append(view.name, view.facts, view.bar, view.note, view.extra);
-  row.append(view.kind, middle, view.actions);
+  middle.append(view.name, view.facts, view.bar);
+  row.append(view.kind, middle, view.actions, view.note, view.extra);
   list.views.set(id, view);
   return view;
 }

@@ -64,6 +64,11 @@ function build(view) {
   view.more = element("span", "more");
   bar.append(view.back, view.label, view.on, view.home, view.more);
   root.append(bar);
+  if (data.unmarked) {  // a picture has no lines to mark
+    const read = element("details", "read");
+    read.append(element("summary", "", `Read from the picture of this ${data.word}`), element("p", "", data.unmarked));
+    root.append(read);
+  }
   view.index = data.index;
   drawPage(view);
 }

@@ -72,6 +72,7 @@ def passage_panel(source: Source) -> None:
                 "index": view.page_index or 0,
                 "count": view.page_count,
                 "boxes": [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in view.boxes],
+                "unmarked": "" if any(view.boxes) else source.text,
             }
         else:
             data |= {"before": view.before, "marked": view.marked, "after": view.after}
