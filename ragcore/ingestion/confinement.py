@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+BEGUN = b"begun"  # the first report on every file
 SIGNAL_SECONDS = 0.1  # between two reports of progress
 PROGRAMS = frozenset({"tesseract"})  # that a reader may start
 CPU_SECONDS_MORE = 2  # than the clock allows, for what runs in several threads
@@ -56,6 +57,7 @@ def ready() -> None:
 def read_as_json(order: dict[str, Any]) -> str:
     """Read the file that `order` names; gives the document or its error, with `peak_mb`, the most that this process
     has needed so far."""
+    _signals.send_bytes(BEGUN)
     _limit(float(order["timeout"]), int(order["memory_mb"]))
     try:
         return json.dumps({**_read(order), "peak_mb": _peak_mb()})

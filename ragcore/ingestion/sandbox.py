@@ -21,7 +21,7 @@ from typing import Any
 
 import ragcore.errors
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
-from ragcore.ingestion.confinement import WATCHED, confine, read_as_json, ready
+from ragcore.ingestion.confinement import BEGUN, WATCHED, confine, read_as_json, ready
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Page
 
@@ -59,6 +59,9 @@ def read_isolated(
     reader = _idle_reader() or _Reader()
     try:
         result = reader.read(order, options, timeout, cancelled)
+    except _EndedBeforeError:
+        reader.kill()
+        return read_isolated(path, options, timeout=timeout, memory_mb=memory_mb, cancelled=cancelled)
     except BaseException:  # whatever broke it off, it must not go on reading
         reader.kill()
         raise
@@ -92,9 +95,14 @@ def _keep(reader: _Reader, peak_mb: float) -> None:
     """For the next file; one is enough, unless it is worn."""
     with _lock:
         if not _idle and reader.files < FILES_EACH and peak_mb < WORN_MB:
+            reader.waited = True
             _idle.append(reader)
             return
     reader.kill()
+
+
+class _EndedBeforeError(Exception):
+    """The process was ended while it waited, and the file is not to blame."""
 
 
 class _Reader:
@@ -106,6 +114,7 @@ class _Reader:
 
         context = get_context("loky")  # a new interpreter, which knows nothing of this one
         self.files = 0
+        self.waited = self._begun = False
         self._signals, signals = context.Pipe(duplex=False)
         self._said, said = context.Pipe(duplex=False)
         lifeline, self._lifeline = context.Pipe(duplex=False)
@@ -135,8 +144,11 @@ class _Reader:
                 got_on, before = time.monotonic(), (done, total)
             options.progress(done, total)
 
-        future = self.submit(read_as_json, order)
-        reading = True
+        self._begun, reading = False, True
+        try:
+            future = self.submit(read_as_json, order)
+        except TerminatedWorkerError:
+            raise _EndedBeforeError from None
         while not future.done():
             if cancelled():
                 raise Cancelled
@@ -151,6 +163,10 @@ class _Reader:
         try:
             result: dict[str, Any] = json.loads(future.result())
         except TerminatedWorkerError as error:
+            while self._signals.poll():
+                self._listen(progress)
+            if self.waited and not self._begun:
+                raise _EndedBeforeError from None
             self._hear()
             raise _crash(str(error), self._words.decode("utf-8", "replace"), options.name, LONGEST * timeout) from None
         except MemoryError:
@@ -166,7 +182,9 @@ class _Reader:
         for end in wait([self._signals, self._said], LOOK_SECONDS):
             if end is self._said:
                 self._hear()
-            elif message := self._signals.recv_bytes():
+            elif (message := self._signals.recv_bytes()) == BEGUN:
+                self._begun = True
+            elif message:
                 done, total = message.split()
                 progress(int(done), int(total))
             else:
