@@ -163,7 +163,7 @@ class DiskStore(TableStore):
     ) -> None:
         self._database = database
         self._name = index
-        self._first_terms = LATER if words_when_asked else terms_version()
+        self._words_when_asked = words_when_asked
         self._packed_texts = packed
         self._files = VectorFolder(vectors)
         self._postings = Postings()
@@ -176,7 +176,7 @@ class DiskStore(TableStore):
     def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
         """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
         given = Incoming.of(document, nodes, packed=self._packed_texts)
-        given.prepare(words=self._first_terms != LATER)
+        given.prepare(words=not self._words_when_asked)
         return partial(self._put, [given])
 
     def copy(self, source: Store) -> None:
@@ -394,7 +394,8 @@ class DiskStore(TableStore):
         return index
 
     def _new_index(self, db: sqlite3.Connection) -> _Index:
-        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, self._first_terms, _stamp()))
+        terms = LATER if self._words_when_asked else terms_version()
+        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, _stamp()))
         return self._index_now(db)
 
     def _passage_row(self, db: sqlite3.Connection, index: _Index, id_: str) -> sqlite3.Row | None:
