@@ -62,6 +62,18 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+class BusyError(StoreError):
+    """Another writer's transaction lasted longer than one waits for it."""
+
+    retryable = True
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is being written by another program, which has not finished.",
+            hint="Wait for it, or close the other program, and try again.",
+        )
+
+
 def newer_version(what: str, version: int) -> StoreError:
     """The refusal of a database whose tables are of a version above VERSION; `what` is its name."""
     return StoreError(

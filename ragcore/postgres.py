@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast, overload
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ragcore.database import VERSION, newer_version
+from ragcore.database import VERSION, BusyError, newer_version
 from ragcore.errors import ConfigError, DamagedStoreError, MissingPackageError, StoreError
 
 if TYPE_CHECKING:
@@ -578,10 +578,7 @@ def _explained(code: str, said: str, address: Address) -> StoreError | None:
             hint="Free some space on the server's disk and try again.",
         )
     if code == "55P03":
-        return StoreError(
-            f"The library in {where} is being written by another program, which has not finished.",
-            hint="Wait for it, or close the other program, and try again.",
-        )
+        return BusyError(f"The library in {where}")
     if "extension" in said and ("vector" in said or code == "42501"):
         return StoreError(
             f"The PostgreSQL server of {where} has no extension for vectors: {said}.",

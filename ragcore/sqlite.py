@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ragcore.database import VERSION, newer_version
+from ragcore.database import VERSION, BusyError, newer_version
 from ragcore.errors import DamagedStoreError, StoreError
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
@@ -230,10 +230,7 @@ class SQLiteDatabase:
         except sqlite3.OperationalError as error:
             said = str(error)
             if "locked" in said:
-                raise StoreError(
-                    f"The library file {self.path} is being written by another program, which has not finished.",
-                    hint="Wait for it, or close the other program, and try again.",
-                ) from error
+                raise BusyError(f"The library file {self.path}") from error
             refused = "readonly" in said or "disk I/O" in said
             if "full" in said or (refused and self._full()):
                 raise NoRoomError(self.path) from error

@@ -143,8 +143,8 @@ class Worker:
         nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap))
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
-        _, embed_model = self._store.versions.current()
-        nodes = self._embed(lease, nodes, embed_model)
+        current = self._store.versions.current()
+        nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
         embedding, embedded = lease.estimate.seen
         kind, characters = kind_of(file.name), len(document.text)
@@ -152,7 +152,7 @@ class Worker:
             lease,
             document,
             nodes,
-            embed_model,
+            current,
             [
                 (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
                 (f"text.{kind}", characters, file.size),
@@ -165,16 +165,17 @@ class Worker:
         lease: Lease,
         document: Document,
         nodes: list[TextNode],
-        embed_model: str,
+        current: tuple[str, str],
         paces: list[tuple[str, float, float]],
     ) -> None:
         """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
         file, began = lease.file, time.monotonic()
+        put = lease.during(lambda: self._store.index(current[0]).prepared(document, nodes))
         with self._files.long_transaction():
-            if self._store.versions.current()[1] != embed_model:  # another index took its place while this was embedded
+            if self._store.versions.current() != current:  # another index took its place while this was embedded
                 self._files.queue_again(file.id)
                 return
-            self._store.put(document, nodes)
+            put()
             rest = ("rest", time.monotonic() - began, len(document.text))
             if not self._files.finish(
                 file.id,
@@ -232,7 +233,7 @@ class Worker:
                 lease.tell(Stage.EMBEDDING, step.done, len(nodes))
 
         passages = self._passages_by(embed_model)
-        known = passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id)
+        known = lease.during(lambda: passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id))
         return passages.embed(nodes, known, lease.during, note)
 
     def _passages_by(self, embed_model: str) -> PassageEmbedder:

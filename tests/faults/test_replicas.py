@@ -206,9 +206,14 @@ def test_a_file_is_not_to_blame_for_a_connection_that_was_lost(tmp_path: Path) -
 class Losing(PostgresStore):
     """Loses the connection in the middle of storing something."""
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        super().put(document, nodes)
-        raise LostConnectionError("The server ended the connection.")
+    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        put = super().prepared(document, nodes)
+
+        def losing() -> int:
+            put()
+            raise LostConnectionError("The server ended the connection.")
+
+        return losing
 
 
 class Waiting(HashEmbedding):

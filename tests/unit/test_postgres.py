@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcore.database import BusyError
 from ragcore.errors import ConfigError, MissingPackageError, StoreError
 from ragcore.postgres import LostConnectionError, PostgresConnection, PostgresDatabase, address_of
 from tests import postgres
@@ -280,7 +281,7 @@ def test_a_writer_that_waits_too_long_says_so(url: str, database: PostgresDataba
     other.connection()
     with database.transaction() as db:
         add(db, "first")
-        with pytest.raises(StoreError, match="being written by another program"), other.transaction() as waiting:
+        with pytest.raises(BusyError, match="being written by another program"), other.transaction() as waiting:
             add(waiting, "too late")
     with other.transaction() as db:
         add(db, "later")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcore.database import BusyError
 from ragcore.errors import DamagedStoreError, StoreError
 from ragcore.sqlite import SQLiteDatabase
 
@@ -165,7 +166,7 @@ def test_reading_waits_for_no_writer(database: SQLiteDatabase) -> None:
 def test_a_writer_that_waits_too_long_says_so(database: SQLiteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragcore.sqlite.BUSY_SECONDS", 0.05)
     other = SQLiteDatabase(database.path)
-    with database.transaction(), pytest.raises(StoreError, match="being written by another program"), other.transaction():
+    with database.transaction(), pytest.raises(BusyError, match="being written by another program"), other.transaction():
         pass
     other.close()
 

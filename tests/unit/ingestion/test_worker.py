@@ -17,13 +17,12 @@ from ragcore.ingestion.files import Stage
 from ragcore.ingestion.parts import open_parts
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
-from ragcore.schema import Document
 from tests import postgres
 from tests.databases import KINDS
 from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_bytes, paragraphs, small_passages, worker_of
 
 if TYPE_CHECKING:
-    from ragcore.schema import TextNode, Vectors
+    from ragcore.schema import Vectors
 
 
 @pytest.fixture(params=KINDS)
@@ -107,13 +106,12 @@ def test_of_a_replaced_file_only_changed_passages_are_embedded(library: Library)
 
 def test_passages_row_and_drafts_change_together_or_not_at_all(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     file = add(library, paragraphs(400), "long.txt")
-    put = library.store.put
 
-    def dying(document: Document, nodes: Sequence[TextNode]) -> int:
-        put(document, nodes)
+    def dying(file_id: str, worker: str, **told: object) -> bool:
+        assert len(library.store) >= 400  # in this transaction
         raise KilledError
 
-    monkeypatch.setattr(library.store, "put", dying)
+    monkeypatch.setattr(library.files, "finish", dying)
     kill(library, Counting())
     assert len(library.store) == 0
     assert library.files.get(file.id).stage is Stage.STORING  # type: ignore[union-attr]
@@ -170,7 +168,7 @@ def test_a_file_stopped_or_deleted_just_before_it_is_stored_is_not_stored(
     assert row is None if act == "remove" else row is not None and row.stage is Stage.STOPPED
 
 
-@pytest.mark.parametrize("stage", ["loading the embedder", "splitting", "fetching the bytes"])
+@pytest.mark.parametrize("stage", ["loading the embedder", "splitting", "fetching the bytes", "making ready what is stored"])
 def test_stop_works_within_two_seconds_while_a_step_takes_long(
     stage: str, in_folder: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +185,8 @@ def test_stop_works_within_two_seconds_while_a_step_takes_long(
 
     if stage == "splitting":
         monkeypatch.setattr("ragcore.ingestion.worker.passages_of", lambda *given: slow())
+    elif stage == "making ready what is stored":
+        monkeypatch.setattr(library.store.current, "prepared", lambda *given: slow())
     elif stage == "fetching the bytes":
         monkeypatch.setattr(library.files, "location", lambda file: slow())
     file = add(library, paragraphs(10), "notes.txt")
