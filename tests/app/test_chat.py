@@ -91,7 +91,7 @@ def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: 
 
 
 def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:
-    watch.forgiven += ["WebSocket connection", "ERR_CONNECTION_REFUSED", "Failed to fetch", "_stcore/"]
+    watch.forgiven += ["WebSocket connection", "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "Failed to fetch", "_stcore/"]
     ask_anew(page, app, "May I bring a large dog?")
     page.locator('a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel_head").wait_for()
@@ -245,7 +245,7 @@ def test_an_answer_that_another_server_writes_is_followed_and_can_be_stopped(pag
         assert page.get_by_test_id("stChatInputTextArea").is_disabled()
         said.append("It was Ada Penrose.")
         page.get_by_text("It was Ada Penrose.", exact=True).wait_for()
-        page.get_by_role("button", name="Stop").click()
+        page.get_by_role("button", name="Stop", exact=True).click()
         page.get_by_text("Stopped. What had been written is kept.").wait_for()
         settled(page)
         assert page.get_by_test_id("stChatInputTextArea").is_enabled()

@@ -66,7 +66,7 @@ function build(view) {
   root.append(bar);
   if (data.unmarked) {  // a picture has no lines to mark
     const read = element("details", "read");
-    read.append(element("summary", "", `Read from the picture of this ${data.word}`), element("p", "", data.unmarked));
+    read.append(element("summary", "", `What was read on this ${data.word}`), element("p", "", data.unmarked));
     root.append(read);
   }
   view.index = data.index;
