@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -132,11 +132,12 @@ class Conversation:
 
 
 class Conversations:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
+        self._clock = clock
 
     def create(self, kind: Kind = "chat", title: str = "") -> Conversation:
-        now = time.time()
+        now = self._clock()
         made = Conversation(new_id()[:16], kind, title, now, now)
         self._change("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (made.id, kind, title, now, now))
         return made
@@ -168,11 +169,11 @@ class Conversations:
         rows = self._read(
             f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC", (conversation_id,)
         )
-        return [_message(row) for row in rows]
+        return [self._message(row) for row in rows]
 
     def message(self, message_id: str) -> Message | None:
         rows = self._read(f"SELECT {_COLUMNS} FROM messages WHERE id = ?", (message_id,))
-        return _message(rows[0]) if rows else None
+        return self._message(rows[0]) if rows else None
 
     def trace(self, message_id: str) -> Span | None:
         rows = self._read("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", (message_id,))
@@ -180,11 +181,11 @@ class Conversations:
 
     def being_answered(self, conversation_id: str) -> bool:
         """Whether an answer is being written, by this process or any other. Its writer may have fallen silent just now."""
-        alive = time.time() - SILENT_SECONDS
+        now = self._clock()
         return bool(
             self._read(
-                "SELECT id FROM messages WHERE conversation_id = ? AND state = 'writing' AND signed >= ?",
-                (conversation_id, alive),
+                "SELECT id FROM messages WHERE conversation_id = ? AND state = 'writing' AND signed >= ? AND signed <= ?",
+                (conversation_id, now - SILENT_SECONDS, now + SILENT_SECONDS),
             )
         )
 
@@ -210,7 +211,7 @@ class Conversations:
 
     def begin(self, conversation_id: str, ask: Ask) -> Message:
         """Note the question, and an empty answer that is being written; gives the answer. InputError when it was deleted."""
-        now = time.time()
+        now = self._clock()
         answer_id = new_id()[:16]
         question = writable(ask.question)
         with self._database.transaction() as db:
@@ -236,7 +237,7 @@ class Conversations:
 
     def begin_again(self, message_id: str, ask: Ask) -> Message:
         """Empty an answer so that it can be written anew. InputError when it was deleted."""
-        now = time.time()
+        now = self._clock()
         self._change(
             "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL,"
             " problem = NULL, trace = NULL WHERE id = ?",
@@ -265,7 +266,7 @@ class Conversations:
             (
                 writable(text),
                 state,
-                time.time(),
+                self._clock(),
                 json.dumps([asdict(source) for source in sources]),
                 json.dumps(asdict(facts)) if facts else None,
                 json.dumps(asdict(problem)) if problem else None,
@@ -278,6 +279,12 @@ class Conversations:
     def stop(self, message_id: str) -> None:
         """Keep of an answer what its writer has noted, and turn its writer away."""
         self._change("UPDATE messages SET state = 'stopped' WHERE id = ? AND state = 'writing'", (message_id,))
+
+    def _message(self, row: Any) -> Message:
+        # A signature from the future is silence too: the clock was set back, and who signed may be gone.
+        if row["state"] == "writing" and abs(self._clock() - row["signed"]) > SILENT_SECONDS:
+            return _message(row, "interrupted")
+        return _message(row, row["state"])
 
     def _read(self, query: str, values: Sequence[object] | Mapping[str, object]) -> list[Any]:
         with self._database.snapshot() as db:
@@ -314,10 +321,7 @@ def _conversation(row: Any) -> Conversation:
     return Conversation(row["id"], row["kind"], row["title"], row["created"], row["updated"])
 
 
-def _message(row: Any) -> Message:
-    state: State = row["state"]
-    if state == "writing" and time.time() - row["signed"] > SILENT_SECONDS:
-        state = "interrupted"
+def _message(row: Any, state: State) -> Message:
     ask = json.loads(row["ask"]) if row["ask"] else None
     if ask and ask["file_ids"] is not None:
         ask["file_ids"] = tuple(ask["file_ids"])

@@ -117,7 +117,7 @@ class Library:
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
-        self.conversations = Conversations(self.database)
+        self.conversations = Conversations(self.database, clock=parts.clock)
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
         self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
@@ -294,7 +294,7 @@ class Library:
         passages = 0
         with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
             passages = self.store.take_out(file_id)
-        if passages:
+        if passages or file.done:  # vectors of a file that was stopped
             self.store.give_room_back()
         return Deleted(file.name, passages, max(before - self._bytes(), 0))
 

@@ -3,6 +3,8 @@ server that any number of machines share."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ class Parts:
     files: Files
     store: CurrentStore
     settings: KeptSettings
+    clock: Callable[[], float]  # seconds since the epoch, alike for all who share the library
 
 
 def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
@@ -46,7 +49,7 @@ def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
     database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
     files = Files(database, FolderBytes(folder))
     store = CurrentStore(IndexVersions(database), lambda name: DiskStore(database, index=name, vectors=folder / "vectors"))
-    return Parts(str(folder), database, files, store, SettingsFile(folder))
+    return Parts(str(folder), database, files, store, SettingsFile(folder), time.time)
 
 
 def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
@@ -57,4 +60,4 @@ def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
     versions = IndexVersions(database, clock=database.clock)
     store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
-    return Parts(database.address.shown, database, files, store, SettingsTable(database))
+    return Parts(database.address.shown, database, files, store, SettingsTable(database), database.clock)

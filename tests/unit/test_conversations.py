@@ -151,6 +151,27 @@ def test_a_stopped_answer_is_not_written_to_any_more(conversations: Conversation
     assert (kept.text, kept.state) == ("It was", "stopped")
 
 
+def test_an_answer_signed_in_the_future_was_interrupted_as_after_the_clock_was_set_back(
+    open_database: Callable[[], Database],
+) -> None:
+    now = [1_700_000_000.0]
+    conversations = Conversations(open_database(), clock=lambda: now[0])
+    talk = conversations.create()
+    first = conversations.begin(talk.id, Ask("Who built the tower?"))
+    now[0] -= 5
+    assert conversations.being_answered(talk.id)
+    now[0] -= 3600
+    assert not conversations.being_answered(talk.id)
+    assert conversations.message(first.id).state == "interrupted"  # type: ignore[union-attr]
+    second = conversations.begin(talk.id, Ask("And when?"))
+    assert conversations.being_answered(talk.id)
+    assert conversations.write(first.id, text="It was Ada.", state="writing")  # its writer lives, and signs by the new clock
+    assert [message.text for message in conversations.messages(talk.id)] == [
+        "Who built the tower?", "It was Ada.", "And when?", "",
+    ]  # fmt: skip
+    assert conversations.message(second.id).state == "writing"  # type: ignore[union-attr]
+
+
 def test_a_conversation_whose_writer_fell_silent_is_free(conversations: Conversations, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("Who?"))
