@@ -25,6 +25,7 @@ ENOUGH_SAID = 0.1  # where the page says that it is an article: the rest are com
 NEARLY_ALL = 2 / 3  # of the page's text; then its frame is not worth what taking it off might lose
 SMALL = 1_000  # characters of a whole page, which then has no frame worth taking off
 LARGE = 1_500_000  # characters, above which finding the article takes minutes
+MENU = 20  # links in a list, of which the article has nothing, such as the languages of an encyclopedia
 STRETCH = 8  # letters by which text is found again
 
 _SAYS_ARTICLE = re.compile(
@@ -60,15 +61,33 @@ def page_text(html: str, title: str = "") -> str:
     if len(html) > LARGE or len(whole) <= SMALL:
         return whole
     article = _article(html)
-    if _covered(html_text(html, without=_FRAME), article) < (ENOUGH_SAID if _SAYS_ARTICLE.search(html) else ENOUGH):
+    stretches = _stretches(article)
+    if _covered(html_text(html, without=_FRAME), stretches) < (ENOUGH_SAID if _SAYS_ARTICLE.search(html) else ENOUGH):
         return whole
-    return html_text(html, without="nav") if len(article) >= NEARLY_ALL * len(whole) else article
+    return html_text(_without_menus(html, stretches), without="nav") if len(article) >= NEARLY_ALL * len(whole) else article
 
 
-def _covered(text: str, article: str) -> float:
-    """How much of the text is in the article, 0 to 1; 0 for none."""
-    text, article = _NO_LETTERS.sub("", text), _NO_LETTERS.sub("", article)
-    stretches = {article[start : start + STRETCH] for start in range(len(article) - STRETCH + 1)}
+def _without_menus(html: str, stretches: frozenset[str]) -> str:
+    """Without long lists of links that the article has nothing of."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(html)
+    for menu in reversed(tree.css("ul, ol")):  # the inner ones first
+        links = [link.text() for link in menu.css("li > a:only-child")]
+        text = menu.text()
+        if len(links) >= MENU and 2 * len("".join(links)) > len(text) and _covered(text, stretches) < ENOUGH_SAID:
+            menu.decompose()
+    return tree.html or ""
+
+
+def _stretches(article: str) -> frozenset[str]:
+    letters = _NO_LETTERS.sub("", article)
+    return frozenset(letters[start : start + STRETCH] for start in range(len(letters) - STRETCH + 1))
+
+
+def _covered(text: str, stretches: frozenset[str]) -> float:
+    """How much of the text is in the article with these stretches, 0 to 1; 0 for none."""
+    text = _NO_LETTERS.sub("", text)
     found = sum(text[start : start + STRETCH] in stretches for start in range(0, len(text), STRETCH))
     return STRETCH * found / len(text) if text else 0.0
 

@@ -12,7 +12,9 @@ from ragcore.readers import tables
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "-comment"})
+_SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "-comment"}) | {
+    "ix:header"  # figures for programs, in the reports of companies (Inline XBRL)
+}
 _BLOCKS = frozenset(
     {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt"}
     | {"fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html"}
@@ -54,7 +56,7 @@ def html_text(html: str, *, without: str = "") -> str:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
-    for node in tree.css(without) if without else ():
+    for node in reversed(tree.css(without) if without else []):  # the inner ones first
         node.decompose()
     return _text(tree.root) if tree.root is not None else ""
 
@@ -187,7 +189,7 @@ def _laid_out(text: str) -> str:
             while cells and not cells[-1]:
                 cells.pop()
             joined = " | ".join(cells)
-            if joined.strip(" -|"):
+            if joined.strip(" -|\xa0"):
                 kept.append(joined)
         if kept:
             paragraphs.append("\n".join(kept))

@@ -206,6 +206,19 @@ def test_a_table_inside_an_article_has_the_same_form() -> None:
     assert "Some other story" not in text
 
 
+def test_a_short_menu_beside_a_long_article_is_no_part_of_it() -> None:
+    story = "".join(f"<p>Paragraph {n} tells of the railway and of the people who built it by hand.</p>" for n in range(30))
+    menu = "".join(f"<li><a href='/{n}'>Language {n}</a></li>" for n in range(30))
+    text = page_text(f"<html><body><div><ul>{menu}</ul></div><article><h1>Rails</h1>{story}</article></body></html>")
+    assert all(f"Paragraph {n} " in text for n in range(30))
+    assert "Language" not in text
+
+
+def test_what_nobody_sees_is_not_read() -> None:
+    figures = "<div style='display:none'><ix:header><ix:hidden>0000013156</ix:hidden></ix:header></div>"
+    assert html_text(f"<body>{figures}<p>Shown.</p><p>&nbsp;</p><p>5&nbsp;km.</p></body>") == "Shown.\n\n5\xa0km."
+
+
 def test_a_page_of_many_short_entries_loses_none_of_them() -> None:
     story = "<article><p>" + "This one is a longer story about the harbour and its boats. " * 8 + "</p></article>"
     entries = "".join(f"<div><h3>Offer {n}</h3><p>A room with a view, number {n}, for two guests.</p></div>" for n in range(60))
