@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, get_args
 
+import numpy as np
 import pytest
 
 from ragcore.backup import read_copy, write_copy
@@ -634,3 +635,18 @@ def test_a_library_moves_from_a_folder_to_a_server_in_one_file(tmp_path: Path) -
     assert [m.text for m in there.conversations.messages(talk.id)] == [m.text for m in here.conversations.messages(talk.id)]
     for library in (here, there):
         library.close()
+
+
+def test_deleting_a_file_that_was_stopped_frees_what_was_made_of_it(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    if library.shared:
+        pytest.skip("a server uses the room of deleted rows again, and keeps it")
+    take_in(library, TOWER * 2000, "big.txt")
+    source = library.incoming / "stopped"
+    source.write_text(CELLAR * 2000, "utf-8")
+    stopped = library.add(source, "stopped.txt").file
+    vector = np.ones(1000, np.float32)
+    library.files.drafts.keep(stopped.id, {f"{number:064x}": vector for number in range(500)})
+    with library.database.transaction() as db:
+        db.execute("UPDATE files SET stage = 'stopped', done = 500, total = 2000 WHERE id = ?", (stopped.id,))
+    assert library.delete_file(stopped.id).bytes_freed > len(CELLAR) * 2000 + 500 * 4000 * 0.9
