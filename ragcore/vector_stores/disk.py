@@ -677,16 +677,15 @@ class DiskStore(TableStore):
 
 def _held(source: Store, documents: Sequence[StoredDocument], *, packed: bool) -> list[Incoming]:
     """What a store holds of these documents."""
-    found = source.candidates(Scope([stored.id_ for stored in documents]))
-    places = {id_: place for place, id_ in enumerate(found.ids)}
-    held = []
+    found, held, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
     for stored in documents:
         nodes = list(source.passages(stored.id_))
-        if bare := [node.id_ for node in nodes if node.id_ not in places]:
-            raise ValueError(f"node {bare[0]!r} has no embedding")
-        some = [places[node.id_] for node in nodes]
-        lengths = found.lengths[some].tolist()
-        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[some], lengths, packed))
+        span = slice(at, at + len(nodes))  # both are in order of insertion
+        if found.ids[span] != [node.id_ for node in nodes]:
+            raise ValueError(f"passages of {stored.id_!r} have no embedding")
+        lengths = found.lengths[span].tolist()
+        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[span], lengths, packed))
+        at = span.stop
     return held
 
 

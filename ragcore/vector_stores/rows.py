@@ -36,7 +36,7 @@ def blocks_of(text: str, *, packed: bool = True) -> Iterator[tuple[int, bytes]]:
 
 def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
     """For each passage its row from `id` on. `lengths` are those of the embeddings."""
-    text, own_hidden, before = document.text, _hidden(document), None
+    text, before = document.text, None
     known: Metadata = document.metadata  # its JSON is not made again for every passage that shares it
     own_metadata = known_json = metadata_json(known)
     for i, (node, length) in enumerate(zip(nodes, lengths, strict=True)):
@@ -44,7 +44,7 @@ def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Seque
         exact = start is not None and end is not None and 0 <= start <= end and text[start:end] == node.text
         if node.metadata is not known:
             known, known_json = node.metadata, metadata_json(node.metadata)
-        hidden, after = _hidden(node), nodes[i + 1].id_ if i + 1 < len(nodes) else None
+        after = nodes[i + 1].id_ if i + 1 < len(nodes) else None
         beside = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
         yield (
             node.id_,
@@ -52,7 +52,7 @@ def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Seque
             end,
             None if exact else _bytes(node.text),
             None if known_json == own_metadata else known_json,
-            None if hidden == own_hidden else json.dumps(hidden),
+            None if _hides_the_same(node, document) else json.dumps(_hidden(node)),
             None if beside and not isinstance(node, IndexNode) else json.dumps(_links(node)),
             None if length == 1.0 else length,
         )
@@ -164,6 +164,15 @@ def _hidden(item: Document | TextNode) -> list[list[str]]:
     template = item.template
     hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
     return hidden if template == PLAIN else [*hidden, [template.text, template.entry, template.separator]]
+
+
+def _hides_the_same(node: TextNode, document: Document) -> bool:
+    """As to compare what `_hidden` gives, without making it for every passage."""
+    return (
+        node.excluded_embed_metadata_keys == document.excluded_embed_metadata_keys
+        and node.excluded_llm_metadata_keys == document.excluded_llm_metadata_keys
+        and (node.template is document.template or node.template == document.template)
+    )
 
 
 def _template(hidden: Sequence[Sequence[str]]) -> Template:
