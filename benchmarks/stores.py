@@ -9,12 +9,8 @@ the row says so. Bytes and memory are ours alone, beside what is allowed them.
 
 from __future__ import annotations
 
-import argparse
 import json
-import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -53,7 +49,7 @@ class Clock:
             started = time.process_time()
             result = work()
             seconds.append(time.process_time() - started)
-        self.figures[row] = statistics.median(seconds)
+        self.figures[row] = float(np.median(seconds))
         return result
 
 
@@ -255,14 +251,12 @@ STEPS = ("build", "open", "fill", "serve")
 
 
 def main() -> None:
+    import argparse  # here, so that a step has in memory only what it needs
+    import tempfile
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--step", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.step:
-        print(json.dumps(globals()[given.step](given.folder)))
-        return
     measured: dict[str, list[dict[str, float]]] = {"our": [], "their": []}
     for number in range(given.rounds):
         for side, rounds in measured.items():
@@ -300,11 +294,15 @@ def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> N
 
 
 def _medians(rounds: list[dict[str, float]]) -> dict[str, float]:
-    return {row: statistics.median(figures[row] for figures in rounds) for row in rounds[0]}
+    return {row: float(np.median([figures[row] for figures in rounds])) for row in rounds[0]}
 
 
 def _in_its_own_process(step: str, folder: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.stores", "--step", step, "--folder", str(folder)]
+    import subprocess
+
+    work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"
+    work += "print(json.dumps(getattr(stores, step)(pathlib.Path(folder))))"
+    command = [sys.executable, "-c", work, step, str(folder)]
     out = subprocess.run(command, cwd=Path(__file__).parents[1], check=True, stdout=subprocess.PIPE, text=True).stdout
     figures: dict[str, float] = json.loads(out.splitlines()[-1])
     return figures
