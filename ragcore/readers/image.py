@@ -67,6 +67,8 @@ def _too_large(name: str) -> TooLargeError:
 def _upright(picture: Image, name: str) -> Image:
     from PIL import Image, ImageOps
 
+    if picture.width * picture.height > ocr.MAX_PIXELS:  # JPEG, such as a telephone's, can be read at half its size
+        picture.draft(None, (picture.width // 2, picture.height // 2))
     if picture.width * picture.height > ocr.MAX_PIXELS:
         raise _too_large(name)
     upright = ImageOps.exif_transpose(picture)

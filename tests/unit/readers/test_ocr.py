@@ -147,3 +147,14 @@ def _tesseracts() -> list[int]:
     found = subprocess.run(["ps", "-eo", "pid,stat,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in found.splitlines()[1:]]
     return [int(pid) for pid, state, args in rows if "tesseract stdin" in args and "Z" not in state and int(pid) != os.getpid()]
+
+
+def test_a_photograph_of_many_pixels_is_read_at_half_its_size(tmp_path: Path) -> None:
+    from ragcore.readers.image import _upright
+
+    for name in ("a.jpg", "a.png"):
+        Image.new("L", (8000, 6000), 255).save(tmp_path / name)
+    with Image.open(tmp_path / "a.jpg") as photograph:
+        assert _upright(photograph, "a.jpg").size == (4000, 3000)
+    with Image.open(tmp_path / "a.png") as picture, pytest.raises(TooLargeError, match=r"a\.png is too large"):
+        _upright(picture, "a.png")
