@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
+from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.question import query_vector
@@ -37,7 +38,8 @@ class HybridRetriever(BaseRetriever):
     """The `top_k` best of the `pool` best by cosine and the `pool` best by BM25. Scores are 0 to 1.
 
     The span "retrieve" holds `found` and `next_best` (as many again, that just missed), each a list of {"id", "score",
-    "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool.
+    "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
+    for one whose vector is damaged, which is ranked by its words.
     """
 
     name = "hybrid"
@@ -63,17 +65,20 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector = query_vector(self._embedder, query)
-        near = self._store.search(vector, self._pool, self._scope)
+        near = self._near(vector, step)
         sharing = self._store.keyword_search(query.query_str, self._pool, self._scope)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
-        cosines = {hit.node.id_: hit.get_score() for hit in near}
-        cosines |= self._cosines([hit.node.id_ for hit in sharing if hit.node.id_ not in cosines], vector)
+        cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}
+        cosines |= self._cosines([hit.node.id_ for hit in sharing if hit.node.id_ not in cosines], vector, step)
         bm25 = {hit.node.id_: hit.get_score() for hit in sharing}
         highest = max(bm25.values(), default=1.0)
+        best = max((cosine for cosine in cosines.values() if cosine is not None), default=1.0)
 
         def score(id_: str) -> float:
-            words = bm25.get(id_, 0.0) / highest
-            return self._cosine_share * max(cosines[id_], 0.0) + (1 - self._cosine_share) * words
+            words, cosine = bm25.get(id_, 0.0) / highest, cosines[id_]
+            if cosine is None:
+                cosine = words * best  # as good as the words say
+            return self._cosine_share * max(cosine, 0.0) + (1 - self._cosine_share) * words
 
         ranked = sorted(cosines, key=lambda id_: -score(id_))[: 2 * self._top_k]
         unknown = None if len(sharing) == self._pool else 0.0
@@ -83,10 +88,25 @@ class HybridRetriever(BaseRetriever):
         step.note(found=facts[: self._top_k], next_best=facts[self._top_k :])
         return [NodeWithScore(nodes[id_], score(id_)) for id_ in ranked[: self._top_k]]
 
-    def _cosines(self, ids: list[str], vector: Vector) -> dict[str, float]:
-        """Those of passages that only the words found; a passage deleted since then is left out."""
-        found = self._store.candidates(Scope(node_ids=ids)) if ids else None
-        if found is None or not found.ids:
+    def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
+        """By cosine. None while the vectors are damaged: words alone find passages until they are made anew."""
+        try:
+            return self._store.search(vector, self._pool, self._scope)
+        except DamagedStoreError as error:
+            step.note(damaged=error.what)
+            return []
+
+    def _cosines(self, ids: list[str], vector: Vector, step: Span) -> dict[str, float | None]:
+        """Those of passages that only the words found, None where the vector is damaged; a passage deleted since then is
+        left out."""
+        if not ids:
             return {}
+        try:
+            found = self._store.candidates(Scope(node_ids=ids))
+        except DamagedStoreError as error:
+            step.note(damaged=error.what)
+            return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
-        return dict(zip(found.ids, (found.rows @ vector / length).tolist(), strict=True))
+        known = dict(zip(found.ids, (found.rows @ vector / length).tolist(), strict=True)) if found.ids else {}
+        without = [id_ for id_ in ids if id_ not in known]
+        return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
@@ -39,7 +40,11 @@ class OverviewRetriever(BaseRetriever):
         if not is_summary_request(query.query_str) or topic_of(query.query_str):
             step.note(retriever=self._otherwise.name)
             return self._otherwise._retrieve(query, step)
-        nodes = self._spread()
+        try:
+            nodes = [node for node in self._spread() if node.embedding is not None]  # None: damaged
+        except DamagedStoreError as error:
+            step.note(damaged=error.what)
+            return self._otherwise._retrieve(query, step)
         step.note(looked_at=len(nodes))
         if not nodes or self._top_k <= 0:
             return []

@@ -1,0 +1,92 @@
+"""A library whose file of vectors is cut short, altered or gone: it answers by words meanwhile, and mends itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ragcore.conversations import Ask
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.library import Library
+from ragcore.llms.scripted import ScriptedLLM
+from tests.faults.test_kill_anywhere import is_sound
+from tests.unit.ingestion.libraries import add, paragraphs, small_passages, worker_of
+
+TEXTS = {f"{word}.txt": paragraphs(30, word) for word in ("kettle", "barrel", "wheel")}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with_files = opened(tmp_path)
+    small_passages(with_files)
+    for name, text in TEXTS.items():
+        add(with_files, text, name)
+    worker = worker_of(with_files)
+    while worker.run_once():
+        pass
+    with_files.close()
+    return tmp_path
+
+
+@pytest.fixture
+def library(folder: Path) -> Iterator[Library]:
+    """As it is opened after the damage, which a test does first."""
+    library = opened(folder)
+    yield library
+    library.close()
+
+
+def opened(folder: Path) -> Library:
+    return Library(folder, embedder=HashEmbedding(), llm=ScriptedLLM(lambda call: "It was lit. [1]"))
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-5000])
+
+
+def turn_a_bit(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    file.write_bytes(data)
+
+
+def asked(library: Library) -> str:
+    """The file that answers. A summary is given of what can be compared."""
+    assert library.answer(Ask("Summarize everything.", chat_mode=None)).response
+    answer = library.answer(Ask("What is told of wheel number 7?", chat_mode=None))
+    assert answer.response == "It was lit. [1]"
+    return str(answer.source_nodes[0].node.metadata["file_name"])
+
+
+@pytest.mark.parametrize("damage", [cut_short, turn_a_bit, Path.unlink], ids=["truncated", "bit-flipped", "missing"])
+def test_it_answers_by_words_and_is_made_anew_by_a_worker(damage: Callable[[Path], None], library: Library) -> None:
+    (file,) = (library.folder / "vectors").iterdir()
+    damage(file)
+    assert asked(library) == "wheel.txt"
+    worker = worker_of(library)
+    assert worker.damaged()
+    assert asked(library) == "wheel.txt"
+    while worker.heal():
+        pass
+    assert is_sound(library) == (TEXTS, 16)
+    assert asked(library) == "wheel.txt"
+
+
+@pytest.mark.parametrize("damage", [cut_short, Path.unlink], ids=["truncated", "missing"])
+def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path], None], library: Library) -> None:
+    (file,) = (library.folder / "vectors").iterdir()
+    damage(file)
+    worker = worker_of(library)
+    assert worker.damaged()
+    changed = {"crane.txt": paragraphs(12, "crane"), "kettle.txt": paragraphs(50, "kettle")}
+    for name, text in changed.items():
+        add(library, text, name)
+    while worker.run_once():
+        pass
+    barrel = next(file for file in library.files.all() if file.name == "barrel.txt")
+    library.delete_file(barrel.id)
+    while worker.heal():
+        pass
+    assert is_sound(library) == ({"wheel.txt": TEXTS["wheel.txt"], **changed}, 16)
