@@ -35,7 +35,7 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS index_versions (
     name TEXT PRIMARY KEY,           -- of the index in the store
     state TEXT NOT NULL,             -- building, stopped, failed, current, or old, which is to be dropped
-    embed_model TEXT NOT NULL,       -- see ragcore.ingestion.current_index.open_embedder
+    embed_model TEXT NOT NULL,       -- see ragcore.ingestion.embedders
     chunk_size INTEGER NOT NULL,     -- tokens
     chunk_overlap INTEGER NOT NULL,  -- tokens
     share REAL NOT NULL DEFAULT 0,   -- of the work that is done, 0 to 0.99

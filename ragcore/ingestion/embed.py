@@ -42,10 +42,6 @@ class PassageEmbedder:
         self._embedder = embedder
         self._loaded = False
 
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
     def contents(self, nodes: Sequence[TextNode]) -> list[str]:
         """See `content_of`; one for each passage."""
         name = self._embedder.name
