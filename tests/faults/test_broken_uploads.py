@@ -1,0 +1,51 @@
+"""An upload that breaks off leaves nothing behind, and the same file given again is taken in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.library import Library
+from ui import resources, web
+
+
+def uploaded(library: Library, *messages: dict[str, Any]) -> Response:
+    """What the server answers to a body that comes in these messages."""
+    coming = iter(messages)
+    scope = {
+        "type": "http",
+        "method": "PUT",
+        "path": "/api/upload",
+        "query_string": b"name=tower.txt",
+        "headers": [(b"x-lectern-ticket", web.ticket(library.secret).encode()), (b"content-length", b"1000")],
+    }
+
+    async def receive() -> dict[str, Any]:
+        return next(coming)
+
+    async def answer() -> Response:
+        return await web.upload(Request(scope, receive))
+
+    return anyio.run(answer)
+
+
+def test_an_upload_that_is_cut_off_leaves_nothing_and_can_be_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(tmp_path, embedder=HashEmbedding())
+    monkeypatch.setattr(resources, "library", lambda: library)
+    monkeypatch.setattr(library, "start_worker", lambda: None)
+    part = {"type": "http.request", "body": b"The tower was " * 20, "more_body": True}
+    assert uploaded(library, part, {"type": "http.disconnect"}).status_code == 499
+    assert library.files.all() == []
+    assert list(library.incoming.iterdir()) == []
+    assert uploaded(library, part, {"type": "http.request", "body": b"built.", "more_body": False}).status_code == 200
+    (file,) = library.files.all()
+    assert (file.name, file.size) == ("tower.txt", 286)
+    library.close()
