@@ -96,19 +96,19 @@ def test_a_reader_that_hangs_is_stopped(hostile: Callable[[str], Path]) -> None:
 PAGES = """\
 import time
 from ragcore.schema import Document
-for page in range(1, 8):
-    time.sleep(0.3)
-    options.progress({done}, 7)
+for page in range(1, 9):
+    time.sleep(0.4)
+    options.progress({done}, 8)
 return Document("words")
 """
 
 
 def test_a_reader_that_gets_on_may_take_longer(hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = hostile(PAGES.format(done="page"))
-    assert isolated(path, timeout=1).text == "words"
-    monkeypatch.setattr(sandbox, "LONGEST", 1.5)
-    with pytest.raises(TooLargeError, match=r"evil\.txt took longer than 1\.5 seconds"):
-        isolated(path, timeout=1)
+    assert isolated(path, timeout=2).text == "words"
+    monkeypatch.setattr(sandbox, "LONGEST", 1.25)
+    with pytest.raises(TooLargeError, match=r"evil\.txt took longer than 2\.5 seconds"):
+        isolated(path, timeout=2)
 
 
 def test_a_reader_that_says_the_same_again_is_stopped(hostile: Callable[[str], Path]) -> None:
