@@ -57,24 +57,30 @@ with st.container(key="hero"):
     if not files:
         st.markdown("Drop in files, ask a question, and get an answer that shows the page it came from.")
 
-if state.problem is not None:
-    problem(state.problem, key="home")
+# Each part has its place, drawn or not: what moves by itself further down would otherwise land in another's.
+with st.container():
+    if state.problem is not None:
+        problem(state.problem, key="home")
 
-if ready:
-    with st.container(key="ask_here"):
-        st.chat_input("Ask your documents", key="home_ask", on_submit=ask)
-    if questions := suggested():
-        chosen = st.pills("Try asking", questions, key="suggested", format_func=label, label_visibility="collapsed")
-        if chosen and ask_in_chat(chosen, box="home_ask", new=True):
-            places.go_to_chat(state.conversation)
+with st.container():
+    if ready:
+        with st.container(key="ask_here"):
+            st.chat_input("Ask your documents", key="home_ask", on_submit=ask)
+        if questions := suggested():
+            chosen = st.pills("Try asking", questions, key="suggested", format_func=label, label_visibility="collapsed")
+            if chosen and ask_in_chat(chosen, box="home_ask", new=True):
+                places.go_to_chat(state.conversation)
 
-ways_in(small=bool(files))
+with st.container():
+    ways_in(small=bool(files))
 
-if not files:
-    with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Nothing at hand?")
-        st.button("Try it with a sample", icon=":material/auto_stories:", key="sample", on_click=add_sample)
+with st.container():
+    if not files:
+        with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown("Nothing at hand?")
+            st.button("Try it with a sample", icon=":material/auto_stories:", key="sample", on_click=add_sample)
 
-file_rows()
+with st.container():
+    file_rows()
 
 lights()

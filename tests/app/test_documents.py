@@ -283,8 +283,8 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     page.goto(empty_app.url)
     drop(page, copy)
     page.get_by_text("in your library already.").or_(page.get_by_text("added.")).first.wait_for()
+    until(page, lambda: names <= set(page.locator(".name").all_inner_texts()))
     wait_until_read(page)
-    assert names <= set(page.locator(".name").all_inner_texts())
     assert all(state(page, name) == "ready" for name in names)
 
 
