@@ -48,6 +48,7 @@ IDLE_SECONDS = 0.2  # between two looks at an empty queue
 HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
+TRIAL = ["When the fog came in from the sea, the keeper climbed the stairs and lit the lamp. " * 9] * 2  # as long as passages
 MANY = 32  # passages, whose drafts and version before may have left much room in the database
 
 
@@ -280,7 +281,7 @@ def main() -> None:
     parts, embedder = open_parts(where, folder), HuggingFaceEmbedding()
     worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest)
     start_reader()
-    threading.Thread(target=embedder.warm, daemon=True).start()
+    threading.Thread(target=warm, args=(embedder, parts.files), daemon=True).start()
     outlasting(lambda: tidy(parts.files, parts.store))
     outlasting(worker.damaged)
     healed = -HEAL_SECONDS
@@ -291,6 +292,18 @@ def main() -> None:
             healed = time.monotonic()
             _healed(worker)
         time.sleep(IDLE_SECONDS)
+
+
+def warm(embedder: Embedder, files: Files) -> None:
+    """Load the embedder, and where nothing was ever embedded, see how quick it is here: the first file wants to know."""
+    embedder.embed_query("ready")
+    if "embed" in files.costs().known:
+        return
+    began = time.monotonic()
+    embedder.embed_passages(TRIAL)
+    seconds = time.monotonic() - began
+    with contextlib.suppress(StoreError), files.transaction() as db:  # then the first file will tell
+        remember(db, "embed", seconds, sum(map(len, TRIAL)))
 
 
 def _healed(worker: Worker) -> None:

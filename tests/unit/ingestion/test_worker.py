@@ -15,6 +15,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
 from ragcore.ingestion.files import Stage
 from ragcore.ingestion.parts import open_parts
+from ragcore.ingestion.worker import warm
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
 from tests import postgres
@@ -288,3 +289,17 @@ def test_making_damaged_vectors_anew_gives_way_to_a_file_that_waits_and_goes_on_
     assert sorted(first.texts + second.texts) == sorted(node.text for node in library.store.passages(file.id))
     assert drafts_of(library, file.id) == 0
     assert worker_of(library).damaged() == []
+
+
+def test_a_library_that_never_embedded_anything_knows_how_quick_its_machine_is_before_the_first_file(library: Library) -> None:
+    class Slow(Counting):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            time.sleep(sum(map(len, texts)) * 1e-4)
+            return super().embed_passages(texts)
+
+    embedder = Slow()
+    warm(embedder, library.files)
+    assert library.files.costs().of("embed") == pytest.approx(1e-4, rel=0.5)
+    tried = len(embedder.texts)
+    warm(embedder, library.files)
+    assert len(embedder.texts) == tried
