@@ -83,9 +83,7 @@ class DiskStorage:
 
     def vectors(self, place: str) -> disk.DiskStore:
         if place not in self._vectors:
-            self._vectors[place] = disk.DiskStore(
-                self.database, index=place, vectors=self._folder, words_when_asked=True, packed=False
-            )
+            self._vectors[place] = disk.DiskStore(self.database, index=place, vectors=self._folder, words_when_asked=True)
         return self._vectors[place]
 
     def copy_vectors(self, source: Store, place: str) -> None:

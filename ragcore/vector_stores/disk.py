@@ -147,7 +147,6 @@ class DiskStore(TableStore):
     `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
     stores of one library, in one process or several, may be used at the same time. With `words_when_asked` a new index has
     its words collected when they are first searched for, which then takes longer, and putting is several times as quick.
-    Without `packed` texts are kept as they are: more than twice the room, and nothing to compress.
     """
 
     _database: SQLiteDatabase
@@ -159,12 +158,10 @@ class DiskStore(TableStore):
         index: str = "documents",
         vectors: Path,
         words_when_asked: bool = False,
-        packed: bool = True,
     ) -> None:
         self._database = database
         self._name = index
         self._words_when_asked = words_when_asked
-        self._packed_texts = packed
         self._files = VectorFolder(vectors)
         self._postings = Postings()
         self._matrix: _Matrix | None = None
@@ -175,7 +172,7 @@ class DiskStore(TableStore):
 
     def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
         """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
-        given = Incoming.of(document, nodes, packed=self._packed_texts)
+        given = Incoming.of(document, nodes)
         given.prepare(words=not self._words_when_asked)
         return partial(self._put, [given])
 
@@ -183,7 +180,7 @@ class DiskStore(TableStore):
         """Put everything that another store holds. ValueError where a passage there has no embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
-            self._put(_held(source, every[start : start + COPIED], packed=self._packed_texts))
+            self._put(_held(source, every[start : start + COPIED]))
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.connection().in_transaction
@@ -675,7 +672,7 @@ class DiskStore(TableStore):
         return file
 
 
-def _held(source: Store, documents: Sequence[StoredDocument], *, packed: bool) -> list[Incoming]:
+def _held(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
     """What a store holds of these documents."""
     found, held, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
     for stored in documents:
@@ -684,7 +681,7 @@ def _held(source: Store, documents: Sequence[StoredDocument], *, packed: bool) -
         if found.ids[span] != [node.id_ for node in nodes]:
             raise ValueError(f"passages of {stored.id_!r} have no embedding")
         lengths = found.lengths[span].tolist()
-        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[span], lengths, packed))
+        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[span], lengths))
         at = span.stop
     return held
 

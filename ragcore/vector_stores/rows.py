@@ -16,22 +16,21 @@ from ragcore.vector_stores.incoming import metadata_json
 
 ASKED = 500  # passages read by one statement
 RUNS = 50  # stretches of blocks read by one statement
-BLOCK = 4000  # characters of text kept together: little to unpack for a passage; as they are, they fit a page of SQLite's
-FIRST_BLOCK = 16_384  # of a document whose row does not say: as the first version kept them, packed
+BLOCK = 4000  # characters of text compressed together: small enough to unpack for one passage
+FIRST_BLOCK = 16_384  # of a document whose row does not say: as the first version kept them
 
 
-def layout_of(document: Document, *, packed: bool = True) -> str:
-    """What a document's row holds beside its metadata; `packed` as its text is kept."""
+def layout_of(document: Document) -> str:
+    """What a document's row holds beside its metadata."""
     pages = [[page.label, page.start, page.end] for page in document.pages]
-    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document), "block": BLOCK, "packed": packed}
+    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document), "block": BLOCK}
     return json.dumps(layout, separators=(",", ":"))
 
 
-def blocks_of(text: str, *, packed: bool = True) -> Iterator[tuple[int, bytes]]:
-    """The text in numbered blocks, compressed or as it is."""
+def blocks_of(text: str) -> Iterator[tuple[int, bytes]]:
+    """The text in numbered blocks, compressed."""
     for start in range(0, len(text), BLOCK):
-        data = _bytes(text[start : start + BLOCK])
-        yield start // BLOCK, zlib.compress(data) if packed else data
+        yield start // BLOCK, zlib.compress(_bytes(text[start : start + BLOCK]), 1)
 
 
 def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
@@ -134,7 +133,7 @@ def _texts(db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple
         condition = " OR ".join(["(document = ? AND block BETWEEN ? AND ?)"] * len(some))
         rows = db.execute(f"SELECT document, block, data FROM texts WHERE {condition}", [each for run in some for each in run])
         for seq, number, data in rows.fetchall():
-            blocks[seq, number] = _text(zlib.decompress(data) if layouts[seq].get("packed", True) else data)
+            blocks[seq, number] = _text(zlib.decompress(data))
     texts = []
     for (seq, start, end), numbers in zip(stretches, needed, strict=True):
         offset = numbers.start * sizes[seq]

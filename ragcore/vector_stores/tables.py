@@ -35,12 +35,11 @@ class Incoming:
     nodes: Sequence[TextNode]
     rows: Vectors
     lengths: Sequence[float]
-    packed: bool = True  # see `blocks_of`
 
     @classmethod
-    def of(cls, document: Document, nodes: Sequence[TextNode], *, packed: bool = True) -> Incoming:
+    def of(cls, document: Document, nodes: Sequence[TextNode]) -> Incoming:
         """Checked: DimensionError, ValueError as `unit_rows`."""
-        return cls(document, document.hash, nodes, unit_rows(document, nodes, None), lengths(nodes), packed)
+        return cls(document, document.hash, nodes, unit_rows(document, nodes, None), lengths(nodes))
 
     def prepare(self, *, words: bool = True) -> None:
         _ = self.columns, self.blocks, self.passages, self.words if words else None
@@ -53,7 +52,7 @@ class Incoming:
             shown_name(self.document),
             self.hash,
             metadata_json(self.document.metadata),
-            layout_of(self.document, packed=self.packed),
+            layout_of(self.document),
             len(self.document.text),
             time.time(),
             len(self.nodes),
@@ -61,7 +60,7 @@ class Incoming:
 
     @cached_property
     def blocks(self) -> list[tuple[int, bytes]]:
-        return list(blocks_of(self.document.text, packed=self.packed))
+        return list(blocks_of(self.document.text))
 
     @cached_property
     def passages(self) -> list[tuple[object, ...]]:

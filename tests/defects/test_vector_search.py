@@ -150,13 +150,13 @@ def test_d39_storing_turns_no_text_of_a_passage_into_json(monkeypatch: pytest.Mo
     import json
 
     written: list[str] = []
-    real = json.dumps
+    real = json.JSONEncoder.encode
 
-    def noted(*given: Any, **options: Any) -> str:
-        written.append(real(*given, **options))
+    def noted(encoder: json.JSONEncoder, value: Any) -> str:
+        written.append(real(encoder, value))
         return written[-1]
 
-    monkeypatch.setattr(json, "dumps", noted)
+    monkeypatch.setattr(json.JSONEncoder, "encode", noted)
     store = MemoryStore()
     store.put(
         Document("needle in the text", id_="d"),

@@ -21,8 +21,8 @@ from ragcore.vector_stores.rows import BLOCK, FIRST_BLOCK
 LETTERS = "abcdefghijklmnopqrstuvwxyz é東\N{GRINNING FACE}\ud800"  # of one to four bytes, and half a character
 
 
-def store_at(folder: Path, *, packed: bool = True) -> DiskStore:
-    return DiskStore(SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors", packed=packed)
+def store_at(folder: Path) -> DiskStore:
+    return DiskStore(SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors")
 
 
 def text_of(length: int) -> str:
@@ -41,7 +41,7 @@ def as_the_first_version(store: DiskStore, text: str) -> None:
     """Keep the text of "d" as the first version did."""
     with store._database.transaction() as db:
         seq, layout = db.execute("SELECT seq, layout FROM documents WHERE id = 'd'").fetchone()
-        old = {key: value for key, value in json.loads(layout).items() if key not in ("block", "packed")}
+        old = {key: value for key, value in json.loads(layout).items() if key != "block"}
         db.execute("UPDATE documents SET layout = ? WHERE seq = ?", (json.dumps(old), seq))
         db.execute("DELETE FROM texts WHERE document = ?", (seq,))
         for number, start in enumerate(range(0, len(text), FIRST_BLOCK)):
@@ -52,7 +52,7 @@ def as_the_first_version(store: DiskStore, text: str) -> None:
 lengths = st.sampled_from([0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, FIRST_BLOCK, 2 * FIRST_BLOCK + 5])
 
 
-@pytest.mark.parametrize("kept", ["packed", "plain", "first version"])
+@pytest.mark.parametrize("kept", ["now", "first version"])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(length=lengths, data=st.data())
 def test_any_stretch_of_a_text_is_read_wherever_its_blocks_end(
@@ -61,7 +61,7 @@ def test_any_stretch_of_a_text_is_read_wherever_its_blocks_end(
     text = text_of(length)
     span = st.tuples(st.integers(0, length), st.integers(0, length)).map(lambda ends: (min(ends), max(ends)))
     spans = data.draw(st.lists(span, max_size=8))
-    store = store_at(tmp_path, packed=kept != "plain")
+    store = store_at(tmp_path)
     store.put(Document(text, "d"), cut(text, spans))
     if kept == "first version":
         as_the_first_version(store, text)
