@@ -2,6 +2,8 @@
 
 aquery = awaitable(query)                  # answer = await engine.aquery("...")
 astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.astream_chat(messages)
+
+A twin has the parameters of its method, by ParamSpec: a misspelt one is an error of type before it runs, and a TypeError then.
 """
 
 from __future__ import annotations

@@ -103,8 +103,7 @@ class Run:
             self._end("done")
         except RagError as error:
             self._fail(Problem.of(error))
-        except Exception:
-            # The person must not be left waiting for a thread that has died; the log has the trace of our bug.
+        except Exception:  # nobody must be left waiting for a thread that has died; the log has the trace of our bug
             logger.exception("answer %s failed", self.message_id)
             self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
 

@@ -103,7 +103,10 @@ class Tool(Protocol):
     def metadata(self) -> ToolMetadata: ...
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        """The result for arguments as they are. Whatever the tool itself raises."""
+        """The result for the tool's own arguments, as its schema names them.
+
+        TypeError for one that it does not take; whatever the tool itself raises.
+        """
 
 
 class BaseTool(ABC):
@@ -238,10 +241,9 @@ class QueryEngineTool(BaseTool):
     ) -> QueryEngineTool:
         return cls(query_engine, ToolMetadata(description, name, return_direct=return_direct))
 
-    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        question = _input(args, kwargs)
-        response = self.query_engine.query(question)
-        return ToolOutput(str(response), self.metadata.name, {"input": question}, response)
+    def call(self, input: str) -> ToolOutput:
+        response = self.query_engine.query(input)
+        return ToolOutput(str(response), self.metadata.name, {"input": input}, response)
 
 
 class RetrieverTool(BaseTool):
@@ -261,10 +263,9 @@ class RetrieverTool(BaseTool):
     ) -> RetrieverTool:
         return cls(retriever, ToolMetadata(description, name, return_direct=return_direct))
 
-    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        question = _input(args, kwargs)
-        found = Found(self.retriever.retrieve(question))
-        return ToolOutput(str(found), self.metadata.name, {"input": question}, found)
+    def call(self, input: str) -> ToolOutput:
+        found = Found(self.retriever.retrieve(input))
+        return ToolOutput(str(found), self.metadata.name, {"input": input}, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +384,3 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run(coroutine)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(copy_context().run, asyncio.run, coroutine).result()
-
-
-def _input(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    return DefaultToolFnSchema.model_validate({"input": args[0]} if args else dict(kwargs)).input

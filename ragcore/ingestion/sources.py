@@ -88,7 +88,7 @@ def from_database(address: str, query: str, into: Path, allowed: AllowedSources,
         target = into / f"{new_id()}.txt"
         try:
             _write_rows(reader, query, target, max_mb)
-        except BaseException:
+        except BaseException:  # whatever broke it off, also a stop: nothing half written stays, and it goes on
             target.unlink(missing_ok=True)
             raise
         place = reader.engine.url.render_as_string(hide_password=True)

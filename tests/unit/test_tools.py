@@ -356,3 +356,17 @@ def test_a_loop_written_by_hand_finds_in_the_messages_all_it_needs() -> None:
         ChatMessage(MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": [call]}),
         ChatMessage(MessageRole.TOOL, "408", "int_mult", {"tool_call_id": "call_7", "name": "int_mult"}),
     )
+
+
+def test_a_misspelt_argument_of_a_tool_is_an_error_and_not_passed_over() -> None:
+    tools = [
+        FunctionTool.from_defaults(lambda input: input, name="same", description="The same again."),
+        RetrieverTool.from_defaults(Engine(HITS)),
+        QueryEngineTool.from_defaults(Engine(HITS), name="tower", description="The tower."),
+    ]
+    for each in tools:
+        assert each.call(input="tower").content
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            each.call("tower", top_kk=3)
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            asyncio.run(each.acall("tower", top_kk=3))
