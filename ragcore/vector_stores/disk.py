@@ -38,12 +38,11 @@ from ragcore.vector_stores.search import (
     nearest,
     nearest_by_signs,
     passage_terms,
-    query_terms,
     terms_version,
     unit_query,
 )
 from ragcore.vector_stores.signs import CHUNK, Signs
-from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, words_of
+from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, passing, words_of
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, checksum
 
 if TYPE_CHECKING:
@@ -237,24 +236,6 @@ class DiskStore(TableStore):
             return self._scored(db, self._rows_at(db, index, slots), scores)
 
         return self._at_one_moment(found)
-
-    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
-        terms = query_terms(query)
-        if top_k <= 0 or not terms:
-            return []
-        self._renew_terms()
-        with self._database.snapshot() as db:
-            index = self._index(db)
-            if index is None:
-                return []
-            among: list[int] | None = None
-            if scope.node_ids is not None or scope.filters is not None:
-                among = [row["row"] for row in self._within(db, index, scope)]
-            elif scope.document_ids is not None:
-                chosen = self._chosen(db, index, scope.document_ids)
-                among = [row["first_row"] + i for row in chosen for i in range(row["passages"])]
-            found = self._postings.search(db, index.id_, terms, top_k, among)
-            return self._scored(db, [row for row, _ in found], [score for _, score in found])
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         def found(db: sqlite3.Connection) -> Candidates:
@@ -516,10 +497,14 @@ class DiskStore(TableStore):
             f" FROM {tables} ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
             values,
         ).fetchall()
-        if scope.filters is None:
-            return rows
-        verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
-        return [row for row in rows if verdicts[row["metadata"]]]
+        return passing(rows, scope)
+
+    def _rows_within(self, db: sqlite3.Connection, scope: Scope) -> list[int]:
+        index = self._index_now(db)
+        if scope.node_ids is not None or scope.filters is not None:
+            return [row["row"] for row in self._within(db, index, scope)]
+        chosen = self._chosen(db, index, scope.document_ids or ())
+        return [row["first_row"] + i for row in chosen for i in range(row["passages"])]
 
     def _spans(self, db: sqlite3.Connection, index: _Index, scope: Scope) -> list[tuple[int, int]]:
         """The (first slot, count) of the passages that may be found."""

@@ -9,7 +9,6 @@ everybody goes on. What the index finds is ranked anew by the exact cosines, so 
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.postings import Postings
 from ragcore.vector_stores.rows import length_of, passages_at
-from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, query_terms, terms_version, unit_query
-from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore
+from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version, unit_query
+from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, passing
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -202,25 +201,12 @@ class PostgresStore(TableStore):
             vector = unit_query(query, index.dimension)
             if top_k <= 0:
                 return []
-            among = None if scope == EVERYTHING else [row["row"] for row in self._within(db, index, scope)]
+            among = None if scope == EVERYTHING else self._rows_within(db, scope)
             places = self._near(db, index, vector, top_k, among)
             best, scores = nearest(self._vectors(db, index, places), vector, top_k)
             return self._scored(db, [places[place] for place in best.tolist()], scores)
 
         return self._at_one_moment(found)
-
-    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
-        terms = query_terms(query)
-        if top_k <= 0 or not terms:
-            return []
-        self._renew_terms()
-        with self._database.snapshot() as db:
-            index = self._index(db)
-            if index is None:
-                return []
-            among = None if scope == EVERYTHING else [row["row"] for row in self._within(db, index, scope)]
-            found = self._postings.search(db, index.id_, terms, top_k, among)
-            return self._scored(db, [row for row, _ in found], [score for _, score in found])
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         def found(db: PostgresConnection) -> Candidates:
@@ -346,10 +332,10 @@ class PostgresStore(TableStore):
             f" WHERE {' AND '.join(conditions)} ORDER BY p.row",
             values,
         ).fetchall()
-        if scope.filters is None:
-            return rows
-        verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
-        return [row for row in rows if verdicts[row["metadata"]]]
+        return passing(rows, scope)
+
+    def _rows_within(self, db: PostgresConnection, scope: Scope) -> list[int]:
+        return [row["row"] for row in self._within(db, self._index_now(db), scope)]
 
     def _at_one_moment(self, work: Callable[[PostgresConnection], T]) -> T:
         """`work` in a snapshot, and in a newer one when the table of vectors was given up before it could be read."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ragcore.database import Connection, Database
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.vector_stores.base import StoredDocument
+from ragcore.vector_stores.base import EVERYTHING, Scope, StoredDocument
 from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
-from ragcore.vector_stores.postings import Contents, gathered
+from ragcore.vector_stores.postings import Contents, Postings, gathered
 from ragcore.vector_stores.rows import blocks_of, document_at, layout_of, passage_fields, passages_at
-from ragcore.vector_stores.search import passage_terms
+from ragcore.vector_stores.search import passage_terms, query_terms
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -77,11 +79,28 @@ def words_of(nodes: Iterable[TextNode]) -> list[Contents]:
     return list(gathered(enumerate(passage_terms(node) for node in nodes)))
 
 
-class TableStore:
+def passing(rows: list[Any], scope: Scope) -> list[Any]:
+    """Those of these rows whose `metadata`, JSON, passes the filters. Passages of a document mostly share it."""
+    if scope.filters is None:
+        return rows
+    verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
+    return [row for row in rows if verdicts[row["metadata"]]]
+
+
+class TableStore(ABC):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     _database: Database
     _name: str  # of the index
+    _postings: Postings
+
+    @abstractmethod
+    def _renew_terms(self) -> None:
+        """Make the keyword index anew where an earlier version's rules made it."""
+
+    @abstractmethod
+    def _rows_within(self, db: Any, scope: Scope) -> list[int]:
+        """The rows of the passages that may be found, where not all may, ascending."""
 
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:
@@ -116,6 +135,19 @@ class TableStore:
                 (self._name, document_id),
             )
             return [row["id"] for row in rows]
+
+    def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
+        terms = query_terms(query)
+        if top_k <= 0 or not terms:
+            return []
+        self._renew_terms()
+        with self._database.snapshot() as db:
+            index = db.execute("SELECT id FROM indexes WHERE name = ?", (self._name,)).fetchone()
+            if index is None:
+                return []
+            among = None if scope == EVERYTHING else self._rows_within(db, scope)
+            found = self._postings.search(db, index["id"], terms, top_k, among)
+            return self._scored(db, [row for row, _ in found], [score for _, score in found])
 
     def __len__(self) -> int:
         with self._database.snapshot() as db:
