@@ -18,6 +18,7 @@ OPENED = "In what wind does the railway stop?"
 
 
 def ask(page: Page, question: str) -> None:
+    settled(page)
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill(question)
     box.press("Enter")
@@ -245,7 +246,7 @@ def test_an_answer_that_another_server_writes_is_followed_and_can_be_stopped(pag
         assert page.get_by_test_id("stChatInputTextArea").is_disabled()
         said.append("It was Ada Penrose.")
         page.get_by_text("It was Ada Penrose.", exact=True).wait_for()
-        page.get_by_role("button", name="Stop", exact=True).click()
+        page.locator(".st-key-stop").get_by_role("button", name="Stop").click()
         page.get_by_text("Stopped. What had been written is kept.").wait_for()
         settled(page)
         assert page.get_by_test_id("stChatInputTextArea").is_enabled()

@@ -14,7 +14,7 @@ from tests.app.test_query import choose
 from tests.scripted_server import FAULTS, ScriptedServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 KEY = "sk-lectern-test-0123456789"
 LONG = " ".join(f"word{number}" for number in range(400))
@@ -139,6 +139,11 @@ def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings:
     settings.get_by_text("Not saved yet").wait_for(state="detached")
 
 
+def stop(page: Page) -> Locator:
+    """The application's own Stop, not that of a file's row nor Streamlit's, which is in the page before it is hidden."""
+    return page.locator(".st-key-stop").get_by_role("button", name="Stop")
+
+
 def whole_answer(page: Page) -> str:
     """The first answer, once all of it is drawn: its facts come last, and its passages in a frame of their own."""
     before, now = "", transcript(page)[1]
@@ -158,7 +163,7 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
     settings.get_by_text("word8 ").wait_for()
     settings.reload()
     settings.get_by_text("word20 ").wait_for()
-    settings.get_by_role("button", name="Stop", exact=True).last.click()
+    stop(settings).click()
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     kept = whole_answer(settings)
     assert "word20" in kept
@@ -177,10 +182,11 @@ def test_a_slow_answer_is_written_while_a_document_is_read(settings: Page, app: 
     settings.locator("input[type=file]").set_input_files({"name": "towns.txt", "mimeType": "", "buffer": text})
     row(settings, "towns.txt").get_by_role("button", name="Stop").wait_for()
     settings.get_by_role("link", name="Chat").click()
+    settings.get_by_role("heading", name="Ask your documents").wait_for()  # the box of the screen before is gone
     ask(settings, "Tell me everything.")
     settings.get_by_text("word60 ").wait_for()  # three seconds, in which the bar beside it has moved
     settings.get_by_test_id("stSidebar").get_by_text("Reading 1 document").wait_for()
-    settings.get_by_role("button", name="Stop", exact=True).last.click()
+    stop(settings).click()
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     settings.goto(app.url)
     row(settings, "towns.txt").get_by_role("button", name="Stop").click()
