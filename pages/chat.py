@@ -9,7 +9,8 @@ from ui import places, resources, words
 from ui.asking import ask_in_chat
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
-from ui.widgets.passage import citation_clicks, open_source, passage_panel
+from ui.widgets.panel import opened_panel, side_panel
+from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import reading_line
 
@@ -20,8 +21,8 @@ library, runs, state = resources.library(), resources.runs(), session()
 asked_for = places.from_address("c", state.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None
 state.conversation = conversation.id if conversation else None
-source = open_source(state.conversation)
-places.to_address("c", state.conversation, state.passage if source else "")
+opened = opened_panel(state.conversation)
+places.to_address("c", state.conversation, state.panel if opened else "")
 
 
 def ask() -> None:
@@ -110,8 +111,8 @@ if state.problem is not None:
         st.rerun()
 
 citation_clicks(answering=answering)
-if source is not None:
-    passage_panel(source)
+if opened is not None:
+    side_panel(opened)
 
 continue_as_asked()
 with st.bottom:

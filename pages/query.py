@@ -10,7 +10,8 @@ from ui.asking import ask_once
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
-from ui.widgets.passage import address, citation_clicks, open_source, passage_panel
+from ui.widgets.panel import opened_panel, side_panel
+from ui.widgets.passage import address, citation_clicks
 from ui.widgets.problem import Choice, problem
 
 SNIPPET = 160  # characters of a passage in the list
@@ -21,8 +22,8 @@ library, runs, state = resources.library(), resources.runs(), session()
 asked_for = places.from_address("q", state.query)
 query = library.conversations.get(asked_for) if asked_for else None
 state.query = query.id if query else None
-source = open_source(state.query)
-places.to_address("q", state.query, state.passage if source else "")
+opened = opened_panel(state.query)
+places.to_address("q", state.query, state.panel if opened else "")
 
 run = runs.get(query.id) if query else None
 messages = library.conversations.messages(query.id) if query else []
@@ -62,7 +63,7 @@ def earlier(one: Conversation) -> str:
 
 def open_query(query_id: str) -> None:
     """Show an earlier result with the question and the settings it had."""
-    state.query, state.passage, state.problem = query_id, "", None
+    state.query, state.panel, state.problem = query_id, "", None
     if (asked := asked_in(query_id)) is not None:
         fill_widget("query_text", asked.question)
         fill_widget("query_mode", asked.response_mode)
@@ -136,8 +137,8 @@ if state.problem is not None and problem(state.problem, [Choice("Dismiss", "dism
     st.rerun()
 
 citation_clicks(answering=run is not None)
-if source is not None:
-    passage_panel(source)
+if opened is not None:
+    side_panel(opened)
 
 if reply is not None:
     st.divider()

@@ -33,7 +33,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
         state.problem = Problem.of(error)
         fill_widget(box, question)
         return False
-    state.conversation, state.problem, state.passage = conversation.id, None, ""
+    state.conversation, state.problem, state.panel = conversation.id, None, ""
     return True
 
 
@@ -47,7 +47,7 @@ def ask_once(question: str, ask: Ask) -> bool:
         conversations.delete(made.id)
         state.problem = Problem.of(error)
         return False
-    state.query, state.problem, state.passage = made.id, None, ""
+    state.query, state.problem, state.panel = made.id, None, ""
     return True
 
 

@@ -21,7 +21,7 @@ def go_to_chat(conversation_id: str | None) -> NoReturn:
     state = session()
     if conversation_id != state.conversation:
         state.earlier = 0
-    state.conversation, state.passage, state.problem = conversation_id, "", None
+    state.conversation, state.panel, state.problem = conversation_id, "", None
     st.switch_page(CHAT, query_params={"c": conversation_id} if conversation_id else None)
 
 
@@ -33,14 +33,14 @@ def from_address(letter: str, current: str | None) -> str | None:
     """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
     state, given = session(), st.query_params.get(letter)
     if given and given != state.addressed.get(letter):
-        state.passage = st.query_params.get("s", "")
+        state.panel = st.query_params.get("p", "")
         return given
     return current
 
 
-def to_address(letter: str, current: str | None, passage: str) -> None:
+def to_address(letter: str, current: str | None, panel: str) -> None:
     """Let the address of the page say what it shows, so that a reload shows the same."""
     session().addressed[letter] = current or ""
-    wanted = {name: value for name, value in ((letter, current or ""), ("s", passage)) if value}
+    wanted = {name: value for name, value in ((letter, current or ""), ("p", panel)) if value}
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)

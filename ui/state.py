@@ -20,7 +20,7 @@ class Session:
     conversation: str | None = None  # open on the chat page
     options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
     query: str | None = None  # open on the query page
-    passage: str = ""  # "message.number", open in the side panel
+    panel: str = ""  # open beside the answers: "kind.message", or "passage.message.number"
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window
     adding: str = ""  # the way of adding documents whose dialog is open

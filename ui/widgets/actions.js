@@ -1,29 +1,85 @@
-// The small buttons under an answer.
-const COPY = '<svg viewBox="0 0 24 24" width="17" height="17" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linejoin="round" aria-hidden="true"><rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5 15H4V5a1 1 0 0 1 1-1h10v1"/></svg>';
-const DONE = '<svg viewBox="0 0 24 24" width="17" height="17" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M5 13l4 4L19 7"/></svg>';
-const AGAIN = '<svg viewBox="0 0 24 24" width="17" height="17" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6"/></svg>';
+// The small buttons under an answer, and a menu for the rarer ones.
+const COPY = '<rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5 15H4V5a1 1 0 0 1 1-1h10v1"/>';
+const DONE = '<path d="M5 13l4 4L19 7"/>';
+const MORE = '<path d="M5 12h.01M12 12h.01M19 12h.01" stroke-width="3"/>';
+
+const drawing = (inside) => `<svg viewBox="0 0 24 24" width="17" height="17" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${inside}</svg>`;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   root.replaceChildren();
-  const make = (icon, label, onclick) => {
+  const act = (action) => setTriggerValue("act", { do: action.do, at: Date.now() });
+
+  const button = (inside, label, onclick) => {
     const made = document.createElement("button");
     made.type = "button";
     made.className = "icon";
-    made.innerHTML = icon;
+    made.innerHTML = drawing(inside);
     made.title = label;
     made.setAttribute("aria-label", label);
     made.onclick = () => onclick(made);
     root.append(made);
+    return made;
   };
-  make(COPY, "Copy", async (made) => {
+  const path = (action) => {
+    const drawn = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    drawn.setAttribute("d", action.icon);
+    return drawn.outerHTML;
+  };
+
+  button(COPY, data.words.copy, async (made) => {
     try {
       await navigator.clipboard.writeText(data.text);
-      made.innerHTML = DONE;
-      setTimeout(() => { made.innerHTML = COPY; }, 1500);
+      made.innerHTML = drawing(DONE);
+      made.title = data.words.copied;
+      setTimeout(() => { made.innerHTML = drawing(COPY); made.title = data.words.copy; }, 1500);
     } catch {
-      made.title = "The browser does not allow copying here";
+      made.title = data.words.cannot_copy;
     }
   });
-  make(AGAIN, "Answer again", () => setTriggerValue("again", Date.now()));
+  for (const action of data.actions.filter((one) => !one.menu)) button(path(action), action.label, () => act(action));
+
+  const rare = data.actions.filter((one) => one.menu);
+  if (!rare.length) return;
+  const more = button(MORE, data.words.more, () => (menu.hidden ? open() : close()));
+  more.setAttribute("aria-haspopup", "menu");
+  more.setAttribute("aria-expanded", "false");
+  const menu = document.createElement("div");
+  menu.className = "menu";
+  menu.setAttribute("role", "menu");
+  menu.hidden = true;
+  const items = rare.map((action) => {
+    const item = document.createElement("button");
+    item.type = "button";
+    item.setAttribute("role", "menuitem");
+    item.innerHTML = drawing(path(action));
+    item.append(action.label);
+    item.onclick = () => { close(); act(action); };
+    menu.append(item);
+    return item;
+  });
+  root.append(menu);
+
+  const elsewhere = (event) => { if (!event.composedPath().includes(root)) close(); };
+  const open = () => {
+    menu.hidden = false;
+    more.setAttribute("aria-expanded", "true");
+    // Above the button where there is no room below it.
+    menu.classList.toggle("above", more.getBoundingClientRect().bottom + menu.offsetHeight > window.innerHeight - 90);
+    items[0].focus();
+    document.addEventListener("click", elsewhere, true);
+  };
+  const close = () => {
+    menu.hidden = true;
+    more.setAttribute("aria-expanded", "false");
+    document.removeEventListener("click", elsewhere, true);
+  };
+  menu.onkeydown = (event) => {
+    const at = items.indexOf(event.target);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+    if (to !== undefined) { event.preventDefault(); items[(to + items.length) % items.length].focus(); }
+    if (event.key === "Escape") { event.stopPropagation(); close(); more.focus(); }
+    if (event.key === "Tab") close();
+  };
+  return () => document.removeEventListener("click", elsewhere, true);
 }

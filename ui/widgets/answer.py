@@ -16,12 +16,10 @@ from ui.asking import answer_again
 from ui.places import go_to_settings
 from ui.safetext import answer_md, label, plain_md
 from ui.state import interruptible
-from ui.widgets.component import component
+from ui.widgets.actions import actions
 from ui.widgets.passage import address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
-
-_ACTIONS = component("actions", '<div class="root"></div>')
 
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
 
@@ -54,8 +52,7 @@ def answer(message: Message, *, last: bool) -> None:
             st.caption("Stopped. What had been written is kept." if message.text else "Stopped before anything was written.")
         sources_row(message)
         facts_line(message)
-        if last:
-            _actions(message)
+        actions(message, last=last)
 
 
 def growing_answer(run: Run, message: Message) -> None:
@@ -131,11 +128,6 @@ def facts_line(message: Message) -> None:
         line += f"  \nLooked for: {label(message.facts.condensed)}"
     with st.container(key=f"facts_{message.id}"):
         st.caption(line)
-
-
-def _actions(message: Message) -> None:
-    key = f"actions_{message.id}"
-    _ACTIONS(key=key, data={"text": message.text}, on_again_change=lambda: answer_again(message.id))
 
 
 def _failed(message: Message) -> None:

@@ -20,11 +20,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (!target || !target.startsWith("#passage-")) return;
       event.preventDefault();
       event.stopPropagation();
-      kept.send("open", { passage: target.slice("#passage-".length), at: Date.now() });
+      kept.send("open", { panel: `passage.${target.slice("#passage-".length)}`, at: Date.now() });
     };
     document.addEventListener("click", kept.onclick, true);
     kept.onkey = (event) => {
-      if (event.key === "Escape" && kept.open && !document.querySelector('[role="dialog"]')) kept.send("open", { passage: "", at: Date.now() });
+      if (event.key === "Escape" && kept.open && !document.querySelector('[role="dialog"]')) kept.send("open", { panel: "", at: Date.now() });
     };
     document.addEventListener("keydown", kept.onkey);
     listeners.set(parentElement, kept);
@@ -36,7 +36,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   kept.answering = data.answering;
   for (const link of document.querySelectorAll('a[href^="#passage-"]')) {
     link.removeAttribute("target");
-    link.classList.toggle("open", link.getAttribute("href") === `#passage-${data.open}`);
+    link.classList.toggle("open", link.getAttribute("href") === `#${data.open.replace(".", "-")}`);
   }
   return () => {
     document.removeEventListener("click", kept.onclick, true);

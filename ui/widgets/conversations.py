@@ -36,5 +36,5 @@ def _act() -> None:
             run.stop()
         conversations.delete(asked_id)
         if session().conversation == asked_id:
-            session().conversation, session().passage = None, ""
+            session().conversation, session().panel = None, ""
         session().notice = "The conversation is deleted."

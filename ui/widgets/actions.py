@@ -1,0 +1,65 @@
+"""What can be done with an answer: small buttons under it, the rarer ones in a menu. Each has a line in ACTIONS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ragcore.conversations import Message
+from ui.asking import answer_again
+from ui.i18n import _
+from ui.state import event
+from ui.widgets.component import component
+
+_ACTIONS = component("actions", '<div class="root"></div>')
+
+
+def _always(message: Message) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`label` is called when it is drawn; `icon` is the path of a 24 x 24 line drawing; `run` is a callback, before the screen
+    is drawn anew. An action that does not fit an answer is not offered for it."""
+
+    do: str
+    label: Callable[[], str]
+    icon: str
+    run: Callable[[Message], None]
+    fits: Callable[[Message], bool] = _always
+    only_last: bool = False
+    in_menu: bool = False
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "again",
+        lambda: _("Answer again"),
+        "M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6",
+        lambda message: answer_again(message.id),
+        only_last=True,
+    ),
+)
+
+
+def actions(message: Message, *, last: bool) -> None:
+    key = f"actions_{message.id}"
+    offered = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
+    shown = [{"do": one.do, "label": one.label(), "icon": one.icon, "menu": one.in_menu} for one in offered]
+    words = {
+        "copy": _("Copy"),
+        "copied": _("Copied"),
+        "cannot_copy": _("The browser does not allow copying here"),
+        "more": _("More"),
+    }
+    data = {"text": message.text, "actions": shown, "words": words}
+    _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
+
+
+def _act(key: str, message: Message) -> None:
+    asked = event(key, "act")
+    do = asked.get("do") if isinstance(asked, dict) else None
+    for action in ACTIONS:
+        if action.do == do:
+            action.run(message)

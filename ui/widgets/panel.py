@@ -1,0 +1,81 @@
+"""What stands beside the answers, one at a time: a cited passage, or whatever else looks closer at an answer. On a phone it
+covers the screen. What is open is in the session and in the page's address, so that a reload shows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ragcore.conversations import Message, Source
+from ui import resources, words
+from ui.i18n import _
+from ui.safetext import label
+from ui.state import session
+from ui.widgets.passage import passage
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`number`: of the passage, where the kind is about one."""
+
+    kind: str
+    message: Message
+    number: int = 0
+
+    @property
+    def source(self) -> Source | None:
+        return next((source for source in self.message.sources if source.number == self.number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it."""
+
+    title: Callable[[Opened], str]
+    draw: Callable[[Opened], None]
+
+
+def show_panel(kind: str, message: Message) -> None:
+    session().panel = f"{kind}.{message.id}"
+
+
+def opened_panel(conversation_id: str | None) -> Opened | None:
+    """What is to be shown beside this conversation, if anything."""
+    kind, _dot, rest = session().panel.partition(".")
+    message_id, _dot, number = rest.partition(".")
+    if kind not in PANELS or conversation_id is None:
+        return None
+    message = resources.library().conversations.message(message_id)
+    if message is None or message.conversation_id != conversation_id:
+        return None
+    opened = Opened(kind, message, int(number) if number.isdecimal() else 0)
+    return opened if PANELS[kind].title(opened) else None
+
+
+def side_panel(opened: Opened) -> None:
+    panel = PANELS[opened.kind]
+    with st.container(key="panel"):
+        with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{label(panel.title(opened))}**")
+            st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
+        panel.draw(opened)
+
+
+def _close() -> None:
+    session().panel = ""
+
+
+def _passage_title(opened: Opened) -> str:
+    return f"{opened.number} · {words.place(opened.source)}" if opened.source else ""
+
+
+def _passage(opened: Opened) -> None:
+    if opened.source is not None:
+        passage(opened.source)
+
+
+PANELS: Mapping[str, Panel] = {
+    "passage": Panel(_passage_title, _passage),
+}
