@@ -99,7 +99,7 @@ def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, a
     settled(page)
     before, address = transcript(page), page.url
     head = page.locator(".st-key-panel_head").inner_text()
-    assert "&s=" in address
+    assert "&p=passage." in address
 
     page.reload()
     page.locator(".st-key-panel_head").wait_for()

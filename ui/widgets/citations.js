@@ -32,7 +32,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   kept.send = setTriggerValue;
   kept.open = Boolean(data.open);
   // A touch screen would unfold its keyboard over the answer.
-  if (kept.answering && !data.answering && window.matchMedia("(hover: hover)").matches) takeUpAgain(20);
+  if (kept.answering && !data.answering && window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
   kept.answering = data.answering;
   for (const link of document.querySelectorAll('a[href^="#passage-"]')) {
     link.removeAttribute("target");
