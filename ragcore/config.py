@@ -32,7 +32,7 @@ Provider = Literal["none", "ollama", "openai", "openai_compatible"]
 ResponseMode = Literal[
     "refine", "compact", "simple_summarize", "tree_summarize", "generation", "no_text", "accumulate", "compact_accumulate"
 ]
-ChatMode = Literal["simple", "condense_question", "context", "condense_plus_context"]
+ChatMode = Literal["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
 
 
 class _Settings(BaseModel):

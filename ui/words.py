@@ -25,6 +25,15 @@ CHAT_MODES: Mapping[str, Mode] = {
         "One full question", "Turns what you say into one complete question and answers that from your documents alone."
     ),
     "simple": Mode("Just talk", "Does not look in your documents. Needs a language model."),
+    "react": Mode(
+        "Step by step", "Thinks aloud, looks in your documents as often as it needs to, then answers. Several calls; slow."
+    ),
+    "openai": Mode(
+        "By functions", "The model decides itself when to look in your documents. Needs a model that calls functions."
+    ),
+    "best": Mode(
+        "Best for your model", "By functions where your model can; otherwise the same as “Follow-ups and documents”."
+    ),
 }
 
 RESPONSE_MODES: Mapping[str, Mode] = {
