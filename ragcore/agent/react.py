@@ -11,7 +11,7 @@ from contextlib import closing
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.agent.react_reply import Act, Answer, UnreadableReplyError, answer_so_far, read_reply
 from ragcore.llms.base import Generation, LLMCall, Stream
-from ragcore.prompts import REACT, REACT_FINISH, Passage, Variables, observation, unreadable
+from ragcore.prompts import REACT, REACT_FINISH, Passage, Prompt, Variables, observation, unreadable
 from ragcore.schema import ChatMessage, MessageRole
 
 
@@ -22,6 +22,7 @@ class ReActAgent(Agent):
     """
 
     mode = "react"
+    prompt: Prompt = REACT
 
     def _call(self, task: Task, *, last: bool) -> LLMCall:
         cards = tuple(tool.metadata.card for tool in task.tools.values())
@@ -32,7 +33,7 @@ class ReActAgent(Agent):
             "query_str": task.message,
             "observations": tuple(Passage(result) for done in task.rounds for result in done.observed),
         }
-        return self._fitted(LLMCall(REACT, variables), task, coda=REACT_FINISH if last else "")
+        return self._fitted(LLMCall(self.prompt, variables), task, coda=REACT_FINISH if last else "")
 
     def _read(self, generation: Generation) -> str | Sequence[Call]:
         try:

@@ -8,7 +8,7 @@ from ragcore.chat_engine.base import ChatEngine, Reply, memory_for, system_and_p
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, SIMPLE_CHAT
+from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, SIMPLE_CHAT, Prompt
 from ragcore.response_synthesizers.pack import Packer
 from ragcore.schema import ChatMessage
 
@@ -17,9 +17,16 @@ class SimpleChatEngine(ChatEngine):
     mode = "simple"
 
     def __init__(
-        self, llm: LLM, memory: ChatMemoryBuffer, *, system_prompt: str = "", prefix_messages: Sequence[ChatMessage] = ()
+        self,
+        llm: LLM,
+        memory: ChatMemoryBuffer,
+        *,
+        system_prompt: str = "",
+        prefix_messages: Sequence[ChatMessage] = (),
+        prompt: Prompt = SIMPLE_CHAT,
     ) -> None:
         super().__init__(memory, prefix_messages)
+        self._prompt = prompt
         self._llm = llm
         self._system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
 
@@ -39,5 +46,5 @@ class SimpleChatEngine(ChatEngine):
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         variables = {"query_str": message, "system_prompt": self._system_prompt}
-        call = Packer(self._llm).take(SIMPLE_CHAT, variables, (), (*self._prefix, *history)).calls[0]
+        call = Packer(self._llm).take(self._prompt, variables, (), (*self._prefix, *history)).calls[0]
         return Reply(self._llm.stream(call))

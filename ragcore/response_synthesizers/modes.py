@@ -44,6 +44,12 @@ class Prompts:
     simple: Prompt = GENERATION
 
 
+def worded(wording: Mapping[str, Prompt]) -> Prompts:
+    """The prompts, with other ones for those whose names `wording` has."""
+    ours = Prompts()
+    return Prompts(*(wording.get(prompt.name, prompt) for prompt in (ours.text_qa, ours.refine, ours.summary, ours.simple)))
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a mode is given. `workers` is how many independent calls may run at the same time.
