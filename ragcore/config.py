@@ -69,10 +69,27 @@ class IngestSettings(_Settings):
     read_memory_mb: int = Field(default=2048, ge=256)
 
 
+class PriceSettings(_Settings):
+    """What tokens cost where they cost something, and how much an answer may take before the person is asked first."""
+
+    prompt_million: float = Field(default=0.0, ge=0)  # money for a million tokens that the model reads
+    completion_million: float = Field(default=0.0, ge=0)  # money for a million tokens that it writes
+    currency: str = Field(default="$", max_length=5)
+    ask_above_calls: int = Field(default=50, ge=0)  # 0 never asks
+    ask_above_tokens: int = Field(default=100_000, ge=0)  # 0 never asks
+
+    def money(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """None where tokens have no price."""
+        if not (self.prompt_million or self.completion_million):
+            return None
+        return (prompt_tokens * self.prompt_million + completion_tokens * self.completion_million) / 1e6
+
+
 class Settings(_Settings):
     llm: LLMSettings = LLMSettings()
     answers: AnswerSettings = AnswerSettings()
     ingest: IngestSettings = IngestSettings()
+    price: PriceSettings = PriceSettings()
 
 
 class AllowedSources(_Settings):

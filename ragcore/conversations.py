@@ -80,6 +80,22 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What answering takes, as it was said before. `seconds` is None where there was no history to tell from, `money` where
+    tokens cost nothing."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float | None = None
+    money: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerFacts:
     """The thin line under an answer: which mode, how many calls, how long, and how much of the library it saw."""
 
@@ -94,6 +110,14 @@ class AnswerFacts:
     extractive: bool = False
     model: str = ""
     condensed: str | None = None  # the question as it was searched for, where it differs from what was typed
+    money: float | None = None  # what the tokens cost, where they have a price
+    currency: str = ""
+    expected: Price | None = None  # where the price was shown before
+
+    @classmethod
+    def from_json(cls, text: str) -> AnswerFacts:
+        kept = json.loads(text)
+        return cls(**kept | {"expected": Price(**kept["expected"]) if kept.get("expected") else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +198,19 @@ class Conversations:
     def message(self, message_id: str) -> Message | None:
         rows = self._read(f"SELECT {_COLUMNS} FROM messages WHERE id = ?", (message_id,))
         return self._message(rows[0]) if rows else None
+
+    def latest_facts(self, limit: int = 100) -> list[AnswerFacts]:
+        """Of finished answers in the conversations used last, latest first."""
+        rows = self._read(
+            "SELECT m.facts FROM messages m JOIN (SELECT id FROM conversations ORDER BY updated DESC, id LIMIT ?) c"
+            " ON m.conversation_id = c.id WHERE m.state = 'done' AND m.facts IS NOT NULL ORDER BY m.created DESC, m.id LIMIT ?",
+            (limit, limit),
+        )
+        return [AnswerFacts.from_json(row["facts"]) for row in rows]
+
+    def keep_trace(self, message_id: str, trace: Span) -> None:
+        """Of an answer that was stopped, once all its steps have ended."""
+        self._change("UPDATE messages SET trace = ? WHERE id = ? AND state = 'stopped'", (json.dumps(trace.to_dict()), message_id))
 
     def trace(self, message_id: str) -> Span | None:
         rows = self._read("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", (message_id,))
@@ -333,7 +370,7 @@ def _message(row: Any, state: State) -> Message:
         state=state,
         created=row["created"],
         ask=Ask(**ask) if ask else None,
-        facts=AnswerFacts(**json.loads(row["facts"])) if row["facts"] else None,
+        facts=AnswerFacts.from_json(row["facts"]) if row["facts"] else None,
         sources=tuple(Source(**source) for source in json.loads(row["sources"] or "[]")),
         problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,
     )

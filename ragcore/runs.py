@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 
-from ragcore.conversations import AnswerFacts, Ask, Message, Source, State
+from ragcore.conversations import AnswerFacts, Ask, Message, Price, Source, State
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
@@ -37,9 +37,10 @@ class AlreadyAnsweringError(InputError):
 class Run:
     """One answer being given. `text` grows; `finished` once nothing more will come."""
 
-    def __init__(self, library: Library, message: Message, history: list[ChatMessage]) -> None:
+    def __init__(self, library: Library, message: Message, history: list[ChatMessage], expected: Price | None) -> None:
         self._library = library
         self._history = history
+        self._expected = expected
         self._ask = message.ask or Ask("")
         self._changed = threading.Condition()
         self._state: State = "writing"
@@ -53,7 +54,7 @@ class Run:
         self.message_id = message.id
         self.text = ""
         self.sources: tuple[Source, ...] = ()
-        threading.Thread(target=self._answer, name=f"answer-{self.message_id}", daemon=True).start()
+        threading.Thread(target=self._work, name=f"answer-{self.message_id}", daemon=True).start()
         threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
 
     @property
@@ -82,6 +83,14 @@ class Run:
         """Whether the run has finished within `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self.finished, timeout=timeout)
+
+    def _work(self) -> None:
+        self._answer()
+        if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
+            try:  # only now have its steps ended
+                self._library.conversations.keep_trace(self.message_id, self._answering.trace)
+            except StoreError as error:
+                logger.warning("the trace of answer %s could not be written: %s", self.message_id, error)
 
     def _answer(self) -> None:
         try:
@@ -115,7 +124,8 @@ class Run:
         calls = trace.named("llm")
         condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
         mode = self._ask.chat_mode or self._ask.response_mode
-        self._trace = trace if state == "done" else None
+        spent, price = trace.total_tokens(), self._library.settings.price
+        self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
             mode=mode,
             mode_label=mode.replace("_", " "),
@@ -123,11 +133,14 @@ class Run:
             seconds=time.perf_counter() - self._began,
             passages_used=len(self.sources),
             passages_total=len(self._library.store),
-            prompt_tokens=sum(int(call.facts.get("prompt_tokens", 0)) for call in calls),
-            completion_tokens=sum(int(call.facts.get("completion_tokens", 0)) for call in calls),
+            prompt_tokens=spent.prompt,
+            completion_tokens=spent.completion,
             extractive=model.is_extractive,
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
+            money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
+            currency=price.currency,
+            expected=self._expected,
         )
 
     def _fail(self, problem: Problem) -> None:
@@ -197,17 +210,18 @@ class AnswerRuns:
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
-    def start(self, conversation_id: str, ask: Ask) -> Run:
-        """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then."""
+    def start(self, conversation_id: str, ask: Ask, *, expected: Price | None = None) -> Run:
+        """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then. `expected` is the price that
+        was shown before."""
         check_question(ask.question)
         conversations = self._library.conversations
         with self._lock:
             with self._library.database.transaction():
                 self._must_be_free(conversation_id)
                 history, message = self._history(conversation_id), conversations.begin(conversation_id, ask)
-            return self._begun(message, history)
+            return self._begun(message, history, expected)
 
-    def retry(self, message_id: str, *, extractive: bool | None = None) -> Run:
+    def retry(self, message_id: str, *, extractive: bool | None = None, expected: Price | None = None) -> Run:
         """Answer the same question once more, in the place of the answer that is there."""
         message = self._library.conversations.message(message_id)
         if message is None or message.ask is None:
@@ -219,7 +233,7 @@ class AnswerRuns:
                 self._must_be_free(message.conversation_id)
                 history = self._history(message.conversation_id, before=message_id)
                 message = conversations.begin_again(message_id, ask)
-            return self._begun(message, history)
+            return self._begun(message, history, expected)
 
     def get(self, conversation_id: str) -> Run | None:
         """The run of a conversation that is being answered now."""
@@ -234,8 +248,8 @@ class AnswerRuns:
         else:
             self._library.conversations.stop(message_id)
 
-    def _begun(self, message: Message, history: list[ChatMessage]) -> Run:
-        run = self._runs[message.conversation_id] = Run(self._library, message, history)
+    def _begun(self, message: Message, history: list[ChatMessage], expected: Price | None) -> Run:
+        run = self._runs[message.conversation_id] = Run(self._library, message, history, expected)
         return run
 
     def _must_be_free(self, conversation_id: str) -> None:
