@@ -121,6 +121,16 @@ class AnswerFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Retrieval:
+    """How passages are found, beyond their number. The steps are taken in the order of the fields."""
+
+    dense_share: float | None = None  # 0 looks at words alone, 1 at meaning alone; None is the usual balance
+    cutoff: float | None = None  # passages with a lower score, 0 to 1, are left out
+    reranker: str = ""  # a cross-encoder on this machine that puts them in order: its folder or its name
+    diverse: bool = False  # rather different passages than several that say the same
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question and how to answer it: in a conversation by `chat_mode`, or on its own by `response_mode`."""
 
@@ -130,6 +140,20 @@ class Ask:
     top_k: int = 6
     file_ids: tuple[str, ...] | None = None  # None asks all documents
     extractive: bool = False  # answer without the language model, even where there is one
+    node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
+    retrieval: Retrieval = Retrieval()
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Ask:
+        """What an ask that was kept by an earlier version does not say is as it always was."""
+        kept = json.loads(text)
+        for name in ("file_ids", "node_ids"):
+            if kept.get(name) is not None:
+                kept[name] = tuple(kept[name])
+        return cls(**kept | {"retrieval": Retrieval(**kept.get("retrieval", {}))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +292,7 @@ class Conversations:
             db.execute(
                 "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask, place)"
                 " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
-                (answer_id, conversation_id, now, now, json.dumps(asdict(ask)), place + 1),
+                (answer_id, conversation_id, now, now, ask.to_json(), place + 1),
             )
         return Message(answer_id, conversation_id, "assistant", "", "writing", now, ask)
 
@@ -278,7 +302,7 @@ class Conversations:
         self._change(
             "UPDATE messages SET text = '', state = 'writing', signed = ?, ask = ?, facts = NULL, sources = NULL,"
             " problem = NULL, trace = NULL WHERE id = ?",
-            (now, json.dumps(asdict(ask)), message_id),
+            (now, ask.to_json(), message_id),
         )
         message = self.message(message_id)
         if message is None:
@@ -359,9 +383,6 @@ def _conversation(row: Any) -> Conversation:
 
 
 def _message(row: Any, state: State) -> Message:
-    ask = json.loads(row["ask"]) if row["ask"] else None
-    if ask and ask["file_ids"] is not None:
-        ask["file_ids"] = tuple(ask["file_ids"])
     return Message(
         id=row["id"],
         conversation_id=row["conversation_id"],
@@ -369,7 +390,7 @@ def _message(row: Any, state: State) -> Message:
         text=row["text"],
         state=state,
         created=row["created"],
-        ask=Ask(**ask) if ask else None,
+        ask=Ask.from_json(row["ask"]) if row["ask"] else None,
         facts=AnswerFacts.from_json(row["facts"]) if row["facts"] else None,
         sources=tuple(Source(**source) for source in json.loads(row["sources"] or "[]")),
         problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,

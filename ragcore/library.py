@@ -32,9 +32,9 @@ from ragcore.ingestion.files import Added, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import RebuildPlan, planned
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
-from ragcore.vector_stores.base import Scope
 
 if TYPE_CHECKING:
+    from ragcore.answering import Finding
     from ragcore.embeddings.base import Embedder
     from ragcore.ingestion.sources import Gathered
     from ragcore.llms.base import LLM
@@ -405,45 +405,31 @@ class Library:
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
         """Passages by meaning and words; for a summary of everything, the central ones of every document."""
-        from ragcore.retrievers.hybrid import HybridRetriever
-        from ragcore.retrievers.overview import OverviewRetriever
+        return self._finding(Ask("", top_k=top_k, file_ids=None if file_ids is None else tuple(file_ids))).retriever
 
-        # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
-        name, embed_model = self.store.versions.current()
-        index = self.store.index(name)
-        hybrid = HybridRetriever(index, self._embedders.of(embed_model), top_k, Scope(file_ids))
-        return OverviewRetriever(index, top_k, otherwise=hybrid, document_ids=file_ids)
+    def passages(self, ask: Ask) -> list[NodeWithScore]:
+        """The passages that would answer."""
+        return self._finding(ask).passages(ask.question)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
         """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
-        llm = self.llm(extractive=ask.extractive)
-        retriever = self.retriever(ask.top_k, ask.file_ids)
-        if ask.chat_mode is None:
-            from ragcore.query_engine.retriever import RetrieverQueryEngine
-            from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+        from ragcore.answering import answer
 
-            synthesizer = get_response_synthesizer(llm, ask.response_mode)
-            return RetrieverQueryEngine(retriever, synthesizer).stream_query(ask.question)
-        from ragcore.chat_engine.registry import chat_engine
-        from ragcore.memory import ChatMemoryBuffer
-
-        memory = ChatMemoryBuffer(token_limit=llm.metadata.context_window * 3 // 4, messages=history)
-        engine = chat_engine(
-            ask.chat_mode,
-            llm=llm,
-            retriever=retriever,
-            memory=memory,
-            system_prompt=self.settings.answers.system_prompt,
-            response_mode=ask.response_mode,
-        )
-        return engine.stream_chat(ask.question)
+        llm, finding = self.llm(extractive=ask.extractive), self._finding(ask)
+        return answer(ask, history, llm=llm, finding=finding, system_prompt=self.settings.answers.system_prompt)
 
     def price(self, ask: Ask) -> Estimate:
         """What answering would take: the passages are looked up, the model is not asked."""
-        from ragcore.response_synthesizers.estimate import estimate
+        from ragcore.answering import price
 
-        nodes = self.retriever(ask.top_k, ask.file_ids).retrieve(ask.question)
-        return estimate(ask.response_mode, self.llm(extractive=ask.extractive), ask.question, nodes)
+        return price(ask, llm=self.llm(extractive=ask.extractive), finding=self._finding(ask))
+
+    def _finding(self, ask: Ask) -> Finding:
+        from ragcore.answering import finding
+
+        # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
+        name, embed_model = self.store.versions.current()
+        return finding(ask, self.store.index(name), self._embedders.of(embed_model))
 
     # Looking at what an answer was made from.
 

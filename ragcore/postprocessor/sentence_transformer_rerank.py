@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 class SentenceTransformerRerank(BaseNodePostprocessor):
     """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that sentence-transformers knows.
 
-    It is loaded when first used: ConfigError when it cannot be. Of a passage longer than the model's window, mostly 512 tokens,
-    the rest is not judged. Several threads may share it.
+    It is loaded when first used: ConfigError when it cannot be. With `local_files_only` a name is not downloaded. Of a passage
+    longer than the model's window, mostly 512 tokens, the rest is not judged. Several threads may share it.
     """
 
-    def __init__(self, model: str, top_n: int = 2, device: str | None = None) -> None:
+    def __init__(self, model: str, top_n: int = 2, device: str | None = None, *, local_files_only: bool = False) -> None:
         self._name = model
         self._top_n = top_n
         self._device = device
+        self._local_files_only = local_files_only
         self._lock = threading.Lock()
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
@@ -42,8 +43,14 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
         from sentence_transformers import CrossEncoder
 
         try:
-            model: CrossEncoder = CrossEncoder(self._name, device=self._device)
+            model: CrossEncoder = CrossEncoder(self._name, device=self._device, local_files_only=self._local_files_only)
         except (OSError, ValueError) as error:  # what the hub and the loader raise for a model that is not there
+            if self._local_files_only:
+                raise ConfigError(
+                    f"The reranking model {self._name!r} is not on this computer.",
+                    hint="Give the folder of a cross-encoder, or download it first: hf download "
+                    "cross-encoder/ms-marco-MiniLM-L6-v2 is a small one.",
+                ) from error
             raise ConfigError(
                 f"The reranking model {self._name!r} cannot be loaded: {error}.",
                 hint="Give the folder of a cross-encoder, or a name to download, such as cross-encoder/ms-marco-MiniLM-L6-v2.",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragcore import conversations as conversations_module
-from ragcore.conversations import SCHEMA, AnswerFacts, Ask, Conversations, Source
+from ragcore.conversations import SCHEMA, AnswerFacts, Ask, Conversations, Retrieval, Source
 from ragcore.database import Database
 from ragcore.errors import Problem
 from ragcore.observe import Span, span
@@ -35,7 +35,8 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
     with span("query") as trace, span("llm", reply="It was Ada."):
         pass
     talk = conversations.create()
-    ask = Ask("Who built it?", file_ids=("f1", "f2"), top_k=4)
+    how = Retrieval(dense_share=0.25, cutoff=0.1, reranker="folder/of one", diverse=True)
+    ask = Ask("Who built it?", file_ids=("f1", "f2"), top_k=4, node_ids=("n2", "n1"), retrieval=how)
     answer = conversations.begin(talk.id, ask)
     conversations.write(answer.id, text="It was Ada. [1]", state="done", sources=[SOURCE], facts=FACTS, trace=trace)
 
@@ -46,6 +47,14 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
     read_trace = kept.trace(answer.id)
     assert isinstance(read_trace, Span)
     assert [step.facts for step in read_trace.named("llm")] == [{"reply": "It was Ada."}]
+
+
+def test_an_ask_of_an_earlier_version_is_read_as_it_was_meant() -> None:
+    kept = (
+        '{"question": "Who?", "chat_mode": null, "response_mode": "refine", "top_k": 3, "file_ids": ["f"], "extractive": true}'
+    )
+    assert Ask.from_json(kept) == Ask("Who?", None, "refine", 3, ("f",), extractive=True)
+    assert Ask.from_json('{"question": "Who?"}') == Ask("Who?")
 
 
 def test_a_failure_is_kept_with_what_was_said_before_it(conversations: Conversations) -> None:

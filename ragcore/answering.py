@@ -1,0 +1,110 @@
+"""From an ask to its answer: how its passages are found, which engine answers from them, and what that would cost.
+
+`finding` says which passages, `answer` who answers; a further way to ask is one more case in one of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragcore.chat_engine.registry import chat_engine
+from ragcore.conversations import Ask
+from ragcore.embeddings.base import Embedder
+from ragcore.llms.base import LLM
+from ragcore.memory import ChatMemoryBuffer
+from ragcore.postprocessor.base import BaseNodePostprocessor
+from ragcore.postprocessor.diverse import DiversePostprocessor
+from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
+from ragcore.postprocessor.similarity import SimilarityPostprocessor
+from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.estimate import Estimate, estimate
+from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.chosen import ChosenPassages
+from ragcore.retrievers.hybrid import COSINE_SHARE, HybridRetriever
+from ragcore.retrievers.overview import OverviewRetriever
+from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
+from ragcore.vector_stores.base import Scope, Store
+
+WIDER = 4  # times as many passages as wanted are found where a later step chooses among them
+RERANKERS = 2  # kept in memory
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What finds passages, and what then leaves some out or puts them in another order."""
+
+    retriever: BaseRetriever
+    postprocessors: tuple[BaseNodePostprocessor, ...] = ()
+
+    def passages(self, question: str) -> list[NodeWithScore]:
+        bundle = QueryBundle(question)
+        return postprocessed(self.retriever.retrieve(bundle), bundle, self.postprocessors)
+
+
+def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
+    """How the passages of an ask are found in an index whose vectors the embedder made."""
+    if ask.node_ids is not None:
+        return Finding(ChosenPassages(index, ask.node_ids))
+    how = ask.retrieval
+    chosen_later = bool(how.reranker) or how.diverse
+    hybrid = HybridRetriever(
+        index,
+        embedder,
+        ask.top_k * WIDER if chosen_later else ask.top_k,
+        Scope(ask.file_ids),
+        cosine_share=COSINE_SHARE if how.dense_share is None else how.dense_share,
+    )
+    retriever = OverviewRetriever(index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids)
+    steps: list[BaseNodePostprocessor] = []
+    if how.cutoff is not None:
+        steps.append(SimilarityPostprocessor(how.cutoff))
+    if how.reranker:
+        steps.append(_reranker(how.reranker))
+    if how.diverse:
+        steps.append(DiversePostprocessor(index, ask.top_k))
+    elif how.reranker:
+        steps.append(First(ask.top_k))
+    return Finding(retriever, tuple(steps))
+
+
+def answer(ask: Ask, history: Sequence[ChatMessage], *, llm: LLM, finding: Finding, system_prompt: str = "") -> AnswerStream:
+    """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
+    if ask.chat_mode is None:
+        synthesizer = get_response_synthesizer(llm, ask.response_mode)
+        return RetrieverQueryEngine(finding.retriever, synthesizer, finding.postprocessors).stream_query(ask.question)
+    engine = chat_engine(
+        ask.chat_mode,
+        llm=llm,
+        retriever=finding.retriever,
+        memory=ChatMemoryBuffer(token_limit=llm.metadata.context_window * 3 // 4, messages=history),
+        system_prompt=system_prompt,
+        postprocessors=finding.postprocessors,
+        response_mode=ask.response_mode,
+    )
+    return engine.stream_chat(ask.question)
+
+
+def price(ask: Ask, *, llm: LLM, finding: Finding) -> Estimate:
+    """What answering would take: the passages are looked up, the model is not asked."""
+    return estimate(ask.response_mode, llm, ask.question, finding.passages(ask.question))
+
+
+class First(BaseNodePostprocessor):
+    """The first `count`."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        return list(nodes[: self._count])
+
+
+@lru_cache(maxsize=RERANKERS)
+def _reranker(name: str) -> SentenceTransformerRerank:
+    """Kept, as its model takes seconds to load; no name makes the machine call out."""
+    return SentenceTransformerRerank(name, top_n=sys.maxsize, local_files_only=True)
