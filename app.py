@@ -13,6 +13,7 @@ app = st.App(
     lifespan=web.lifespan,
     routes=[
         Route("/api/upload", web.upload, methods=["PUT"]),
+        Route("/api/index", web.make_index, methods=["PUT"]),
         Route("/api/copy", web.make_copy, methods=["POST"]),
         Route("/api/copy/{id:uuid}", web.send_copy),
         Route("/api/page/{file_id}/{page_index:int}", web.page_image),

@@ -20,6 +20,8 @@ from ragcore.errors import ConfigError, StoreError
 
 DATABASE = "LECTERN_DATABASE"  # the environment's name for the address of a library on a server
 READ_SECONDS = 1.0  # between two looks at the settings that a server keeps
+INDEXES = "indexes"  # in the folder of a person's first library: where the others are
+ABOUT = "index.json"  # in the folder of each of those others
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS shared (
@@ -117,24 +119,36 @@ class KeptSettings(Protocol):
 
 
 class SettingsFile:
-    """`settings.json` in a library's folder, read again when it has changed."""
+    """`settings.json` in a library's folder, read again when it has changed. One of several libraries of a person has only
+    `ingest` to itself; the rest is that of their first, see `home_of`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: tuple[tuple[int, ...], Settings] | None = None
+        self._home = home_of(folder)
+        self._known: dict[Path, tuple[tuple[int, ...], Settings]] = {}
 
     def read(self) -> Settings:
+        own = self._read(self._folder)
+        if self._home == self._folder:
+            return own
+        return self._read(self._home).model_copy(update={"ingest": own.ingest})
+
+    def write(self, settings: Settings) -> None:
+        if self._home != self._folder:
+            ingest = self._read(self._home).ingest
+            write_settings(self._home, settings.model_copy(update={"ingest": ingest}))
+        write_settings(self._folder, settings)
+
+    def _read(self, folder: Path) -> Settings:
         try:
-            now = (self._folder / "settings.json").stat()
+            now = (folder / "settings.json").stat()
         except FileNotFoundError:
             return Settings()
         stamp = (now.st_ino, now.st_mtime_ns, now.st_size)
-        if self._read is None or self._read[0] != stamp:
-            self._read = (stamp, read_settings(self._folder))
-        return self._read[1]
-
-    def write(self, settings: Settings) -> None:
-        write_settings(self._folder, settings)
+        known = self._known.get(folder)
+        if known is None or known[0] != stamp:
+            known = self._known[folder] = (stamp, read_settings(folder))
+        return known[1]
 
 
 class SettingsTable:
@@ -200,7 +214,7 @@ def write_key(folder: Path, provider: Provider, key: str) -> None:
     keys = {name: value for name, value in _keys(folder).items() if name != provider}
     if key:
         keys[provider] = key
-    _write(folder / "keys.json", json.dumps(keys), mode=0o600)
+    _write(home_of(folder) / "keys.json", json.dumps(keys), mode=0o600)
 
 
 def mask(key: str) -> str:
@@ -214,6 +228,12 @@ def default_folder() -> Path:
 
     home = os.environ.get("LECTERN_HOME")
     return Path(home) if home else Path(platformdirs.user_data_dir("lectern", appauthor=False))
+
+
+def home_of(folder: Path) -> Path:
+    """The folder that holds the keys and settings of the library in `folder`: its own, or that of the person's first library
+    where this is another one of theirs, see ragcore.shelf."""
+    return folder.parents[1] if folder.parent.name == INDEXES and (folder / ABOUT).exists() else folder
 
 
 def default_library(database: str | None = None) -> Path | str:
@@ -252,7 +272,7 @@ def _parsed(text: bytes, which: str, hint: str) -> Settings:
 
 
 def _keys(folder: Path) -> dict[str, str]:
-    path = folder / "keys.json"
+    path = home_of(folder) / "keys.json"
     if not path.exists():
         return {}
     try:

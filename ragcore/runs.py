@@ -248,6 +248,16 @@ class AnswerRuns:
         else:
             self._library.conversations.stop(message_id)
 
+    @property
+    def answering(self) -> bool:
+        """Whether any answer is being given."""
+        return any(not run.finished for run in list(self._runs.values()))
+
+    def stop_all(self) -> None:
+        """End every answer; what was said is kept."""
+        for run in list(self._runs.values()):
+            run.stop()
+
     def _begun(self, message: Message, history: list[ChatMessage], expected: Price | None) -> Run:
         run = self._runs[message.conversation_id] = Run(self._library, message, history, expected)
         return run

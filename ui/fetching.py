@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 
 from ragcore.errors import RagError
 from ragcore.ingestion.sources import Gathered
@@ -14,6 +15,7 @@ from ragcore.library import Library
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 4
+END_SECONDS = 5.0
 
 
 class Fetching:
@@ -25,6 +27,7 @@ class Fetching:
         self._room = threading.Semaphore(AT_ONCE)
         self._running: list[str] = []
         self._known: list[str] = []
+        self._ended = threading.Event()
 
     def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
         """Fetch in the background; `label` says what, on the screen and in the row of a failure."""
@@ -43,14 +46,28 @@ class Fetching:
             told, self._known = self._known, []
         return told
 
+    def end(self) -> None:
+        """Take nothing more in, and wait for what is being taken in now, for `END_SECONDS` at most."""
+        self._ended.set()
+        deadline = time.monotonic() + END_SECONDS
+        while self.running() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _wanted(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
+        for one in gathered:
+            if self._ended.is_set():
+                return
+            yield one
+
     def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
         try:
             with self._room:
-                taken = self._library.take(gather())
+                taken = self._library.take(self._wanted(gather()))
             with self._lock:
                 self._known += [added.file.name for added in taken if added.outcome == "duplicate"]
         except RagError as error:
-            self._library.files.refuse(label, 0, error)
+            if not self._ended.is_set():
+                self._library.files.refuse(label, 0, error)
         except Exception:  # in a thread of its own nobody else would hear of it
             logger.exception("something could not be fetched")
             ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")

@@ -7,12 +7,16 @@ from typing import NoReturn
 
 import streamlit as st
 
-from ui.state import session
+from ragcore.shelf import MAIN
+from ui import resources
+from ui.i18n import _
+from ui.state import open_index, session
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"
 HOME = PAGES / "home.py"
 CHAT = PAGES / "chat.py"
 QUERY = PAGES / "query.py"
+INDEXES = PAGES / "indexes.py"
 SETTINGS = PAGES / "settings.py"
 
 
@@ -22,7 +26,7 @@ def go_to_chat(conversation_id: str | None) -> NoReturn:
     if conversation_id != state.conversation:
         state.earlier = 0
     state.conversation, state.panel, state.problem = conversation_id, "", None
-    st.switch_page(CHAT, query_params={"c": conversation_id} if conversation_id else None)
+    st.switch_page(CHAT, query_params={**_index(), **({"c": conversation_id} if conversation_id else {})})
 
 
 def go_to_settings() -> NoReturn:
@@ -41,6 +45,32 @@ def from_address(letter: str, current: str | None) -> str | None:
 def to_address(letter: str, current: str | None, panel: str) -> None:
     """Let the address of the page say what it shows, so that a reload shows the same."""
     session().addressed[letter] = current or ""
-    wanted = {name: value for name, value in ((letter, current or ""), ("p", panel)) if value}
+    wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
+
+
+def settle_index() -> None:
+    """Open the index that the address of the page names when that is news - a reload, a link, the back button -, and let the
+    address name the open one where there are several. First of all in a run of the script."""
+    state, given = session(), st.query_params.get("i")
+    wanted = given if given and given != state.addressed.get("i") else state.index
+    if wanted != MAIN and resources.shelf().get(wanted) is None:
+        wanted = MAIN
+        for letter in ("c", "p", "q"):
+            st.query_params.pop(letter, None)
+        state.notice = _("This index is no longer here. It was deleted.")
+    if wanted != state.index:
+        open_index(wanted)
+        state = session()
+    named = _index().get("i", "")
+    state.addressed["i"] = named
+    if named and given != named:
+        st.query_params["i"] = named
+    elif given and not named:
+        del st.query_params["i"]
+
+
+def _index() -> dict[str, str]:
+    """What the address of every page says about the index; nothing while there is one."""
+    return {"i": session().index} if session().index != MAIN or len(resources.shelf().all()) > 1 else {}

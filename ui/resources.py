@@ -1,4 +1,4 @@
-"""What all sessions of the process share: the open library, and the answers being given."""
+"""What all sessions of the process share: the indexes that are open, each with its library and the answers being given."""
 
 from __future__ import annotations
 
@@ -9,32 +9,49 @@ import streamlit as st
 from ragcore.config import default_library
 from ragcore.library import Library
 from ragcore.runs import AnswerRuns
+from ragcore.shelf import MAIN, Shelf
 from ui.fetching import Fetching
+from ui.open_indexes import OpenIndex, OpenIndexes
+from ui.state import session
 
 WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first screen
 
 
 @st.cache_resource(show_spinner=False)
+def indexes() -> OpenIndexes:
+    return OpenIndexes(Shelf(default_library()))
+
+
+def shelf() -> Shelf:
+    """All indexes, open or not."""
+    return indexes().shelf
+
+
+def opened(index_id: str = MAIN) -> OpenIndex:
+    """One index, open, for whoever is not drawn in a browser tab. InputError when it is not there."""
+    return indexes().get(index_id)
+
+
 def library() -> Library:
-    """The library, open, with a worker reading what is added."""
-    opened = Library.open(default_library())
-    opened.start_worker()
-    return opened
+    """That of the index which this browser tab has open, with a worker reading what is added."""
+    return opened(session().index).library
 
 
-@st.cache_resource(show_spinner=False)
 def runs() -> AnswerRuns:
-    return AnswerRuns(library())
+    """The answers being given in the index which this browser tab has open."""
+    return opened(session().index).runs
 
 
-@st.cache_resource(show_spinner=False)
 def fetching() -> Fetching:
-    return Fetching(library())
+    """What the index which this browser tab has open is fetching."""
+    return opened(session().index).fetching
 
 
-@st.cache_resource(show_spinner=False)
 def warm_embedder() -> None:
-    """Load the embedder in the background, once, shortly after the first screen is drawn."""
-    timer = threading.Timer(WARM_AFTER, library().warm)
-    timer.daemon = True
-    timer.start()
+    """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn."""
+    index = opened(session().index)
+    if not index.warmed:
+        index.warmed = True
+        timer = threading.Timer(WARM_AFTER, index.library.warm)
+        timer.daemon = True
+        timer.start()

@@ -7,7 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from ui import places, resources
-from ui.state import fill_widget, session, widget
+from ui.i18n import _
+from ui.state import fill_widget, open_index, session, widget
 from ui.widgets.conversations import conversation_list
 from ui.widgets.reading import reading_bar
 
@@ -24,18 +25,33 @@ def frame() -> None:
             st.Page(places.HOME, title="Documents", icon=":material/description:", default=True),
             st.Page(places.CHAT, title="Chat", icon=":material/chat_bubble:"),
             st.Page(places.QUERY, title="Query", icon=":material/manage_search:"),
+            st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
             st.Page(places.SETTINGS, title="Settings", icon=":material/settings:"),
         ]
     )
+    places.settle_index()
     state = session()
     if state.notice:
         st.toast(state.notice.replace("[", "\\[").replace(":", "\\:"), duration="long")
         state.notice = ""
     with st.sidebar:
+        index_picker()
         reading_bar()
         conversations(page.url_path == "chat")
     page.run()
     resources.warm_embedder()
+
+
+def index_picker() -> None:
+    """Which index is open, for those who have several."""
+    names = {index.id: index.name for index in resources.shelf().all()}
+    if len(names) > 1:
+        fill_widget("index_picker", session().index)
+        st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_pick)
+
+
+def _pick() -> None:
+    open_index(str(widget("index_picker")))
 
 
 def conversations(in_chat: bool) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
+    index: str = "main"  # which index this tab has open, see ragcore.shelf
+    named: str = ""  # the index whose name stands in the field for another one
     conversation: str | None = None  # open on the chat page
     options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
     query: str | None = None  # open on the query page
@@ -31,6 +33,14 @@ class Session:
     report: ConnectionReport | None = None  # of the last connection test
     being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
     reading: DeltaGenerator | None = None  # where the sidebar shows what is being read
+
+
+def open_index(index_id: str) -> None:
+    """Begin anew with another index: nothing of the one before is shown any more."""
+    before = session()
+    st.session_state["_session"] = Session(index=index_id, addressed=dict(before.addressed), notice=before.notice)
+    for key in [key for key in st.session_state if str(key).endswith("_files")]:
+        del st.session_state[key]  # documents of the other index
 
 
 def session() -> Session:

@@ -13,7 +13,7 @@ import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import anyio
@@ -24,10 +24,12 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcore import backup
-from ragcore.errors import RagError, TooLargeError
+from ragcore.errors import InputError, RagError, TooLargeError
 from ragcore.library import Library
 from ragcore.schema import new_id
+from ragcore.shelf import MAIN
 from ui import resources
+from ui.state import session
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Open the library before the first visitor, and end its worker when the server ends."""
     try:
-        await anyio.to_thread.run_sync(resources.library)
+        await anyio.to_thread.run_sync(resources.opened)
     except RagError:
         logger.exception("the library cannot be opened")  # the screens say so, and try again
     gc.collect()
@@ -49,7 +51,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
         yield
     finally:
         try:
-            await anyio.to_thread.run_sync(lambda: resources.library().close())
+            await anyio.to_thread.run_sync(lambda: resources.indexes().close())
         except RagError:
             logger.info("there was no library to close")
 
@@ -147,6 +149,12 @@ def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
     return 0 <= age < TICKET_SECONDS and hmac.compare_digest(signature.encode(), _sign(secret, int(hour)).encode())
 
 
+def page_ticket() -> str:
+    """The ticket of a page that shows the open index: it names that index, and is good for no other."""
+    index = session().index
+    return ticket(resources.opened(index).library.secret) + ("" if index == MAIN else f"@{index}")
+
+
 def _sign(secret: bytes, hour: int) -> str:
     return hmac.new(secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
 
@@ -166,9 +174,9 @@ def safe_name(name: str) -> str:
 async def upload(request: Request) -> Response:
     """Take one file in, or all that is in a copy of a library. The answer says what became of it, in words for the person who
     dropped it."""
-    library = await anyio.to_thread.run_sync(resources.library)
-    if refusal := await _without_ticket(library, request):
-        return refusal
+    library = await _ticketed(request)
+    if isinstance(library, Response):
+        return library
     name = safe_name(request.query_params.get("name", ""))
     limit, too_large = _limit(library, name)
     announced = request.headers.get("content-length", "")
@@ -220,11 +228,16 @@ def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
     return most * 1_000_000, TooLargeError(what, hint=hint)
 
 
-async def _without_ticket(library: Library, request: Request) -> Response | None:
-    """The answer to who was not given a ticket."""
+async def _ticketed(request: Request) -> Library | Response:
+    """The library that the request has a ticket for, or the answer to who has none."""
+    given, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
+    try:
+        library = (await anyio.to_thread.run_sync(resources.opened, index or MAIN)).library
+    except InputError as error:
+        return _refusal(404, error.what, error.hint)
     secret = await anyio.to_thread.run_sync(lambda: library.secret)
-    if valid_ticket(secret, request.headers.get("x-lectern-ticket", "")):
-        return None
+    if valid_ticket(secret, given):
+        return library
     return _refusal(403, "This page is out of date.", "Reload the page and try again.")
 
 
@@ -235,14 +248,40 @@ def _refusal(status: int, what: str, hint: str) -> Response:
 # Copies of the library.
 
 
+async def make_index(request: Request) -> Response:
+    """Make another index from a copy of a library."""
+    library = await _ticketed(request)
+    if isinstance(library, Response):
+        return library
+    name = safe_name(request.query_params.get("name", ""))
+    target = library.incoming / f"{new_id()}.part"
+    shelf = resources.shelf()
+    try:
+        async with await anyio.open_file(target, "wb") as file:
+            async for piece in request.stream():
+                await file.write(piece)
+        called = await anyio.to_thread.run_sync(shelf.free_name, Path(name).stem)
+        made, copied = await anyio.to_thread.run_sync(partial(shelf.take_in, target, called, called=name))
+    except ClientDisconnect:
+        return Response(status_code=499)
+    except RagError as error:
+        return _refusal(422, error.what, error.hint)
+    except OSError:
+        logger.exception("a copy could not be written")
+        return _refusal(507, f"{name} could not be saved.", "The disk may be full. Make room and try again.")
+    finally:
+        target.unlink(missing_ok=True)
+    return JSONResponse({"id": made.id, "name": made.name, "told": copied.taken_in})
+
+
 async def make_copy(request: Request) -> Response:
     """Write a copy of the library, for `send_copy` to fetch under the id that is given."""
-    library = await anyio.to_thread.run_sync(resources.library)
-    if refusal := await _without_ticket(library, request):
-        return refusal
+    library = await _ticketed(request)
+    if isinstance(library, Response):
+        return library
     made = new_id()
     try:
-        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(library, made))
+        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(made))
     except RagError as error:
         return _refusal(507, error.what, error.hint)
     return JSONResponse({"id": made})
@@ -250,15 +289,15 @@ async def make_copy(request: Request) -> Response:
 
 async def send_copy(request: Request) -> Response:
     """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
-    library = await anyio.to_thread.run_sync(resources.library)
-    path = _copy_of(library, request.path_params["id"].hex)
+    path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
     if not path.exists():
         return PlainTextResponse("This copy was fetched already. Make another in Settings.", status_code=404)
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
 
 
-def _copy_of(library: Library, made: str) -> Path:
-    return library.incoming / f"copy-{made}{backup.SUFFIX}"
+def _copy_of(made: str) -> Path:
+    """Where a copy waits for whoever had it made, whichever index it is of."""
+    return resources.opened().library.incoming / f"copy-{made}{backup.SUFFIX}"
 
 
 class _Once(FileResponse):
@@ -276,10 +315,10 @@ class _Once(FileResponse):
 
 async def page_image(request: Request) -> Response:
     """A page of a PDF as an image. The address carries the file's version, so that a browser may keep it."""
-    library = await anyio.to_thread.run_sync(resources.library)
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
-        data = await anyio.to_thread.run_sync(library.page_image, file_id, index)
+        opened = await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)
+        data = await anyio.to_thread.run_sync(opened.library.page_image, file_id, index)
     except RagError as error:
         return JSONResponse({"what": error.what, "hint": error.hint}, status_code=404)
     return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
@@ -293,4 +332,5 @@ def image_type(data: bytes) -> str:
 
 def page_address(file_id: str, version: str) -> str:
     """Where the pages of a file are; add the page's index to it, and then the version."""
-    return f"/api/page/{file_id}/{{index}}?v={version[:12]}"
+    index = session().index
+    return f"/api/page/{file_id}/{{index}}?v={version[:12]}" + ("" if index == MAIN else f"&i={index}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -39,7 +40,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing_and_can_be_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
-    monkeypatch.setattr(resources, "library", lambda: library)
+    monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
     monkeypatch.setattr(library, "start_worker", lambda: None)
     part = {"type": "http.request", "body": b"The tower was " * 20, "more_body": True}
     assert uploaded(library, part, {"type": "http.disconnect"}).status_code == 499

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ui import resources
-from ui.web import ticket
+from ui.web import page_ticket
 from ui.widgets.component import component, nothing
 
 _DROPZONE = component(
@@ -29,7 +29,7 @@ def dropzone(ways: Mapping[str, str], more: Mapping[str, str], *, small: bool) -
         key="dropzone",
         data={
             "address": "/api/upload",
-            "ticket": ticket(library.secret),
+            "ticket": page_ticket(),
             "small": small,
             "limit": library.settings.ingest.max_file_mb * 1_000_000,
             "ways": [{"name": name, "label": label} for name, label in ways.items()],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ui import resources
-from ui.web import ticket
+from ui.web import page_ticket
 from ui.widgets.component import component
 
 _COPY = component(
@@ -14,4 +13,4 @@ _COPY = component(
 
 def library_copy() -> None:
     """A button that has the copy made, says so meanwhile, and gives it to the browser when it is whole."""
-    _COPY(key="library_copy", data={"address": "/api/copy", "ticket": ticket(resources.library().secret)})
+    _COPY(key="library_copy", data={"address": "/api/copy", "ticket": page_ticket()})

@@ -1,0 +1,110 @@
+"""The indexes that are open in this process: each with a worker that reads what is added, its answers, and what it fetches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import InputError, RagError
+from ragcore.library import Library
+from ragcore.runs import AnswerRuns
+from ragcore.shelf import MAIN, Index, Shelf
+from ui.fetching import Fetching
+
+logger = logging.getLogger(__name__)
+
+IDLE_SECONDS = 15 * 60.0  # that nobody looks at an index before it is closed
+LOOK_SECONDS = 60.0  # between two looks for such indexes
+
+
+@dataclass
+class OpenIndex:
+    library: Library
+    runs: AnswerRuns
+    fetching: Fetching
+    looked_at: float = field(default_factory=time.monotonic)
+    warmed: bool = False
+
+    @property
+    def busy(self) -> bool:
+        coming = self.library.rebuilding()
+        return (
+            self.runs.answering
+            or bool(self.fetching.running())
+            or any(file.active for file in self.library.files.all())
+            or (coming is not None and coming.state == "building")
+        )
+
+    def close(self) -> None:
+        """End its answers, what it fetches, and its worker."""
+        self.runs.stop_all()
+        self.fetching.end()
+        self.library.close()
+
+
+class OpenIndexes:
+    """Shared by all sessions of the process. The first index stays open; others are closed when nobody looks at them and
+    nothing is done in them."""
+
+    def __init__(self, shelf: Shelf, embedder: Embedder | None = None) -> None:
+        self.shelf = shelf
+        self._embedder = embedder or HuggingFaceEmbedding()  # one for all; it is loaded when first used
+        self._open: dict[str, OpenIndex] = {}
+        self._lock = threading.RLock()
+        self._looking = False
+
+    def get(self, id_: str) -> OpenIndex:
+        """Open, with a worker at work. InputError for one that was deleted."""
+        with self._lock:
+            index = self.shelf.get(id_)
+            if index is None:
+                self._forget(id_)
+                raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
+            opened = self._open.get(id_) or self._opened(index)
+            opened.looked_at = time.monotonic()
+            return opened
+
+    def delete(self, id_: str) -> int:
+        """End all that is done in it, and delete it; gives the bytes that are free now."""
+        with self._lock:
+            self._forget(id_)
+            return self.shelf.delete(id_)
+
+    def close_idle(self, now: float | None = None) -> None:
+        """Close what nobody has looked at for a while, unless something is being done in it."""
+        moment = time.monotonic() if now is None else now
+        with self._lock:
+            for id_, opened in list(self._open.items()):
+                if id_ != MAIN and moment - opened.looked_at > IDLE_SECONDS and not opened.busy:
+                    self._forget(id_)
+
+    def close(self) -> None:
+        with self._lock:
+            for id_ in list(self._open):
+                self._forget(id_)
+
+    def _opened(self, index: Index) -> OpenIndex:
+        library = Library(index.where, embedder=self._embedder)
+        library.start_worker()
+        opened = self._open[index.id] = OpenIndex(library, AnswerRuns(library), Fetching(library))
+        if index.id != MAIN and not self._looking:
+            self._looking = True
+            threading.Thread(target=self._look, name="close-idle-indexes", daemon=True).start()
+        return opened
+
+    def _forget(self, id_: str) -> None:
+        opened = self._open.pop(id_, None)
+        if opened is not None:
+            opened.close()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(LOOK_SECONDS)
+            try:
+                self.close_idle()
+            except RagError:
+                logger.exception("an idle index could not be closed; the next look tries again")

@@ -1,0 +1,156 @@
+"""The indexes of a person: which there are, a new one, and what can be done with the open one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from ragcore.errors import Problem, RagError
+from ragcore.shelf import MAIN, NAME_CHARS
+from ui import resources, words
+from ui.i18n import _
+from ui.safetext import label
+from ui.state import fill_widget, open_index, session, widget
+from ui.web import page_ticket
+from ui.widgets.component import component, nothing
+from ui.widgets.library_copy import library_copy
+from ui.widgets.problem import problem
+
+_IMPORT = component(
+    "import_index",
+    '<div class="copy"><button type="button" class="plain"></button><input type="file" accept=".lectern" hidden>'
+    '<span role="status"></span></div>',
+)
+
+
+def shelf() -> None:
+    """The list of indexes; what to do with the open one."""
+    on_shelf, state = resources.shelf(), session()
+    if on_shelf.one_only:
+        st.markdown(_("This library is in a database on a server, which holds one index. Everything about it is below."))
+        return
+    all_ = on_shelf.all()
+    st.markdown(_("An index has its own documents, passages and conversations. Settings and keys are shared."))
+    if state.problem is not None and problem(state.problem, key="indexes"):
+        state.problem = None
+    with st.container(key="shelf", horizontal=True, gap="small"):
+        for index in all_:
+            is_open = index.id == state.index
+            st.button(
+                label(index.name),
+                key=f"open_{index.id}",
+                icon=":material/check_circle:" if is_open else ":material/shelves:",
+                on_click=open_index,
+                args=(index.id,),
+                disabled=is_open and len(all_) == 1,
+                help=_("This one is open") if is_open else _("Open this index"),
+            )
+        with st.popover(_("New index"), icon=":material/add:", type="tertiary", key="new_index"):
+            st.text_input(_("Name"), key="new_index_name", max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
+            st.button(_("Create"), key="create_index", type="primary", on_click=_create)
+            st.caption(_("Or from a copy that was exported:"))
+            _import()
+
+
+def index_actions() -> None:
+    """Rename, duplicate, export, delete: for the open index."""
+    state, index = session(), resources.shelf().get(session().index)
+    if index is None or resources.shelf().one_only:
+        return
+    with st.container(key="index_actions", horizontal=True, gap="small", vertical_alignment="center"):
+        with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key="rename_popover"):
+            fill_widget("index_name", index.name) if state.named != index.id else None
+            state.named = index.id
+            st.text_input(_("Name"), key="index_name", max_chars=NAME_CHARS)
+            st.button(_("Save"), key="rename_index", type="primary", on_click=_rename)
+        st.button(
+            _("Duplicate"),
+            key="duplicate_index",
+            icon=":material/content_copy:",
+            type="tertiary",
+            on_click=_duplicate,
+            help=_("Another index with the same documents and conversations, to try other settings on."),
+        )
+        with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
+            st.markdown(_("All documents, passages and conversations of this index in one file. Keys are left out."))
+            library_copy()
+        with st.popover(
+            _("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover", disabled=index.id == MAIN
+        ):
+            st.markdown(
+                _("Delete **{name}** with all its documents and conversations? This cannot be undone.").format(
+                    name=label(index.name)
+                )
+            )
+            st.button(_("Delete this index"), key="delete_index", type="primary", on_click=_delete)
+
+
+def _create() -> None:
+    with_problem(lambda: _open_made(resources.shelf().create(str(widget("new_index_name") or "")).id))
+
+
+def _open_made(id_: str) -> None:
+    open_index(id_)
+    fill_widget("new_index_name", "")
+
+
+def _rename() -> None:
+    def rename() -> None:
+        resources.shelf().rename(session().index, str(widget("index_name") or ""))
+        session().notice = _("Renamed.")
+
+    with_problem(rename)
+
+
+def _duplicate() -> None:
+    def duplicate() -> None:
+        on_shelf, id_ = resources.shelf(), session().index
+        index = on_shelf.get(id_)
+        name = on_shelf.free_name(_("Copy of {name}").format(name=index.name if index else ""))
+        made = on_shelf.duplicate(id_, resources.library(), name)
+        open_index(made.id)
+        session().notice = _("{name} is made, and open.").format(name=name)
+
+    with_problem(duplicate)
+
+
+def _delete() -> None:
+    def delete() -> None:
+        id_ = session().index
+        index = resources.shelf().get(id_)
+        freed = resources.indexes().delete(id_)
+        open_index(MAIN)
+        name = index.name if index else ""
+        session().notice = _("{name} is deleted. {size} freed.").format(name=name, size=words.size(freed))
+
+    with_problem(delete)
+
+
+def with_problem(act: Callable[[], None]) -> None:
+    session().problem = None
+    try:
+        act()
+    except RagError as error:
+        session().problem = Problem.of(error)
+
+
+def _import() -> None:
+    result = _IMPORT(
+        key="import_index",
+        data={
+            "address": "/api/index",
+            "ticket": page_ticket(),
+            "words": {
+                "choose": _("Import a copy"),
+                "busy": _("Reading the copy. Stay on this page until it is done."),
+                "lost": _("The copy was not read: the connection was lost. Try again."),
+            },
+        },
+        on_made_change=nothing,
+    )
+    made = result.made
+    if isinstance(made, dict) and resources.shelf().get(str(made.get("id"))):
+        open_index(str(made["id"]))
+        session().notice = _("{told} It is open now.").format(told=str(made.get("told", "")))
+        st.rerun()
