@@ -3,7 +3,8 @@ library is in use, and holds what there was at one moment.
 
 It is a zip. `library.json` says which form it has; `files.jsonl` has a line for each file, whose bytes are `bytes/ID` and
 whose vectors `vectors/ID`: for each passage the name of its content, and the float32 numbers of its vector;
-`conversations.jsonl` has a line for each conversation. Keys and passwords are left out.
+`conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each thumb under an answer. Keys and passwords are
+left out.
 
 Files taken from a copy go the way of any others, only that nothing is embedded again that was embedded there.
 """
@@ -70,6 +71,7 @@ def write_copy(library: Library, target: Path) -> Copied:
                         _write_file(library, copy, file)
                         files.append(file)
                 conversations = list(library.conversations.dump())
+                verdicts = list(library.feedback.dump())
             known = {file.id for file in files}
             later = [library.files.get(file.id) for file in there if file.id not in known]
             for file in filter(None, later):
@@ -77,6 +79,7 @@ def write_copy(library: Library, target: Path) -> Copied:
                 files.append(file)
             _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
             _write_lines(copy, "conversations.jsonl", iter(conversations))
+            _write_lines(copy, "feedback.jsonl", iter(verdicts))
             copy.writestr("library.json", json.dumps({"form": FORM, "embedder": library.embedder.name}))
         draft.replace(target)
     except OSError as error:
@@ -115,6 +118,9 @@ def read_copy(library: Library, source: Path, *, name: str = "") -> Copied:
                 if embedder == library.embedder.name:  # the worker, quick as it is, has to read the file first
                     _keep_vectors(library, copy, id_, added.file.id)
         conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
+        if "feedback.jsonl" in copy.namelist():  # copies have it since answers can be judged
+            for row in _lines(copy, "feedback.jsonl"):
+                library.feedback.restore(row)
         return Copied(len(ids) - known, conversations, known)
 
 

@@ -5,9 +5,11 @@ An answer is written down while it is being made. One whose writer has fallen si
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -47,6 +49,10 @@ CREATE TABLE IF NOT EXISTS messages (
     place INTEGER NOT NULL DEFAULT 0  -- 1, 2, 3 ... in its conversation, as clocks are set and differ
 );
 CREATE INDEX IF NOT EXISTS messages_by_conversation ON messages (conversation_id, created);
+CREATE TABLE IF NOT EXISTS branches (
+    conversation_id TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
+    origin_id TEXT NOT NULL          -- the conversation whose first turns it has; it may be gone by now
+);
 """
 
 _CONVERSATION = ("id", "kind", "title", "created", "updated")
@@ -212,6 +218,66 @@ class Conversations:
     def delete(self, conversation_id: str) -> None:
         self._change("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
+    def duplicate(self, conversation_id: str) -> Conversation:
+        """A copy under the next free title, "The tower (2)". What is still being written comes as far as it has come.
+
+        InputError when it was deleted.
+        """
+        return self._copy(conversation_id, None)
+
+    def branch(self, message_id: str) -> Conversation:
+        """A new conversation with the turns before this answer's question, to ask another there; the old one stays.
+
+        Where there is none before, it has no title yet: it gets that of its first question. InputError when it was deleted.
+        """
+        answer = self.message(message_id)
+        if answer is None:
+            raise InputError("This answer has been deleted.", hint="Ask the question below.")
+        return self._copy(answer.conversation_id, message_id)
+
+    def origin(self, conversation_id: str) -> Conversation | None:
+        """The conversation that this is a branch of, while it is there."""
+        rows = self._read(
+            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE b.conversation_id = ?",
+            (conversation_id,),
+        )
+        return _conversation(rows[0]) if rows else None
+
+    def branches(self, conversation_id: str) -> list[Conversation]:
+        """Those that were begun from this one and are there still, the first begun first."""
+        rows = self._read(
+            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.conversation_id WHERE b.origin_id = ?"
+            " ORDER BY c.created, c.id",
+            (conversation_id,),
+        )
+        return [_conversation(row) for row in rows]
+
+    def _copy(self, conversation_id: str, before: str | None) -> Conversation:
+        """`before`: the answer whose turn and all after it are left out, in a branch."""
+        now = self._clock()
+        with self._database.transaction() as db:
+            row = db.execute("SELECT * FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
+            if row is None:
+                raise InputError("This conversation has been deleted.", hint="Begin a new one.")
+            rows = db.execute(
+                f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC",
+                (conversation_id,),
+            ).fetchall()
+            if before is not None:
+                ids = [message["id"] for message in rows]
+                rows = rows[: max(ids.index(before) - 1, 0)]
+            taken = {each["title"] for each in db.execute("SELECT title FROM conversations").fetchall()}
+            title = next_title(row["title"], taken) if rows else ""
+            made = Conversation(new_id()[:16], row["kind"], title, now, now)
+            db.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (made.id, made.kind, title, now, now))
+            for message in rows:
+                state = "stopped" if message["state"] == "writing" else message["state"]
+                own = {"id": new_id()[:16], "conversation_id": made.id, "state": state}
+                _insert(db, "messages", _MESSAGE, _named(_MESSAGE, message) | own)
+            if before is not None:
+                db.execute("INSERT INTO branches VALUES (?, ?)", (made.id, conversation_id))
+        return made
+
     def messages(self, conversation_id: str) -> list[Message]:
         """In the order they were said."""
         rows = self._read(
@@ -254,7 +320,12 @@ class Conversations:
         """Every conversation with its messages, as plain values for `restore`."""
         for row in self._read(f"SELECT {', '.join(_CONVERSATION)} FROM conversations ORDER BY created, id", ()):
             messages = self._read(f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ?", (row["id"],))
-            yield {**_named(_CONVERSATION, row), "messages": [_named(_MESSAGE, message) for message in messages]}
+            origin = self._read("SELECT origin_id FROM branches WHERE conversation_id = ?", (row["id"],))
+            yield {
+                **_named(_CONVERSATION, row),
+                "origin": origin[0]["origin_id"] if origin else None,
+                "messages": [_named(_MESSAGE, message) for message in messages],
+            }
 
     def restore(self, dumped: Mapping[str, Any], file_ids: Mapping[str, str]) -> bool:
         """Add a conversation; False when it is there. `file_ids`: what the files in its answers are called here."""
@@ -262,6 +333,8 @@ class Conversations:
             if db.execute("SELECT 1 FROM conversations WHERE id = ?", (dumped["id"],)).fetchone():
                 return False
             _insert(db, "conversations", _CONVERSATION, dumped)
+            if dumped.get("origin"):  # a copy that was made before there were branches says nothing of it
+                db.execute("INSERT INTO branches VALUES (?, ?)", (dumped["id"], dumped["origin"]))
             for message in dumped["messages"]:
                 _insert(
                     db, "messages", _MESSAGE, message | {name: _renamed(message[name], file_ids) for name in ("ask", "sources")}
@@ -355,6 +428,12 @@ class Conversations:
         """How many rows it changed."""
         with self._database.transaction() as db:
             return db.execute(statement, values).rowcount
+
+
+def next_title(title: str, taken: Collection[str]) -> str:
+    """ "The tower (2)", or the first number above that is free."""
+    stem = re.sub(r" \(\d+\)$", "", title)
+    return next(f"{stem} ({number})" for number in itertools.count(2) if f"{stem} ({number})" not in taken)
 
 
 def _named(names: Sequence[str], row: Any) -> dict[str, Any]:

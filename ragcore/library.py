@@ -26,6 +26,8 @@ from ragcore.config import Settings, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
+from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
+from ragcore.feedback import Feedback
 from ragcore.ingestion.current_index import IndexVersion
 from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Added, process_name
@@ -113,11 +115,12 @@ class Library:
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         self._make_folder()
-        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA)
+        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA)
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
+        self.feedback = Feedback(self.database, clock=parts.clock)
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
         self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None

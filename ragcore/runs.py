@@ -221,18 +221,25 @@ class AnswerRuns:
                 history, message = self._history(conversation_id), conversations.begin(conversation_id, ask)
             return self._begun(message, history, expected)
 
-    def retry(self, message_id: str, *, extractive: bool | None = None, expected: Price | None = None) -> Run:
-        """Answer the same question once more, in the place of the answer that is there."""
+    def retry(
+        self, message_id: str, *, extractive: bool | None = None, ask: Ask | None = None, expected: Price | None = None
+    ) -> Run:
+        """Answer the same question once more, in the place of the answer that is there; `ask`: in another way.
+
+        What was thought of the answer before goes with it.
+        """
         message = self._library.conversations.message(message_id)
         if message is None or message.ask is None:
             raise InputError("This answer is no longer there.", hint="Ask the question again.")
-        ask = message.ask if extractive is None else replace(message.ask, extractive=extractive)
+        ask = ask or message.ask
+        ask = ask if extractive is None else replace(ask, extractive=extractive)
         conversations = self._library.conversations
         with self._lock:
             with self._library.database.transaction():
                 self._must_be_free(message.conversation_id)
                 history = self._history(message.conversation_id, before=message_id)
                 message = conversations.begin_again(message_id, ask)
+                self._library.feedback.take_back(message_id)
             return self._begun(message, history, expected)
 
     def get(self, conversation_id: str) -> Run | None:

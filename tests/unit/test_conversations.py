@@ -11,7 +11,7 @@ import pytest
 from ragcore import conversations as conversations_module
 from ragcore.conversations import SCHEMA, AnswerFacts, Ask, Conversations, Retrieval, Source
 from ragcore.database import Database
-from ragcore.errors import Problem
+from ragcore.errors import InputError, Problem
 from ragcore.observe import Span, span
 from tests.databases import KINDS, opening
 
@@ -186,3 +186,96 @@ def test_a_conversation_whose_writer_fell_silent_is_free(conversations: Conversa
     conversations.begin(talk.id, Ask("Who?"))
     monkeypatch.setattr(conversations_module, "SILENT_SECONDS", -1.0)
     assert not conversations.being_answered(talk.id)
+
+
+def said(conversations: Conversations, conversation_id: str) -> list[str]:
+    return [message.text for message in conversations.messages(conversation_id)]
+
+
+def with_turns(conversations: Conversations, *turns: str) -> tuple[str, list[str]]:
+    """A conversation and the ids of its answers."""
+    talk, answers = conversations.create(), []
+    for question in turns:
+        answers.append(conversations.begin(talk.id, Ask(question)).id)
+        conversations.write(answers[-1], text=f"To {question} [1]", state="done", sources=[SOURCE], facts=FACTS)
+    return talk.id, answers
+
+
+def test_a_duplicate_has_all_that_was_said_and_goes_its_own_way(conversations: Conversations) -> None:
+    talk, _ = with_turns(conversations, "Who?", "When?")
+    made = conversations.duplicate(talk)
+    assert made.title == "Who? (2)"
+    old, new = conversations.messages(talk), conversations.messages(made.id)
+    assert [(m.role, m.text, m.state, m.sources, m.facts, m.ask) for m in new] == [
+        (m.role, m.text, m.state, m.sources, m.facts, m.ask) for m in old
+    ]
+    assert not {message.id for message in old} & {message.id for message in new}
+    conversations.begin(made.id, Ask("Why?"))
+    conversations.delete(made.id)
+    assert said(conversations, talk) == ["Who?", "To Who? [1]", "When?", "To When? [1]"]
+    assert conversations.origin(made.id) is None
+
+
+def test_a_duplicate_takes_the_next_free_number(conversations: Conversations) -> None:
+    talk, _ = with_turns(conversations, "Who?")
+    second = conversations.duplicate(talk)
+    assert [conversations.duplicate(second.id).title, conversations.duplicate(talk).title] == ["Who? (3)", "Who? (4)"]
+
+
+def test_what_is_still_being_written_is_stopped_in_a_duplicate(conversations: Conversations) -> None:
+    talk = conversations.create()
+    answer = conversations.begin(talk.id, Ask("Who?"))
+    conversations.write(answer.id, text="It was", state="writing")
+    made = conversations.duplicate(talk.id)
+    assert not conversations.being_answered(made.id)
+    assert [(m.text, m.state) for m in conversations.messages(made.id)][1] == ("It was", "stopped")
+    assert conversations.being_answered(talk.id)
+
+
+def test_a_branch_has_the_turns_before_the_question_and_both_know_of_each_other(conversations: Conversations) -> None:
+    talk, answers = with_turns(conversations, "Who?", "When?", "Why?")
+    made = conversations.branch(answers[1])
+    assert (made.title, said(conversations, made.id)) == ("Who? (2)", ["Who?", "To Who? [1]"])
+    assert len(said(conversations, talk)) == 6
+    assert conversations.origin(made.id) == conversations.get(talk)
+    assert conversations.branches(talk) == [made]
+    conversations.delete(talk)
+    assert conversations.origin(made.id) is None
+    assert len(said(conversations, made.id)) == 2
+
+
+def test_a_branch_at_the_first_question_is_named_by_its_own(conversations: Conversations) -> None:
+    talk, answers = with_turns(conversations, "Who?")
+    made = conversations.branch(answers[0])
+    assert (made.title, said(conversations, made.id)) == ("", [])
+    conversations.begin(made.id, Ask("Who was it?"))
+    named = conversations.get(made.id)
+    assert named is not None
+    assert named.title == "Who was it?"
+    assert conversations.origin(made.id) == conversations.get(talk)
+
+
+def test_what_was_deleted_is_neither_duplicated_nor_branched(conversations: Conversations) -> None:
+    talk, answers = with_turns(conversations, "Who?")
+    conversations.delete(talk)
+    with pytest.raises(InputError, match="has been deleted"):
+        conversations.duplicate(talk)
+    with pytest.raises(InputError, match="has been deleted"):
+        conversations.branch(answers[0])
+
+
+def test_a_branch_is_one_in_a_copy_too_and_copies_from_before_are_taken(
+    conversations: Conversations, open_database: Callable[[], Database]
+) -> None:
+    talk, answers = with_turns(conversations, "Who?", "When?")
+    branch = conversations.branch(answers[1])
+    dumped = list(conversations.dump())
+    for one in (talk, branch.id):
+        conversations.delete(one)
+    for row in dumped:
+        assert conversations.restore(row, {})
+    assert conversations.origin(branch.id) == conversations.get(talk)
+    conversations.delete(branch.id)
+    old = next(row for row in dumped if row["id"] == branch.id)
+    assert conversations.restore({name: value for name, value in old.items() if name != "origin"}, {})
+    assert conversations.origin(branch.id) is None
