@@ -218,7 +218,7 @@ class AnswerRuns:
         with self._lock:
             with self._library.database.transaction():
                 self._must_be_free(conversation_id)
-                history, message = self._history(conversation_id), conversations.begin(conversation_id, ask)
+                history, message = self.history(conversation_id), conversations.begin(conversation_id, ask)
             return self._begun(message, history, expected)
 
     def retry(
@@ -237,7 +237,7 @@ class AnswerRuns:
         with self._lock:
             with self._library.database.transaction():
                 self._must_be_free(message.conversation_id)
-                history = self._history(message.conversation_id, before=message_id)
+                history = self.history(message.conversation_id, before=message_id)
                 message = conversations.begin_again(message_id, ask)
                 self._library.feedback.take_back(message_id)
             return self._begun(message, history, expected)
@@ -275,7 +275,7 @@ class AnswerRuns:
         if conversation_id in self._runs or self._library.conversations.being_answered(conversation_id):
             raise AlreadyAnsweringError
 
-    def _history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
+    def history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
         """The turns that were answered, wholly or until stopped. What was never answered is not remembered."""
         history: list[ChatMessage] = []
         question: Message | None = None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ragcore.conversations import Ask
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragcore.conversations import Ask, Price
 from ragcore.errors import Problem, RagError
 from ui import resources
+from ui.pricing import ask_first
 from ui.state import fill_widget, session, widget
 
 
@@ -21,40 +25,70 @@ def chat_ask(question: str) -> Ask:
 
 
 def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
-    """Begin to answer in the open conversation, or a new one. Refused, the text goes back into the widget `box`."""
+    """Begin to answer in the open conversation, or a new one. Refused, the text goes back into the widget `box`.
+
+    False also where the person is asked first; `asked` then says when a new one has begun.
+    """
     state, conversations = session(), resources.library().conversations
     opened = None if new or state.conversation is None else conversations.get(state.conversation)
-    conversation = opened or conversations.create()
-    try:
-        resources.runs().start(conversation.id, chat_ask(question))
-    except RagError as error:
-        if opened is None:
-            conversations.delete(conversation.id)
-        state.problem = Problem.of(error)
-        fill_widget(box, question)
-        return False
-    state.conversation, state.problem, state.panel = conversation.id, None, ""
-    return True
+    ask, begun, later = chat_ask(question), False, False
+
+    def run(expected: Sequence[Price | None]) -> None:
+        nonlocal begun
+        conversation = opened or conversations.create()
+        try:
+            resources.runs().start(conversation.id, ask, expected=expected[0])
+        except RagError as error:
+            if opened is None:
+                conversations.delete(conversation.id)
+            state.problem = Problem.of(error)
+            fill_widget(box, question)
+            return
+        state.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
+        state.asked = new and later
+
+    history = resources.runs().history(opened.id) if opened else []
+    ask_first([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
+    later = True
+    return begun
 
 
 def ask_once(question: str, ask: Ask) -> bool:
-    """Begin to answer a question that stands alone."""
+    """Begin to answer a question that stands alone. False also where the person is asked first."""
     state, conversations = session(), resources.library().conversations
-    made = conversations.create("query")
-    try:
-        resources.runs().start(made.id, ask)
-    except RagError as error:
-        conversations.delete(made.id)
-        state.problem = Problem.of(error)
-        return False
-    state.query, state.problem, state.panel = made.id, None, ""
-    return True
+    begun = False
+
+    def run(expected: Sequence[Price | None]) -> None:
+        nonlocal begun
+        made = conversations.create("query")
+        try:
+            resources.runs().start(made.id, ask, expected=expected[0])
+        except RagError as error:
+            conversations.delete(made.id)
+            state.problem = Problem.of(error)
+            return
+        state.query, state.problem, state.panel, begun = made.id, None, "", True
+
+    ask_first([ask], run)
+    return begun
 
 
-def answer_again(message_id: str, *, extractive: bool | None = None) -> None:
-    try:
-        resources.runs().retry(message_id, extractive=extractive)
-    except RagError as error:
-        session().problem = Problem.of(error)
-    else:
-        session().problem = None
+def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
+    """Once more, in the place of the answer that is there; `ask`: in another way."""
+
+    def run(expected: Sequence[Price | None]) -> None:
+        try:
+            resources.runs().retry(message_id, extractive=extractive, ask=ask, expected=expected[0])
+        except RagError as error:
+            session().problem = Problem.of(error)
+        else:
+            session().problem = None
+
+    message = resources.library().conversations.message(message_id)
+    asked = ask or (message.ask if message else None)
+    if message is None or asked is None:
+        run([None])  # which says that it is gone
+        return
+    if extractive is not None:
+        asked = replace(asked, extractive=extractive)
+    ask_first([asked], run, history=resources.runs().history(message.conversation_id, before=message_id))

@@ -10,6 +10,7 @@ from ui import places, resources
 from ui.i18n import _
 from ui.state import fill_widget, open_index, session, widget
 from ui.widgets.conversations import conversation_list
+from ui.widgets.price import confirmation
 from ui.widgets.reading import reading_bar
 
 HERE = Path(__file__).resolve().parent
@@ -38,6 +39,7 @@ def frame() -> None:
         index_picker()
         reading_bar()
         conversations(page.url_path == "chat")
+    confirmation()
     page.run()
     resources.warm_embedder()
 

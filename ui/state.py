@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from ragcore.conversations import Price
 from ragcore.errors import Problem
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from ragcore.llms.connect import ConnectionReport
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Something that takes much: what, for how many answers together, and what to do when the person says yes, or no."""
+
+    price: Price
+    answers: int
+    run: Callable[[], None]
+    cancelled: Callable[[], None] | None = None
 
 
 @dataclass
@@ -29,6 +41,7 @@ class Session:
     all_files: bool = False  # the list of files is drawn whole
     problem: Problem | None = None  # why the last question was not taken
     notice: str = ""  # said once, as a toast
+    confirm: Confirm | None = None  # what the person is asked about before it is run
     asked: bool = False  # a question was taken on another page: go to the chat
     report: ConnectionReport | None = None  # of the last connection test
     being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not

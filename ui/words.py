@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragcore.conversations import AnswerFacts, Source
+from ragcore.conversations import AnswerFacts, Price, Source
 from ragcore.ingestion.files import FileRow, Stage
+from ui.i18n import _, ngettext
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +127,41 @@ def caption(name: str) -> str:
     return f"{mode.sentence} ({name.replace('_', ' ')})"
 
 
+def price(price: Price, currency: str) -> str:
+    """ "14 calls, about 9,200 tokens, about 40 s" """
+    if not price.calls:
+        return _("no call to a model")
+    calls = ngettext("{number} call", "{number} calls", price.calls).format(number=f"{price.calls:,}")
+    parts = [calls, _("about {number} tokens").format(number=f"{_rounded(price.tokens):,}")]
+    parts.append(_("no idea yet how long") if price.seconds is None else duration(price.seconds))
+    if price.money is not None:
+        parts.append(_("about {money}").format(money=money(price.money, currency)))
+    return ", ".join(parts)
+
+
+def money(amount: float, currency: str) -> str:
+    """With as many digits as a small amount needs."""
+    digits = 2 if amount >= 0.1 or not amount else 4
+    return f"{currency}{amount:.{digits}f}" if amount >= 0.0001 or not amount else f"< {currency}0.0001"
+
+
+def _rounded(number: int) -> int:
+    """To two digits."""
+    return int(float(f"{number:.2g}"))
+
+
 def answer_facts(facts: AnswerFacts) -> str:
-    """The thin line under an answer."""
+    """The thin line under an answer; with what was expected where that was said before."""
     parts = [mode_label(facts.mode)]
     if facts.calls:
         parts.append(count(facts.calls, "call"))
-    parts.append(f"{facts.seconds:.1f} s")
+    expected = facts.expected
+    if expected is not None and facts.calls:
+        parts.append(count(facts.prompt_tokens + facts.completion_tokens, "token"))
+    about = f" ({duration(expected.seconds)} expected)" if expected is not None and expected.seconds is not None else ""
+    parts.append(f"{facts.seconds:.1f} s{about}")
+    if facts.money is not None:
+        parts.append(money(facts.money, facts.currency))
     if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
         parts.append(f"{facts.passages_used:,} of {count(facts.passages_total, 'passage')}")
     if facts.mode == "no_text":

@@ -1,0 +1,200 @@
+"""What answering would take, said before it is asked for: calls, tokens, seconds by this library's own history, and money where
+tokens have a price.
+
+The answer is made for real, with the passages that would be found, by a model that only pretends to answer.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ragcore.answering import Finding, answer
+from ragcore.config import PriceSettings
+from ragcore.conversations import AnswerFacts, Ask, Price
+from ragcore.library import Library
+from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.llms.tool_call import ToolCall
+from ragcore.observe import Span, under
+from ragcore.prompts import Passage, RenderedMessage, Task, ToolCard
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
+
+__all__ = ["Habits", "at_most", "habits", "is_over", "price", "together"]
+
+ANSWER_TOKENS = 150  # of a model that has not answered yet
+LATEST = 100  # answers that a model's habits are learned from
+ALIKE = 3  # answers in one way that make the others uninteresting
+WRITING = 10.0  # times as long for a token written as for one read, before there is anything to learn from
+TRUST = 0.3  # how much that counts beside what was learned; an answer counts 1
+SOME = 800  # of more passages so many stand for all, spread evenly; where each has a call of its own, fewer
+SOME_CALLS = 100
+SLACK = 1.3  # a passage with its number and place, in sizes of a passage
+
+_ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
+_SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)  # however many passages
+
+
+def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
+    """What answering after `history` would take. The passages are looked up, the model is not asked; nothing is noted.
+
+    Calls and tokens are exact if each reply is as long as the model's replies were of late, but for agents, which are
+    supposed to use a tool once, and beyond SOME passages, where a part of them stands for all. QuestionError,
+    ContextWindowError where answering would raise them.
+    """
+    with under(Span("price")):
+        return _priced(library, ask, history, [] if ask.chat_mode == "simple" else library.passages(ask))
+
+
+def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
+    """Hardly less than what answering would take, without looking for passages: as many as asked for, at their greatest
+    length. For an ask that does not name its passages."""
+    size = (library.store.versions.sizes() or (library.settings.ingest.chunk_size, 0))[0]
+    text = " ".join(["word"] * round(size * SLACK))
+    with under(Span("price")):
+        return _priced(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
+
+
+def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
+    model, settings = library.llm(extractive=ask.extractive), library.settings
+    learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.chat_mode or ask.response_mode)
+    shown, times = _some(nodes, ResponseMode(ask.response_mode))
+    pretender = _Pretender(model, learned.answer_tokens)
+    finding = Finding(_Found(shown))
+    answer(ask, history, llm=pretender, finding=finding, system_prompt=settings.answers.system_prompt).whole()
+    calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
+    money = None if model.metadata.is_extractive else settings.price.money(read, written)
+    return Price(calls, read, written, learned.seconds(read, written), money)
+
+
+def together(prices: Sequence[Price]) -> Price:
+    """Of several answers, one after another. No time, or no money, where that of one is not known."""
+    seconds = [each.seconds for each in prices if each.seconds is not None]
+    money = [each.money for each in prices if each.money is not None]
+    return Price(
+        sum(each.calls for each in prices),
+        sum(each.prompt_tokens for each in prices),
+        sum(each.completion_tokens for each in prices),
+        sum(seconds) if len(seconds) == len(prices) else None,
+        sum(money) if money else None,
+    )
+
+
+def is_over(found: Price, settings: PriceSettings) -> bool:
+    """Whether the person is to be asked first."""
+    calls, tokens = settings.ask_above_calls, settings.ask_above_tokens
+    return bool((calls and found.calls > calls) or (tokens and found.tokens > tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How a model has answered on this machine: seconds for a token read and for one written, None before its first answer;
+    and the usual length of its replies in tokens."""
+
+    reading: float | None = None
+    writing: float | None = None
+    answer_tokens: int = ANSWER_TOKENS
+
+    def seconds(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        if self.reading is None or self.writing is None:
+            return None
+        return prompt_tokens * self.reading + completion_tokens * self.writing
+
+
+def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
+    """Learned from this model's answers in this mode, or in any where there are fewer than ALIKE."""
+    by_model = [each for each in facts if each.model == model and each.calls and each.seconds > 0 and each.prompt_tokens]
+    alike = [each for each in by_model if each.mode == mode]
+    known = alike if len(alike) >= ALIKE else by_model
+    if not known:
+        return Habits()
+    reading, writing = _speeds([(each.prompt_tokens, each.completion_tokens, each.seconds) for each in known])
+    length = round(median(each.completion_tokens / each.calls for each in known))
+    return Habits(reading, writing, max(1, length))
+
+
+def _speeds(answers: Sequence[tuple[int, int, float]]) -> tuple[float, float]:
+    """Seconds a token (read, written), not negative, with the least squares of the relative errors. One more equation says
+    that writing takes WRITING times as long as reading, as answers that are all alike cannot tell the two apart."""
+    rows = [(read / seconds, written / seconds) for read, written, seconds in answers]
+    scale = TRUST * sum(read + WRITING * written for read, written in rows) / len(rows) / (1 + WRITING * WRITING)
+    known = [*((read, written, 1.0) for read, written in rows), (WRITING * scale, -scale, 0.0)]
+    aa, ab, bb = (sum(row[i] * row[j] for row in known) for i, j in ((0, 0), (0, 1), (1, 1)))
+    a, b = sum(row[0] * row[2] for row in known), sum(row[1] * row[2] for row in known)
+    determinant = aa * bb - ab * ab
+    reading, writing = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
+    if reading < 0:
+        return 0.0, b / bb
+    return (a / aa, 0.0) if writing < 0 else (reading, writing)
+
+
+def _some(nodes: list[NodeWithScore], mode: ResponseMode) -> tuple[list[NodeWithScore], float]:
+    """Passages that stand for all of them, and for how many each."""
+    most = SOME_CALLS if mode in _ONE_EACH else SOME
+    if len(nodes) <= most or mode in _SAME_CALLS:
+        return nodes, 1.0
+    chosen = [nodes[index * len(nodes) // most] for index in range(most)]
+    return chosen, len(nodes) / most
+
+
+class _Found(BaseRetriever):
+    """Finds what was found before."""
+
+    name = "found"
+
+    def __init__(self, nodes: list[NodeWithScore]) -> None:
+        self._nodes = nodes
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        step.note(found=[])
+        return self._nodes
+
+
+class _Pretender(LLM):
+    """Has the window and the tokens of another model, and replies nothing in particular at the given length. It repeats the
+    question that it is to condense, and as an agent calls the first tool once. Threads may share it."""
+
+    def __init__(self, llm: LLM, answer_tokens: int) -> None:
+        self._llm = llm
+        self._answer = " ".join(["word"] * min(answer_tokens, llm.metadata.num_output))
+        self._lock = threading.Lock()
+        self.calls = self.read = self.written = 0
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return self._llm.metadata
+
+    def count_tokens(self, text: str) -> int:
+        return self._llm.count_tokens(text)
+
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        text, tools = self._reply(call, messages)
+        usage = self.usage(messages, text, call.tools, tools)
+        with self._lock:
+            self.calls += 1
+            self.read += usage.prompt_tokens
+            self.written += usage.completion_tokens
+        return Generation(text, usage, tools)
+
+    def _reply(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> tuple[str, tuple[ToolCall, ...]]:
+        if call.prompt.task is Task.CONDENSE:
+            return str(call.variables["question"]), ()
+        if call.prompt.task is not Task.ACT:
+            return self._answer, ()
+        if call.tools:  # a model that calls functions
+            used = any(message.role is MessageRole.TOOL for message in messages)
+            name = str(call.tools[0]["function"]["name"])
+            return (self._answer, ()) if used else ("", (ToolCall.of("call", name, json.dumps({"input": "word"})),))
+        cards = [card for card in call.variables.get("tools", ()) if isinstance(card, ToolCard)]
+        if not cards or any(isinstance(each, Passage) for each in call.variables.get("observations", ())):
+            return f"Thought: I know.\nAnswer: {self._answer}", ()
+        return f'Thought: I look.\nAction: {cards[0].name}\nAction Input: {{"input": "word"}}', ()
+
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        generation = self._generate(call, messages)
+        yield generation.text
+        return generation

@@ -1,0 +1,76 @@
+"""The price of an answer: a line before it is asked for, and the question whether to go on where it is high."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import streamlit as st
+
+from ragcore.conversations import Ask, Price
+from ragcore.errors import RagError
+from ragcore.schema import ChatMessage
+from ui import resources, words
+from ui.i18n import _, ngettext
+from ui.pricing import price_of
+from ui.safetext import label
+from ui.state import Confirm, session
+
+WAIT = 0.2  # seconds; a price that takes longer is drawn when it is there
+LOOK = 0.4  # seconds between two looks at one that is being worked out
+
+
+def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
+    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s". Quick in every run of the script; always one line high."""
+    if not ask.question.strip():
+        st.caption(_("Type a question to see what answering it takes."))
+        return
+    price = price_of(ask, history)
+    try:
+        found = price.result(timeout=WAIT)
+    except TimeoutError:
+        st.fragment(_waiting, run_every=LOOK)(price)
+    except RagError as error:
+        st.caption(label(error.what))
+    else:
+        mode = words.mode_label(ask.chat_mode or ask.response_mode)
+        st.caption(
+            _("{mode}: {price}").format(
+                mode=label(mode), price=label(words.price(found, resources.library().settings.price.currency))
+            )
+        )
+
+
+def _waiting(price: Future[Price]) -> None:
+    if price.done():
+        st.rerun()
+    st.caption(":shimmer[" + _("Working out what it takes…") + "]")
+
+
+def confirmation() -> None:
+    """Ask whether to go on, where something that was asked for takes more than the limits of the settings."""
+    asked = session().confirm
+    if asked is not None:
+        st.dialog(_("This takes a while"), on_dismiss=_cancel)(_confirm)(asked)
+
+
+def _confirm(asked: Confirm) -> None:
+    price = words.price(asked.price, resources.library().settings.price.currency)
+    answers = ngettext("Answering takes {price}.", "The {number} answers take {price}.", asked.answers)
+    with st.container(key="confirm_price"):
+        st.markdown(label(answers.format(number=asked.answers, price=price)))
+        st.caption(_("You are asked because this is above the limits in Settings. An answer can be stopped at any time."))
+        with st.container(horizontal=True, gap="small"):
+            if st.button(_("Run anyway"), key="confirm_run", type="primary"):
+                session().confirm = None
+                asked.run()
+                st.rerun()
+            if st.button(_("Cancel"), key="confirm_cancel"):
+                _cancel()
+                st.rerun()
+
+
+def _cancel() -> None:
+    asked, session().confirm = session().confirm, None
+    if asked is not None and asked.cancelled is not None:
+        asked.cancelled()
