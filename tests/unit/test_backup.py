@@ -190,6 +190,7 @@ def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Pat
         if not (tmp_path / "written").exists():
             (tmp_path / "written").touch()
             take_in(other, "The attic is new.", "attic.txt")
+            other.conversations.begin(other.conversations.create().id, Ask("What is new?"))
         return location(file)  # type: ignore[arg-type]
 
     monkeypatch.setattr(full.files, "location", late)

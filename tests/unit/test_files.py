@@ -395,6 +395,8 @@ def test_a_file_forgotten_by_a_process_that_ended_then_is_swept_with_its_bytes(i
     left.write_text("left", "utf-8")
     in_folder.sweep()
     assert not left.parent.exists()
+    with in_folder.database.snapshot() as db:
+        assert db.execute("SELECT count(*) FROM removed_files").fetchone()[0] == 0
 
 
 def test_a_database_that_knows_no_file_sweeps_none(in_folder: Files, tmp_path: Path) -> None:
