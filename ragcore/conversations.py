@@ -22,7 +22,7 @@ SILENT_SECONDS = 10.0  # an answer whose writer has not signed it for so long wa
 TITLE_CHARS = 60
 SEARCH_CHARS = 1000  # of what is searched for; SQLite compares with a pattern of 50,000 bytes at most
 
-Kind = Literal["chat", "query"]
+Kind = Literal["chat", "query", "replay"]  # those of a replay belong to the chat that their id begins with
 State = Literal["writing", "done", "stopped", "failed", "interrupted"]
 
 SCHEMA = """
@@ -190,9 +190,9 @@ class Conversations:
         self._database = database
         self._clock = clock
 
-    def create(self, kind: Kind = "chat", title: str = "") -> Conversation:
+    def create(self, kind: Kind = "chat", title: str = "", *, id_: str = "") -> Conversation:
         now = self._clock()
-        made = Conversation(new_id()[:16], kind, title, now, now)
+        made = Conversation(id_ or new_id()[:16], kind, title, now, now)
         self._change("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (made.id, kind, title, now, now))
         return made
 
@@ -212,11 +212,19 @@ class Conversations:
         )
         return [_conversation(row) for row in rows]
 
+    def belonging_to(self, conversation_id: str) -> list[Conversation]:
+        """Those of its replay, the first made first."""
+        start = f"{conversation_id}."
+        rows = self._read("SELECT * FROM conversations WHERE substr(id, 1, ?) = ? ORDER BY created, id", (len(start), start))
+        return [_conversation(row) for row in rows]
+
     def rename(self, conversation_id: str, title: str) -> None:
         self._change("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
 
     def delete(self, conversation_id: str) -> None:
-        self._change("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+        """With what belongs to it."""
+        start = f"{conversation_id}."
+        self._change("DELETE FROM conversations WHERE id = ? OR substr(id, 1, ?) = ?", (conversation_id, len(start), start))
 
     def duplicate(self, conversation_id: str) -> Conversation:
         """A copy under the next free title, "The tower (2)". What is still being written comes as far as it has come.

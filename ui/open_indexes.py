@@ -11,6 +11,7 @@ from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, RagError
 from ragcore.library import Library
+from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
 from ragcore.shelf import MAIN, Index, Shelf
 from ui.fetching import Fetching
@@ -25,6 +26,7 @@ LOOK_SECONDS = 60.0  # between two looks for such indexes
 class OpenIndex:
     library: Library
     runs: AnswerRuns
+    replays: Replays
     fetching: Fetching
     looked_at: float = field(default_factory=time.monotonic)
     warmed: bool = False
@@ -90,7 +92,8 @@ class OpenIndexes:
     def _opened(self, index: Index) -> OpenIndex:
         library = Library(index.where, embedder=self._embedder)
         library.start_worker()
-        opened = self._open[index.id] = OpenIndex(library, AnswerRuns(library), Fetching(library))
+        runs = AnswerRuns(library)
+        opened = self._open[index.id] = OpenIndex(library, runs, Replays(library, runs), Fetching(library))
         if index.id != MAIN and not self._looking:
             self._looking = True
             threading.Thread(target=self._look, name="close-idle-indexes", daemon=True).start()

@@ -18,6 +18,7 @@ CHAT = PAGES / "chat.py"
 QUERY = PAGES / "query.py"
 INDEXES = PAGES / "indexes.py"
 SETTINGS = PAGES / "settings.py"
+REPLAY = PAGES / "replay.py"
 
 
 def go_to_chat(conversation_id: str | None) -> NoReturn:
@@ -31,6 +32,14 @@ def go_to_chat(conversation_id: str | None) -> NoReturn:
 
 def go_to_settings() -> NoReturn:
     st.switch_page(SETTINGS)
+
+
+def go_onward() -> None:
+    """Follow a button whose callback could not leave the page itself."""
+    state = session()
+    if state.onward == "replay" and state.replay:
+        state.onward, state.panel, state.problem = "", "", None
+        st.switch_page(REPLAY, query_params={**_index(), "r": state.replay})
 
 
 def from_address(letter: str, current: str | None) -> str | None:

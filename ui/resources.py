@@ -8,6 +8,7 @@ import streamlit as st
 
 from ragcore.config import default_library
 from ragcore.library import Library
+from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
 from ragcore.shelf import MAIN, Shelf
 from ui.fetching import Fetching
@@ -40,6 +41,11 @@ def library() -> Library:
 def runs() -> AnswerRuns:
     """The answers being given in the index which this browser tab has open."""
     return opened(session().index).runs
+
+
+def replays() -> Replays:
+    """Of the conversations of that index."""
+    return opened(session().index).replays
 
 
 def fetching() -> Fetching:

@@ -28,9 +28,11 @@ def frame() -> None:
             st.Page(places.QUERY, title="Query", icon=":material/manage_search:"),
             st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
             st.Page(places.SETTINGS, title="Settings", icon=":material/settings:"),
+            st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
         ]
     )
     places.settle_index()
+    places.go_onward()
     state = session()
     if state.notice:
         st.toast(state.notice.replace("[", "\\[").replace(":", "\\:"), duration="long")

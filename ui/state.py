@@ -34,6 +34,9 @@ class Session:
     conversation: str | None = None  # open on the chat page
     options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
     query: str | None = None  # open on the query page
+    replay: str | None = None  # the conversation whose replay is open
+    replay_anew: bool = False  # the ways of another replay of it are being chosen
+    onward: str = ""  # the page that a button under an answer leads to
     panel: str = ""  # open beside the answers: "kind.message", or "passage.message.number"
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragcore.conversations import Message
 from ui.asking import answer_again
 from ui.i18n import _
-from ui.state import event
+from ui.state import event, session
 from ui.widgets.component import component
 
 _ACTIONS = component("actions", '<div class="root"></div>')
@@ -16,6 +16,10 @@ _ACTIONS = component("actions", '<div class="root"></div>')
 
 def _always(message: Message) -> bool:
     return True
+
+
+def _replay(message: Message) -> None:
+    session().replay, session().onward = message.conversation_id, "replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,15 @@ ACTIONS: tuple[Action, ...] = (
         "M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6",
         lambda message: answer_again(message.id),
         only_last=True,
+    ),
+    Action(
+        "replay",
+        lambda: _("Replay in other modes"),
+        "M4 5h16M4 12h9M4 19h9M17 10v10l5-5z",
+        _replay,
+        fits=lambda message: message.ask is not None and message.ask.chat_mode is not None,
+        only_last=True,
+        in_menu=True,
     ),
 )
 

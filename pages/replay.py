@@ -1,0 +1,126 @@
+"""Replay: a conversation asked in every way of chatting, side by side. Its id is in the address, so that a reload shows it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragcore.errors import Problem, RagError
+from ragcore.replay import MODES, Replay, lacking, least_calls
+from ui import places, resources, words
+from ui.i18n import _, ngettext
+from ui.safetext import label
+from ui.state import fill_new_widget, session, widget
+from ui.widgets.panel import opened_panel, side_panel
+from ui.widgets.passage import citation_clicks
+from ui.widgets.problem import Choice, problem
+from ui.widgets.replay import needs, table
+
+LOOK_SECONDS = 0.6  # between two looks at answers that grow
+
+library, replays, state = resources.library(), resources.replays(), session()
+
+asked_for = places.from_address("r", state.replay)
+conversation = library.conversations.get(asked_for) if asked_for else None
+state.replay = conversation.id if conversation else None
+replay = replays.get(conversation.id) if conversation else None
+message = library.conversations.message(state.panel.partition(".")[2].partition(".")[0])
+shown_in = message.conversation_id if message and conversation and message.conversation_id.startswith(conversation.id) else None
+opened = opened_panel(shown_in)
+places.to_address("r", state.replay, state.panel if opened else "")
+
+
+def start() -> None:
+    try:
+        replays.start(str(state.replay), list(widget("replay_modes") or ()))
+        state.problem, state.replay_anew = None, False
+    except RagError as error:
+        state.problem = Problem.of(error)
+
+
+def stop() -> None:
+    replays.stop(str(state.replay))
+
+
+def anew(wanted: bool) -> None:
+    state.replay_anew = wanted
+
+
+def choices() -> None:
+    """Which ways to ask in, and what that takes."""
+    model = library.llm().metadata
+    able = [mode for mode in words.CHAT_MODES if mode in MODES and lacking(mode, model) is None]
+    fill_new_widget("replay_modes", able)
+    turns = len(replays.questions(str(state.replay)))
+    st.pills(
+        _("Ways of answering"),
+        able,
+        selection_mode="multi",
+        key="replay_modes",
+        format_func=lambda mode: words.CHAT_MODES[mode].label,
+    )
+    for mode in words.CHAT_MODES:
+        if (lack := lacking(mode, model)) is not None:
+            st.caption(f"**{label(words.CHAT_MODES[mode].label)}**: {label(needs(lack))}")
+    chosen = list(widget("replay_modes") or ())
+    if chosen:
+        calls = sum(least_calls(mode, turns, model) for mode in chosen)
+        st.markdown(label(price(turns, len(chosen), calls, "" if model.is_extractive else model.model_name)))
+    with st.container(horizontal=True):
+        st.button(
+            _("Replay"), key="replay_start", type="primary", icon=":material/replay:", on_click=start, disabled=not chosen
+        )
+        if replay is not None:
+            st.button(_("Cancel"), key="replay_keep", on_click=anew, args=(False,))
+
+
+def price(turns: int, ways: int, calls: int, model: str) -> str:
+    questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
+    each = ngettext("{questions} in {number} way", "{questions} in {number} ways", ways).format(
+        questions=questions, number=ways
+    )
+    if not model:
+        return _("{each}. Without a language model this costs nothing and takes some seconds.").format(each=each)
+    return _("{each}: at least {calls} calls of {model}.").format(each=each, calls=f"{calls:,}", model=model)
+
+
+def grid(before: Replay) -> None:
+    """The answers as far as they have come; the screen is drawn anew when they are whole."""
+    now = replays.get(str(state.replay))
+    if now is None or (before.running and not now.running):
+        st.rerun()
+    table(now, library.llm().metadata)
+
+
+with st.container(key="replay_head", horizontal=True, vertical_alignment="center"):
+    st.title(_("Replay"), anchor=False)
+    if conversation is not None:
+        if st.button(_("Back to the chat"), key="replay_back", type="tertiary", icon=":material/arrow_back:"):
+            places.go_to_chat(conversation.id)
+        if replay is not None and replay.running:
+            st.button(_("Stop"), key="replay_stop", type="primary", icon=":material/stop:", on_click=stop)
+        elif replay is not None and not state.replay_anew:
+            st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=anew, args=(True,))
+
+if conversation is None:
+    st.markdown(_("Ask something in a chat; then choose “Replay in other modes” under an answer."))
+    st.page_link(places.CHAT, label=_("Go to the chat"), icon=":material/chat_bubble:")
+elif not replays.questions(conversation.id):
+    st.markdown(_("Nothing has been asked in this conversation yet."))
+else:
+    st.markdown(f"**{label(conversation.title)}**")
+    st.caption(_("The same questions in the same order, in each way of answering with its own history."))
+    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="replay"):
+        state.problem = None
+        st.rerun()
+    if replay is None or (state.replay_anew and not replay.running):
+        choices()
+    if replay is not None:
+        asked = tuple(ask.question for ask in replays.questions(conversation.id))
+        if asked != replay.questions and not replay.running:
+            st.caption(_("The conversation has changed since this replay. Replay again to see all of it."))
+        with st.container(key="replay"):
+            st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay)
+
+citation_clicks(answering=False)
+if opened is not None:
+    side_panel(opened)
