@@ -6,25 +6,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ragcore.chat_engine.registry import chat_engine
 from ragcore.conversations import Ask
+from ragcore.each_file import EachFile
 from ragcore.embeddings.base import Embedder
+from ragcore.everything import WholeReading
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.postprocessor.diverse import DiversePostprocessor
 from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
+from ragcore.prompts import Prompt
 from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.estimate import Estimate, estimate
-from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+from ragcore.response_synthesizers.modes import ResponseMode, worded
+from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.chosen import ChosenPassages
+from ragcore.retrievers.everything import AllPassages
 from ragcore.retrievers.hybrid import COSINE_SHARE, HybridRetriever
 from ragcore.retrievers.overview import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
@@ -48,6 +53,8 @@ class Finding:
 
 def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
     """How the passages of an ask are found in an index whose vectors the embedder made."""
+    if ask.reading == "everything":
+        return Finding(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
         return Finding(ChosenPassages(index, ask.node_ids))
     how = ask.retrieval
@@ -72,11 +79,23 @@ def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
     return Finding(retriever, tuple(steps))
 
 
-def answer(ask: Ask, history: Sequence[ChatMessage], *, llm: LLM, finding: Finding, system_prompt: str = "") -> AnswerStream:
-    """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
+def answer(
+    ask: Ask,
+    history: Sequence[ChatMessage],
+    *,
+    llm: LLM,
+    finding: Finding,
+    system_prompt: str = "",
+    wording: Mapping[str, Prompt] | None = None,
+) -> AnswerStream:
+    """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
+
+    `wording` has other prompts for those of these names.
+    """
+    if ask.reading == "everything":
+        return WholeReading(_alone(ask, llm, finding, wording).stream_query(ask.question), ResponseMode(ask.response_mode))
     if ask.chat_mode is None:
-        synthesizer = get_response_synthesizer(llm, ask.response_mode)
-        return RetrieverQueryEngine(finding.retriever, synthesizer, finding.postprocessors).stream_query(ask.question)
+        return _alone(ask, llm, finding, wording).stream_query(ask.question)
     engine = chat_engine(
         ask.chat_mode,
         llm=llm,
@@ -85,13 +104,46 @@ def answer(ask: Ask, history: Sequence[ChatMessage], *, llm: LLM, finding: Findi
         system_prompt=system_prompt,
         postprocessors=finding.postprocessors,
         response_mode=ask.response_mode,
+        wording=wording,
     )
     return engine.stream_chat(ask.question)
 
 
-def price(ask: Ask, *, llm: LLM, finding: Finding) -> Estimate:
-    """What answering would take: the passages are looked up, the model is not asked."""
-    return estimate(ask.response_mode, llm, ask.question, finding.passages(ask.question))
+def _alone(ask: Ask, llm: LLM, finding: Finding, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
+    synthesizer = Synthesizer(llm, ask.response_mode, worded(wording or {}))
+    return RetrieverQueryEngine(finding.retriever, synthesizer, finding.postprocessors)
+
+
+def answer_each(
+    ask: Ask,
+    files: Mapping[str, str],
+    *,
+    llm: LLM,
+    finding_of: Callable[[str], Finding],
+    wording: Mapping[str, Prompt] | None = None,
+) -> EachFile:
+    """Begin to ask each of the documents, names by id, on its own: `finding_of` finds in one of them."""
+    return EachFile(ask.question, files, lambda file_id: _alone(ask, llm, finding_of(file_id), wording))
+
+
+def price_each(
+    ask: Ask,
+    files: Mapping[str, str],
+    *,
+    llm: LLM,
+    finding_of: Callable[[str], Finding],
+    wording: Mapping[str, Prompt] | None = None,
+) -> Estimate:
+    """The sum of what asking each of the documents would take."""
+    each = [price(ask, llm=llm, finding=finding_of(file_id), wording=wording) for file_id in files]
+    return Estimate(
+        sum(one.calls for one in each), sum(one.prompt_tokens for one in each), sum(one.completion_tokens for one in each)
+    )
+
+
+def price(ask: Ask, *, llm: LLM, finding: Finding, wording: Mapping[str, Prompt] | None = None) -> Estimate:
+    """What answering would take: the passages are looked up, the model is not asked. `wording` as for `answer`."""
+    return estimate(ask.response_mode, llm, ask.question, finding.passages(ask.question), prompts=worded(wording or {}))
 
 
 class First(BaseNodePostprocessor):

@@ -15,8 +15,8 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +26,8 @@ from ragcore.config import Settings, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
+from ragcore.evaluation.kept import SCHEMA as EVALUATIONS_SCHEMA
+from ragcore.evaluation.kept import Evaluations
 from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
 from ragcore.feedback import Feedback
 from ragcore.ingestion.current_index import IndexVersion
@@ -33,6 +35,8 @@ from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Added, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import RebuildPlan, planned
+from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
+from ragcore.prompt_versions import PromptVersions
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
 
 if TYPE_CHECKING:
@@ -115,12 +119,14 @@ class Library:
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         self._make_folder()
-        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA)
+        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA, PROMPTS_SCHEMA, EVALUATIONS_SCHEMA)
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
+        self.prompts = PromptVersions(self.database, clock=parts.clock)
+        self.evaluations = Evaluations(self.database, clock=parts.clock)
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
         self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
@@ -416,16 +422,30 @@ class Library:
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
         """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
-        from ragcore.answering import answer
+        from ragcore.answering import answer, answer_each
 
         llm, finding = self.llm(extractive=ask.extractive), self._finding(ask)
-        return answer(ask, history, llm=llm, finding=finding, system_prompt=self.settings.answers.system_prompt)
+        system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
+        if ask.reading == "each_file":
+            return answer_each(ask, self.asked(ask), llm=llm, finding_of=self._finding_in(ask), wording=wording)
+        return answer(ask, history, llm=llm, finding=finding, system_prompt=system_prompt, wording=wording)
+
+    def asked(self, ask: Ask) -> dict[str, str]:
+        """The documents that can answer, by id, in the order of their names."""
+        chosen = [file for file in self.files.all() if file.ready and (ask.file_ids is None or file.id in ask.file_ids)]
+        return {file.id: file.name for file in sorted(chosen, key=lambda file: (file.name.casefold(), file.id))}
 
     def price(self, ask: Ask) -> Estimate:
         """What answering would take: the passages are looked up, the model is not asked."""
-        from ragcore.answering import price
+        from ragcore.answering import price, price_each
 
-        return price(ask, llm=self.llm(extractive=ask.extractive), finding=self._finding(ask))
+        llm, finding, wording = self.llm(extractive=ask.extractive), self._finding(ask), self.prompts.current()
+        if ask.reading == "each_file":
+            return price_each(ask, self.asked(ask), llm=llm, finding_of=self._finding_in(ask), wording=wording)
+        return price(ask, llm=llm, finding=finding, wording=wording)
+
+    def _finding_in(self, ask: Ask) -> Callable[[str], Finding]:
+        return lambda file_id: self._finding(replace(ask, file_ids=(file_id,)))
 
     def _finding(self, ask: Ask) -> Finding:
         from ragcore.answering import finding
@@ -436,8 +456,8 @@ class Library:
 
     # Looking at what an answer was made from.
 
-    def sources(self, nodes: Sequence[NodeWithScore]) -> list[Source]:
-        """The passages of an answer as it keeps them; [n] in its text is the n-th."""
+    def sources(self, nodes: Sequence[NodeWithScore], first: int = 1) -> list[Source]:
+        """The passages of an answer as it keeps them; [n] in its text is the n-th, counted from `first`."""
         return [
             Source(
                 number=number,
@@ -452,7 +472,7 @@ class Library:
                 page_word=str(found.node.metadata.get("page_word", "page")),
                 page_index=_index(found.node.metadata.get("page_index")),
             )
-            for number, found in enumerate(nodes, 1)
+            for number, found in enumerate(nodes, first)
         ]
 
     def source_view(self, source: Source) -> SourceView:

@@ -81,6 +81,11 @@ def questions_in(text: str) -> Iterator[str]:
             yield question
 
 
+def questions_of_sentences(text: str) -> Iterator[str]:
+    """As `questions_in`, without the ones about headings and keywords."""
+    yield from (question for question in dict.fromkeys(_of_sentences(text)) if len(question.split()) <= LONGEST)
+
+
 def language_of(text: str) -> str:
     """ "en", "de", "fr", "es" or "zh", by the commonest small words; "en" where none of them is known."""
     if len(re.findall(r"[\u3400-\u9fff]", text)) > len(text) / 4:
@@ -90,6 +95,16 @@ def language_of(text: str) -> str:
 
 
 def _all(text: str) -> Iterator[str]:
+    yield from _of_sentences(text)
+    about = _ABOUT[language_of(text)]
+    leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
+    topics = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
+    for topic in [*topics, *keywords(text, MOST_TOPICS)]:
+        if is_telling(topic):
+            yield about.format(topic)
+
+
+def _of_sentences(text: str) -> Iterator[str]:
     quotes = quotes_in(text, number=0)
     leads = list(dict.fromkeys(quote.lead for quote in quotes if quote.lead))
     for lead in leads:
@@ -100,11 +115,6 @@ def _all(text: str) -> Iterator[str]:
             yield from () if leans_on_context(asked.group()) else (asked.group(),)
         elif not _LEANS.match(quote.text):
             yield from _asked_of(quote.text)
-    about = _ABOUT[language_of(text)]
-    topics = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
-    for topic in [*topics, *keywords(text, MOST_TOPICS)]:
-        if is_telling(topic):
-            yield about.format(topic)
 
 
 def _asked_of(sentence: str) -> Iterator[str]:
