@@ -22,8 +22,10 @@ SILENT_SECONDS = 10.0  # an answer whose writer has not signed it for so long wa
 TITLE_CHARS = 60
 SEARCH_CHARS = 1000  # of what is searched for; SQLite compares with a pattern of 50,000 bytes at most
 
-Kind = Literal["chat", "query", "replay"]  # those of a replay belong to the chat that their id begins with
+Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
 State = Literal["writing", "done", "stopped", "failed", "interrupted"]
+Reading = Literal["best", "everything", "each_file"]
+Found = Literal["found", "uncited", "nothing", "failed"]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (
@@ -102,6 +104,21 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
+class FileAnswer:
+    """What one document said, where each was asked on its own. `found`: cites it; `uncited`: says something and cites nothing.
+
+    `pages`: labels of the pages it cites. Where it failed, `text` and `hint` are the reason.
+    """
+
+    file_name: str
+    text: str
+    found: Found
+    pages: tuple[str, ...] = ()
+    page_word: str = "page"
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerFacts:
     """The thin line under an answer: which mode, how many calls, how long, and how much of the library it saw."""
 
@@ -119,11 +136,16 @@ class AnswerFacts:
     money: float | None = None  # what the tokens cost, where they have a price
     currency: str = ""
     expected: Price | None = None  # where the price was shown before
+    reading: Reading = "best"
+    files_used: int = 0
+    files_total: int = 0
+    rows: tuple[FileAnswer, ...] = ()  # where each document was asked on its own
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
         kept = json.loads(text)
-        return cls(**kept | {"expected": Price(**kept["expected"]) if kept.get("expected") else None})
+        rows = tuple(FileAnswer(**row | {"pages": tuple(row["pages"])}) for row in kept.get("rows", ()))
+        return cls(**kept | {"expected": Price(**kept["expected"]) if kept.get("expected") else None, "rows": rows})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +160,10 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question and how to answer it: in a conversation by `chat_mode`, or on its own by `response_mode`."""
+    """A question and how to answer it: in a conversation by `chat_mode`, or on its own by `response_mode`.
+
+    `reading`: the best passages; everything, or each document on its own, which are answered by `response_mode` alone.
+    """
 
     question: str
     chat_mode: str | None = "condense_plus_context"
@@ -148,6 +173,7 @@ class Ask:
     extractive: bool = False  # answer without the language model, even where there is one
     node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
     retrieval: Retrieval = Retrieval()
+    reading: Reading = "best"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -353,9 +379,13 @@ class Conversations:
 
     def begin(self, conversation_id: str, ask: Ask) -> Message:
         """Note the question, and an empty answer that is being written; gives the answer. InputError when it was deleted."""
+        return self.begin_several(conversation_id, [ask])[0]
+
+    def begin_several(self, conversation_id: str, asks: Sequence[Ask]) -> list[Message]:
+        """The same with several answers to the one question of these asks."""
         now = self._clock()
-        answer_id = new_id()[:16]
-        question = writable(ask.question)
+        question = writable(asks[0].question)
+        begun = [Message(new_id()[:16], conversation_id, "assistant", "", "writing", now, ask) for ask in asks]
         with self._database.transaction() as db:
             there = db.execute(
                 "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
@@ -370,12 +400,24 @@ class Conversations:
                 " VALUES (?, ?, 'user', ?, 'done', ?, ?, ?)",
                 (new_id()[:16], conversation_id, question, now, now, place),
             )
-            db.execute(
-                "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask, place)"
-                " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
-                (answer_id, conversation_id, now, now, ask.to_json(), place + 1),
-            )
-        return Message(answer_id, conversation_id, "assistant", "", "writing", now, ask)
+            for number, (answer, ask) in enumerate(zip(begun, asks, strict=True), 1):
+                db.execute(
+                    "INSERT INTO messages (id, conversation_id, role, text, state, created, signed, ask, place)"
+                    " VALUES (?, ?, 'assistant', '', 'writing', ?, ?, ?, ?)",
+                    (answer.id, conversation_id, now, now, ask.to_json(), place + number),
+                )
+        return begun
+
+    def note_found(self, conversation_id: str, sources: Sequence[Source]) -> None:
+        """Keep, with the question of a comparison, the passages that all of its answers are made from."""
+        self._change(
+            "UPDATE messages SET sources = ? WHERE conversation_id = ? AND role = 'user'",
+            (json.dumps([asdict(source) for source in sources]), conversation_id),
+        )
+
+    def note_ask(self, message_id: str, ask: Ask) -> None:
+        """How an answer is in fact made, once that is known."""
+        self._change("UPDATE messages SET ask = ? WHERE id = ?", (ask.to_json(), message_id))
 
     def begin_again(self, message_id: str, ask: Ask) -> Message:
         """Empty an answer so that it can be written anew. InputError when it was deleted."""

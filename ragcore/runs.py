@@ -8,18 +8,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 
-from ragcore.conversations import AnswerFacts, Ask, Message, Price, Source, State
+from ragcore.conversations import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State
+from ragcore.each_file import EachFile
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
-from ragcore.schema import ChatMessage, MessageRole
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +39,18 @@ class AlreadyAnsweringError(InputError):
 class Run:
     """One answer being given. `text` grows; `finished` once nothing more will come."""
 
-    def __init__(self, library: Library, message: Message, history: list[ChatMessage], expected: Price | None) -> None:
+    def __init__(
+        self,
+        library: Library,
+        message: Message,
+        history: list[ChatMessage],
+        expected: Price | None = None,
+        same: SamePassages | None = None,
+    ) -> None:
         self._library = library
         self._history = history
         self._expected = expected
+        self._same = same
         self._ask = message.ask or Ask("")
         self._changed = threading.Condition()
         self._state: State = "writing"
@@ -60,6 +70,16 @@ class Run:
     @property
     def finished(self) -> bool:
         return self._state != "writing"
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far it has come, where that can be told before its first word."""
+        return self._answering.progress() if self._answering else None
+
+    @property
+    def rows(self) -> tuple[FileAnswer, ...]:
+        """What each document said so far, where each is asked on its own."""
+        return self._answering.rows if isinstance(self._answering, EachFile) else ()
 
     def stop(self) -> None:
         """Keep what was said and end. Returns at once, even while the model is silent."""
@@ -96,6 +116,9 @@ class Run:
         try:
             # Asked now: by the time the answer is finished, the settings may name another model.
             self._model = self._library.llm(extractive=self._ask.extractive).metadata
+            if self._same is not None:
+                self._ask = self._same.chosen_for(self._ask)
+                self._library.conversations.note_ask(self.message_id, self._ask)
             answer = self._answering = self._library.answer(self._ask, self._history)
             with closing(answer):
                 sources = tuple(self._library.sources(answer.source_nodes))
@@ -107,6 +130,7 @@ class Run:
                     with self._changed:
                         if self.finished:
                             return
+                        self._cite(answer.source_nodes)
                         self.text += piece
                         self._changed.notify_all()
             self._end("done")
@@ -116,6 +140,17 @@ class Run:
             logger.exception("answer %s failed", self.message_id)
             self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
 
+    def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
+        """Sources that the answer has come to cite while it grows."""
+        known = len(self.sources)
+        self.sources += tuple(self._library.sources(nodes[known:], known + 1))
+
+    def _keep_so_far(self) -> None:
+        """Of an answer that is stopped before its first word, what its steps have said."""
+        if self._answering is not None and not self.text:
+            self.text, nodes = self._answering.so_far()
+            self._cite(nodes)
+
     def _note(self, state: State) -> None:
         """Facts of the answer as far as it has come; the trace only once it is whole."""
         trace, model = self._answering.trace if self._answering else None, self._model
@@ -123,7 +158,8 @@ class Run:
             return
         calls = trace.named("llm")
         condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
-        mode = self._ask.chat_mode or self._ask.response_mode
+        ask, read = self._ask, self._answering.read() if self._answering else ()
+        mode = ask.response_mode if ask.reading != "best" or ask.chat_mode is None else ask.chat_mode
         spent, price = trace.total_tokens(), self._library.settings.price
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
@@ -131,7 +167,7 @@ class Run:
             mode_label=mode.replace("_", " "),
             calls=len(calls),
             seconds=time.perf_counter() - self._began,
-            passages_used=len(self.sources),
+            passages_used=len(read),
             passages_total=len(self._library.store),
             prompt_tokens=spent.prompt,
             completion_tokens=spent.completion,
@@ -141,6 +177,10 @@ class Run:
             money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,
+            reading=ask.reading,
+            files_used=len({hit.node.ref_doc_id for hit in read}),
+            files_total=self._library.files.ready_and_bytes()[0],
+            rows=self.rows,
         )
 
     def _fail(self, problem: Problem) -> None:
@@ -153,6 +193,8 @@ class Run:
             if self.finished:
                 return
             try:
+                if state == "stopped":
+                    self._keep_so_far()
                 self._note(state)
                 self._write(state)
             except StoreError as error:
@@ -170,6 +212,8 @@ class Run:
                 if self.finished:
                     return
                 try:
+                    if self.rows:
+                        self._note("writing")
                     there = self._write("writing")
                 except StoreError as error:
                     logger.warning("answer %s could not be written: %s", self.message_id, error)
@@ -202,13 +246,43 @@ class Run:
         )
 
 
+class SamePassages:
+    """The passages that all answers of a comparison are made from: looked for once, by whichever answer comes first."""
+
+    def __init__(self, library: Library, conversation_id: str) -> None:
+        self._library = library
+        self._conversation_id = conversation_id
+        self._lock = threading.Lock()
+        self._found: Future[tuple[str, ...]] = Future()
+
+    def chosen_for(self, ask: Ask) -> Ask:
+        """The ask with exactly these passages. RagError, the same for each answer, when they cannot be looked for."""
+        with self._lock:
+            if not self._found.done():
+                try:
+                    self._found.set_result(self._kept() or self._looked_for(ask))
+                except RagError as error:
+                    self._found.set_exception(error)
+        return replace(ask, node_ids=self._found.result())
+
+    def _kept(self) -> tuple[str, ...]:
+        question = self._library.conversations.messages(self._conversation_id)[:1]
+        return tuple(source.node_id for message in question for source in message.sources)
+
+    def _looked_for(self, ask: Ask) -> tuple[str, ...]:
+        sources = self._library.sources(self._library.passages(ask))
+        self._library.conversations.note_found(self._conversation_id, sources)
+        return tuple(source.node_id for source in sources)
+
+
 class AnswerRuns:
-    """The runs of this process. A conversation is answered by one process at a time, and once."""
+    """The runs of this process. A conversation is answered by one process at a time, and once; in a comparison that is so of
+    each answer."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, Run] = {}  # by the message that is being written
 
     def start(self, conversation_id: str, ask: Ask, *, expected: Price | None = None) -> Run:
         """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then. `expected` is the price that
@@ -220,6 +294,22 @@ class AnswerRuns:
                 self._must_be_free(conversation_id)
                 history, message = self.history(conversation_id), conversations.begin(conversation_id, ask)
             return self._begun(message, history, expected)
+
+    def compare(self, asks: Sequence[Ask], *, expected: Sequence[Price | None] = ()) -> str:
+        """Answer one question in several ways at the same time, from the same passages, in a conversation of its own.
+
+        Gives the conversation's id. The first of `asks` says how the passages are found. QuestionError.
+        """
+        check_question(asks[0].question)
+        conversations = self._library.conversations
+        with self._lock:
+            with self._library.database.transaction():
+                conversation_id = conversations.create("compare").id
+                messages = conversations.begin_several(conversation_id, asks)
+            same = SamePassages(self._library, conversation_id)
+            for message, price in zip(messages, expected or [None] * len(asks), strict=True):
+                self._begun(message, [], price, same)
+        return conversation_id
 
     def retry(
         self, message_id: str, *, extractive: bool | None = None, ask: Ask | None = None, expected: Price | None = None
@@ -236,20 +326,22 @@ class AnswerRuns:
         conversations = self._library.conversations
         with self._lock:
             with self._library.database.transaction():
-                self._must_be_free(message.conversation_id)
-                history = self.history(message.conversation_id, before=message_id)
+                history, same = self._before(message)
                 message = conversations.begin_again(message_id, ask)
                 self._library.feedback.take_back(message_id)
-            return self._begun(message, history, expected)
+            return self._begun(message, history, expected, same)
 
     def get(self, conversation_id: str) -> Run | None:
         """The run of a conversation that is being answered now."""
-        run = self._runs.get(conversation_id)
-        return run if run is not None and not run.finished else None
+        return next(iter(self.all(conversation_id)), None)
+
+    def all(self, conversation_id: str) -> list[Run]:
+        """The runs of a comparison that are not finished."""
+        return [run for run in list(self._runs.values()) if run.conversation_id == conversation_id and not run.finished]
 
     def stop(self, message_id: str) -> None:
         """End an answer that another process may be writing; what it has noted of it is kept."""
-        run = next((run for run in list(self._runs.values()) if run.message_id == message_id), None)
+        run = self._runs.get(message_id)
         if run is not None:
             run.stop()
         else:
@@ -265,14 +357,27 @@ class AnswerRuns:
         for run in list(self._runs.values()):
             run.stop()
 
-    def _begun(self, message: Message, history: list[ChatMessage], expected: Price | None) -> Run:
-        run = self._runs[message.conversation_id] = Run(self._library, message, history, expected)
+    def _begun(
+        self, message: Message, history: list[ChatMessage], expected: Price | None, same: SamePassages | None = None
+    ) -> Run:
+        self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
+        run = self._runs[message.id] = Run(self._library, message, history, expected, same)
         return run
+
+    def _before(self, message: Message) -> tuple[list[ChatMessage], SamePassages | None]:
+        """What an answer that is given again goes on from, once it is sure that nobody else is giving it."""
+        conversation = self._library.conversations.get(message.conversation_id)
+        if conversation is None or conversation.kind != "compare":
+            self._must_be_free(message.conversation_id)
+            return self.history(message.conversation_id, before=message.id), None
+        noted = self._library.conversations.message(message.id)
+        if noted is not None and noted.state == "writing":
+            raise AlreadyAnsweringError
+        return [], SamePassages(self._library, message.conversation_id)
 
     def _must_be_free(self, conversation_id: str) -> None:
         """In the transaction that begins the next answer, so that no other process begins one too."""
-        self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
-        if conversation_id in self._runs or self._library.conversations.being_answered(conversation_id):
+        if self.get(conversation_id) is not None or self._library.conversations.being_answered(conversation_id):
             raise AlreadyAnsweringError
 
     def history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Sequence
+from dataclasses import dataclass
 from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any
 
 from ragcore.concurrency import in_threads
 from ragcore.observe import Span, finish
 from ragcore.schema import NodeWithScore, Response, StreamingResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Calls, or documents, that are over, and those in all as far as can be told."""
+
+    done: int
+    of: int
 
 
 class AnswerStream(StreamingResponse):
@@ -64,6 +73,18 @@ class AnswerStream(StreamingResponse):
             for step in self.trace.walk():
                 if step.seconds < 0:
                     finish(step)
+
+    def read(self) -> Sequence[NodeWithScore]:
+        """The passages that were looked at so far."""
+        return self.source_nodes
+
+    def so_far(self) -> tuple[str, Sequence[NodeWithScore]]:
+        """What is worth keeping of an answer that is ended now, and its sources."""
+        return self.text, self.source_nodes
+
+    def progress(self) -> Progress | None:
+        """How far it has come, where that can be told before its first word."""
+        return None
 
     def whole(self) -> Response:
         """The answer once it is finished."""

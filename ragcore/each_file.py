@@ -1,0 +1,141 @@
+"""One answer per document: the question asked of each on its own, from its own best passages, as the rows of a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from contextvars import copy_context
+from dataclasses import dataclass
+from threading import Event
+from typing import TypeAlias
+
+from ragcore.conversations import FileAnswer, Found
+from ragcore.errors import RagError
+from ragcore.everything import Citations, says_nothing
+from ragcore.observe import Span, finish, start, stream_in, within
+from ragcore.query_engine.base import QueryEngine
+from ragcore.response_synthesizers.answer import AnswerStream, Progress
+from ragcore.response_synthesizers.parallel import GRACE, HEARTBEAT
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, WORKERS, tallied
+from ragcore.schema import NodeWithScore
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a cell begins with that a spreadsheet would run: https://owasp.org/www-community/attacks/CSV_Injection."""
+
+EngineOf: TypeAlias = Callable[[str], QueryEngine]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one document said, [n] being `nodes[n - 1]`; or why it could not be asked."""
+
+    text: str
+    nodes: Sequence[NodeWithScore] = ()
+    error: RagError | None = None
+
+
+class EachFile(AnswerStream):
+    """Iterate for the answers below each other; `rows` grow with them, in the order of `files`, whose keys are their ids.
+
+    `source_nodes` are the passages that the answers cite, [n] the n-th. At most `workers` documents are asked at once. One
+    that fails is a row with its reason, and the others go on. Closing ends the questions that are running.
+    """
+
+    def __init__(self, question: str, files: Mapping[str, str], engine_of: EngineOf, *, workers: int = WORKERS) -> None:
+        self.rows: tuple[FileAnswer, ...] = ()
+        self._question = question
+        self._files = dict(files)
+        self._engine_of = engine_of
+        self._workers = workers
+        self._citations = Citations()
+        self._read: list[NodeWithScore] = []
+        step = start("query", question=question, engine=type(self).__name__, documents=len(files))
+        super().__init__(stream_in(step, tallied(step, self._answers())), trace=step)
+
+    def progress(self) -> Progress:
+        """Of documents."""
+        steps = self.trace.children if self.trace is not None else ()
+        return Progress(sum(step.seconds >= 0 for step in list(steps)), len(self._files))
+
+    def read(self) -> Sequence[NodeWithScore]:
+        return tuple(self._read)
+
+    def _answers(self) -> Generator[str, None, None]:
+        if not self._files:
+            yield NOTHING_FOUND
+            return
+        steps = [start("document", file=name) for name in self._files.values()]
+        stopped = Event()
+        pool = ThreadPoolExecutor(max_workers=max(1, min(self._workers, len(steps))), thread_name_prefix="document")
+        asked = [
+            pool.submit(copy_context().run, self._ask, step, file_id, stopped)
+            for step, file_id in zip(steps, self._files, strict=True)
+        ]
+        try:
+            for name, waited in zip(self._files.values(), asked, strict=True):
+                while not wait([waited], timeout=HEARTBEAT).done:
+                    yield ""
+                yield self._row(name, waited)
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            wait(asked, timeout=GRACE)
+            for step in steps:
+                if step.seconds < 0:
+                    step.note(never_begun=True)
+                    finish(step)
+
+    def _ask(self, step: Span, file_id: str, stopped: Event) -> _Said:
+        try:
+            with within(step):
+                answer = self._engine_of(file_id).stream_query(self._question)
+                with closing(answer):
+                    for _piece in answer:
+                        if stopped.is_set():
+                            break
+                return _Said(answer.text.strip(), answer.source_nodes)
+        except RagError as error:
+            return _Said("", error=error)
+
+    def _row(self, name: str, waited: Future[_Said]) -> str:
+        """Add the row of a document whose answer is there; gives it as text."""
+        said = waited.result()
+        known = len(self.source_nodes)
+        self._read += said.nodes
+        text = self._citations.anew(said.text, said.nodes) if said.error is None else said.error.what
+        self.source_nodes = tuple(self._citations.cited)
+        cited = self.source_nodes[known:]
+        row = FileAnswer(name, text, _found(said, cited), *_pages(cited))
+        if said.error is not None:
+            row = FileAnswer(name, text, "failed", hint=said.error.hint)
+        self.rows = (*self.rows, row)
+        between = "\n\n" if len(self.rows) > 1 else ""
+        return f"{between}**{name}**\n\n{text}"
+
+
+def _found(said: _Said, cited: Sequence[NodeWithScore]) -> Found:
+    if cited:
+        return "found"
+    return "nothing" if says_nothing(said.text) else "uncited"
+
+
+def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:
+    """The labels of the pages that are cited, each once, and what such a page is called."""
+    labels = [str(found.node.metadata["page_label"]) for found in cited if found.node.metadata.get("page_label") is not None]
+    word = next((str(found.node.metadata["page_word"]) for found in cited if "page_word" in found.node.metadata), "page")
+    return tuple(dict.fromkeys(labels)), word
+
+
+def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
+    """A table that spreadsheets open as it is: UTF-8 with its mark, and no cell that they would run as a formula."""
+    written = io.StringIO(newline="")
+    csv.writer(written).writerows([harmless(cell) for cell in row] for row in rows)
+    return written.getvalue().encode("utf-8-sig")
+
+
+def harmless(cell: str) -> str:
+    """The text with an apostrophe before what a spreadsheet would take for a formula; it hides the apostrophe."""
+    return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA) else cell

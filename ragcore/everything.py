@@ -1,0 +1,216 @@
+"""Reading everything: a question put to all passages of the chosen documents.
+
+The answer is one like any other, but that the passages it is given as sources are those it cites, numbered in its order;
+that it says how far it has come; and that what the calls have said so far is kept when it is stopped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+
+from ragcore.observe import Span
+from ragcore.response_synthesizers.answer import AnswerStream, Progress
+from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
+from ragcore.schema import NodeWithScore
+
+WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
+"""The modes that can read everything, the one to begin with first."""
+
+SHORT_REPLY = 300  # characters: a longer reply says more than that nothing was found
+
+_CITED = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\](?!\()")
+_BEGUN = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come with the next piece
+_NOTHING = re.compile(
+    r"(?:could|can|did|do|does|is|was|are|were|has|have)(?: ?not|n[’']t)\b[^.]{0,60}"
+    r"\b(?:find|found|mention|hold|contain|say|state|answer|provide|include|give|information|available)"
+    r"|\bno (?:information|mention|answer)\b|nothing about this",
+    re.IGNORECASE,
+)
+
+
+def says_nothing(reply: str) -> bool:
+    """Whether a reply only says, in English, that the passages do not hold the answer: a short one that cites none."""
+    text = reply.strip()
+    return not text or (len(text) <= SHORT_REPLY and not _CITED.search(text) and _NOTHING.search(text) is not None)
+
+
+class Citations:
+    """Passages numbered 1, 2, 3 … in the order in which a text cites them; `cited` are those so far."""
+
+    def __init__(self) -> None:
+        self.cited: list[NodeWithScore] = []
+        self._numbers: dict[str, int] = {}
+
+    def anew(self, text: str, nodes: Sequence[NodeWithScore]) -> str:
+        """`text`, in which [n] cites `nodes[n - 1]`, with the new numbers. What cites none of them stays as it is."""
+
+        def mark(match: re.Match[str]) -> str:
+            numbers = [int(number) for number in re.split(r"[,;]", match.group(1))]
+            known = [self._number(nodes[number - 1]) for number in numbers if 1 <= number <= len(nodes)]
+            return "".join(f"[{number}]" for number in dict.fromkeys(known)) or match.group()
+
+        return _CITED.sub(mark, text)
+
+    def pieces(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
+        """The same of a text that comes in pieces; one that may end inside a citation waits for the next."""
+        held = ""
+        with closing(pieces):
+            for piece in pieces:
+                held += piece
+                begun = _BEGUN.search(held)
+                cut = begun.start() if begun else len(held)
+                yield self.anew(held[:cut], nodes)
+                held = held[cut:]
+        yield self.anew(held, nodes)
+
+    def _number(self, found: NodeWithScore) -> int:
+        number = self._numbers.setdefault(found.node.id_, len(self._numbers) + 1)
+        if number > len(self.cited):
+            self.cited.append(found)
+        return number
+
+
+class WholeReading(AnswerStream):
+    """An answer from all passages, which are `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
+
+    def __init__(self, answer: AnswerStream, mode: ResponseMode) -> None:
+        """`answer` is from all passages, in one of WAYS, and not yet begun."""
+        self.passages = answer.source_nodes
+        self._citations = Citations()
+        pieces = answer.pieces if mode is not ResponseMode.ACCUMULATE else rows_that_answer(answer.pieces, answer.trace)
+        super().__init__(self._noting(self._citations.pieces(pieces, self.passages)), trace=answer.trace, extra=answer.extra)
+
+    def _noting(self, pieces: Generator[str, None, None]) -> Generator[str, None, None]:
+        with closing(pieces):
+            for piece in pieces:
+                self._take_over()
+                yield piece
+
+    def _take_over(self) -> None:
+        if len(self._citations.cited) > len(self.source_nodes):
+            self.source_nodes = tuple(self._citations.cited)
+
+    def so_far(self) -> tuple[str, Sequence[NodeWithScore]]:
+        """Where no word of the answer itself was said, what the calls that are over have: refine's last answer, or the
+        summaries of parts."""
+        if self.text or self.trace is None:
+            return self.text, self.source_nodes
+        kept = "\n\n".join(reply for reply in _latest_replies(self.trace) if not says_nothing(reply))
+        citations = Citations()
+        return citations.anew(kept, self.passages), citations.cited
+
+    def progress(self) -> Progress | None:
+        return progress(self.trace) if self.trace is not None else None
+
+    def read(self) -> list[NodeWithScore]:
+        """The passages that the calls which are over were shown."""
+        numbers = passages_read(self.trace) if self.trace is not None else set()
+        return [found for number, found in enumerate(self.passages, 1) if number in numbers]
+
+
+def rows_that_answer(pieces: Generator[str, None, object], trace: Span | None = None) -> Generator[str, None, None]:
+    """Of the rows of accumulate, those whose passage held an answer, below each other; NOTHING_FOUND where there are none.
+
+    A row without a citation gets that of its passage, where the trace tells which it was.
+    """
+    shown: list[int] = []
+    said = False
+    for number, row in _rows(pieces):
+        if number == 0:
+            yield ""
+            continue
+        if says_nothing(row):
+            continue
+        if not shown and trace is not None:
+            shown = [step.facts["passages"][0] for step in _packs(trace)]
+        cited = row if _CITED.search(row) or number > len(shown) else f"{row} [{shown[number - 1]}]"
+        yield f"\n\n{cited}" if said else cited
+        said = True
+    if not said:
+        yield NOTHING_FOUND
+
+
+def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:
+    """(number, text) of each row once it is whole, and (0, "") for a piece that ends none."""
+    number, held = 0, ""
+    with closing(pieces):
+        for piece in pieces:
+            held += piece
+            while (at := held.find(_head(number + 1))) >= 0:
+                if number:
+                    yield number, held[:at].strip()
+                number, held = number + 1, held[at + len(_head(number + 1)) :]
+            yield 0, ""
+    if number:
+        yield number, held.strip()
+
+
+def _head(number: int) -> str:
+    return f"{ROW_SEPARATOR if number > 1 else ''}Response {number}: "
+
+
+# How far it has come, by its trace, which grows meanwhile.
+
+
+def progress(trace: Span) -> Progress:
+    """Of calls. Those that sum up summaries are known once there are any, but for the last."""
+    calls, packs, parts = _calls(trace), _packs(trace), _parts(trace)
+    done = sum(_is_over(call) for call in calls)
+    if parts:
+        levels = [part for part in parts if part.facts["part"] == 1]
+        sums_up = trace.facts.get("mode") == ResponseMode.TREE_SUMMARIZE
+        return Progress(done, sum(level.facts["of"] for level in levels) + sums_up)
+    waiting = packs[-1].facts.get("waiting", 0) if packs else 0
+    return Progress(done, max(len(packs) + waiting, len(calls), 1))
+
+
+def passages_read(trace: Span) -> set[int]:
+    """The numbers, from 1, of the passages that were shown in calls which are over."""
+    shown = zip(_packs(trace), _calls(trace), strict=False)  # calls that sum up answers show no passages
+    return {number for pack, call in shown if _is_over(call) for number in pack.facts["passages"]}
+
+
+def _steps(trace: Span) -> list[Span]:
+    return [step for whole in (trace, *trace.children) if whole.name == "synthesize" for step in list(whole.children)]
+
+
+def _packs(trace: Span) -> list[Span]:
+    """Those that packed numbered passages, in the order of the calls that show them."""
+    return [step for step in _steps(trace) if step.name == "pack" and all(step.facts.get("passages", (None,)))]
+
+
+def _parts(trace: Span) -> list[Span]:
+    return [step for step in _steps(trace) if step.name == "part"]
+
+
+def _calls(trace: Span) -> list[Span]:
+    """Calls and parts, each of which is one call."""
+    return [step for step in _steps(trace) if step.name in ("part", "llm")]
+
+
+def _is_over(call: Span) -> bool:
+    return _reply(call) is not None
+
+
+def _reply(call: Span) -> str | None:
+    """What was said in a call that is over and did not fail."""
+    for step in (call, *call.children):
+        if step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts:  # which a call that is broken off never says
+            return str(step.facts["reply"])
+    return None
+
+
+def _latest_replies(trace: Span) -> list[str]:
+    """Of the last level of summaries that is whole, or of the first; of calls in a row, the last."""
+    levels: list[list[str | None]] = []
+    for part in _parts(trace):
+        if part.facts["part"] == 1:
+            levels.append([])
+        levels[-1].append(_reply(part))
+    if levels:
+        whole = [level for level in levels if None not in level]
+        return [reply for reply in (whole or levels)[-1 if whole else 0] if reply is not None]
+    return [reply for reply in map(_reply, _calls(trace)) if reply is not None][-1:]

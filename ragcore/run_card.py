@@ -1,0 +1,275 @@
+"""The run card: everything about an answer on one page that can be kept, sent and opened anywhere.
+
+One HTML file without scripts, which asks for nothing from elsewhere, in light and dark. It tells what was asked of which
+documents, every prompt by the origin of its words, what was answered, and what it took. Two cards of one run are the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, get_args
+
+from ragcore.config import Provider, read_key
+from ragcore.conversations import Ask, Message, Source
+from ragcore.library import Library
+from ragcore.observe import Span
+from ragcore.prompts import Origin
+
+SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
+
+_CITATION = re.compile(r"\[(\d{1,6})\]")
+_PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+@")
+_ORIGINS: Mapping[str, str] = {
+    Origin.INSTRUCTIONS: "Instructions",
+    Origin.DOCUMENTS: "Documents",
+    Origin.QUESTION: "Question",
+    Origin.HISTORY: "Conversation",
+    Origin.ANSWER: "Earlier answer",
+}
+_STYLE = """
+:root { color-scheme: light dark; --ink: light-dark(#23211d, #e9e5dd); --paper: light-dark(#fdfcfa, #191816);
+  --line: light-dark(#e2ddd3, #38352f); --quiet: light-dark(#6a655b, #a49d90); --accent: light-dark(#1f5f5b, #7cc4bd); }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 76rem; padding: 2rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.3; margin: .2rem 0 1rem; white-space: pre-wrap; }
+h2 { font-size: 1.05rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 0 0 .2rem; }
+p, pre { margin: 0; }
+a { color: var(--accent); }
+.quiet, th { color: var(--quiet); font-size: .875rem; font-weight: 400; }
+.columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
+.box { border: 1px solid var(--line); border-radius: .75rem; padding: .9rem 1.1rem; min-width: 0; }
+.text { white-space: pre-wrap; margin-top: .5rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+code { font-family: ui-monospace, monospace; font-size: .8125rem; }
+details { border-top: 1px solid var(--line); padding: .45rem 0; }
+details details { margin-left: 1rem; }
+summary { cursor: pointer; }
+.message { border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; margin-top: .5rem; font-size: .875rem; }
+.origin { white-space: pre-wrap; border-left: 3px solid; padding-left: .6rem; margin: .35rem 0; }
+.origin b { display: block; font-size: .75rem; font-weight: 600; }
+.instructions { border-color: #8b8578; } .documents { border-color: #2e7d6b; } .question { border-color: #2f6fb0; }
+.history { border-color: #8a5fb0; } .answer { border-color: #b0742f; }
+@media print { details > :not(summary) { display: block; } }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    message: Message
+    question: str
+    trace: Span | None
+
+
+def run_card(library: Library, messages: Sequence[Message]) -> str:
+    """The card of answers to one question, a column for each: one, or all of a comparison. ValueError for none."""
+    if not messages:
+        raise ValueError("a run card is of at least one answer")
+    runs = [_Run(message, _question(library, message), library.conversations.trace(message.id)) for message in messages]
+    keys = [read_key(library.folder, provider) for provider in get_args(Provider)]
+    hidden = [key for key in keys if len(key) >= SECRET_CHARS]
+    asked = list(dict.fromkeys(run.question for run in runs))
+    parts = [
+        '<p class="quiet">Lectern run card</p>',
+        *(f"<h1>{_plain(question)}</h1>" for question in asked),
+        _section("Answers" if len(runs) > 1 else "Answer", _columns(_answer(at, run) for at, run in enumerate(runs))),
+        _section("Settings", _columns(_table(_settings(run)) for run in runs)),
+        _section("Passages", "".join(_passages(at, run) for at, run in enumerate(runs))),
+        _section("Calls", "".join(_calls(run) for run in runs)),
+        _section("Time", "".join(_times(run) for run in runs)),
+        _section("Documents", _documents(library, runs)),
+        _section("Versions", _table(_versions(library))),
+    ]
+    return _without(hidden, _page(asked[0], "\n".join(parts)))
+
+
+def _question(library: Library, message: Message) -> str:
+    if message.ask is not None:
+        return message.ask.question
+    said = library.conversations.messages(message.conversation_id)
+    before = [other.text for other in said[: [other.id for other in said].index(message.id)] if other.role == "user"]
+    return before[-1] if before else ""
+
+
+def _answer(at: int, run: _Run) -> str:
+    message, facts = run.message, run.message.facts
+    told: list[str] = [message.state] if message.state != "done" else []
+    if facts is not None:
+        told += [f"{facts.calls} calls", f"{facts.seconds:.1f} s", f"{facts.passages_used} of {facts.passages_total} passages"]
+        told += [f"{facts.prompt_tokens} + {facts.completion_tokens} tokens"]
+        told += ["no language model: quoted from the documents" if facts.extractive else facts.model]
+    problem = message.problem
+    failed = f'<p class="text">{_plain(f"{problem.what} {problem.hint}")}</p>' if problem else ""
+    known = {source.number for source in message.sources}
+    text = _CITATION.sub(lambda cited: _link(at, int(cited.group(1)), known), _plain(message.text))
+    return (
+        f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, told)))}</p>'
+        f'<div class="text">{text}</div>{failed}</div>'
+    )
+
+
+def _link(at: int, number: int, known: set[int]) -> str:
+    return f'<a href="#passage-{at}-{number}">[{number}]</a>' if number in known else f"[{number}]"
+
+
+def _mode(run: _Run) -> str:
+    if run.message.facts is not None:
+        return run.message.facts.mode_label
+    ask = run.message.ask or Ask("")
+    return (ask.chat_mode or ask.response_mode).replace("_", " ")
+
+
+def _settings(run: _Run) -> list[tuple[str, str]]:
+    """What the ask says, and which model answered. Keys are no part of either."""
+    rows = [(name.replace("_", " "), _value(value)) for name, value in _flat(asdict(run.message.ask or Ask(run.question)))]
+    rows = [(name, value) for name, value in rows if name != "question"]
+    calls = run.trace.named("llm") if run.trace is not None else []
+    models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
+    return [*rows, *(("model", model) for model in models)]
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", value
+
+
+def _value(value: Any) -> str:
+    if value is None or value in ("", (), []):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return f"{len(value)}: {', '.join(map(str, value))}"
+    return str(value)
+
+
+def _passages(at: int, run: _Run) -> str:
+    return _of(run, "".join(_passage(at, source) for source in run.message.sources) or '<p class="quiet">None.</p>')
+
+
+def _passage(at: int, source: Source) -> str:
+    score = f" · score {source.score:.3f}" if source.score is not None else ""
+    return (
+        f'<details id="passage-{at}-{source.number}"><summary>[{source.number}] {_plain(source.place)}'
+        f'<span class="quiet">{score} · characters {source.start} to {source.end}</span></summary>'
+        f'<p class="text">{_plain(source.text)}</p></details>'
+    )
+
+
+def _calls(run: _Run) -> str:
+    calls = run.trace.named("llm") if run.trace is not None else []
+    shown = "".join(_call(number, call) for number, call in enumerate(calls, 1))
+    return _of(run, shown or '<p class="quiet">No call was kept.</p>')
+
+
+def _call(number: int, call: Span) -> str:
+    facts = call.facts
+    tokens = f"{facts.get('prompt_tokens', 0)} + {facts.get('completion_tokens', 0)} tokens"
+    told = f"{tokens} · {max(call.milliseconds, 0):.0f} ms"
+    messages = "".join(_message(message) for message in facts.get("messages", ()))
+    said = call.error or str(facts.get("reply", ""))
+    return (
+        f'<details><summary>{number} · {_plain(str(facts.get("prompt", "")))} <span class="quiet">{told}</span></summary>'
+        f'{messages}<div class="message"><p class="quiet">Reply</p><p class="text">{_plain(said)}</p></div></details>'
+    )
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    parts = "".join(
+        f'<div class="origin {_plain(str(part["origin"]))}"><b>{_plain(_ORIGINS.get(part["origin"], part["origin"]))}</b>'
+        f"{_plain(part['text'])}</div>"
+        for part in message["parts"]
+        if part["text"].strip()
+    )
+    return f'<div class="message"><p class="quiet">{_plain(str(message["role"]))}</p>{parts}</div>'
+
+
+def _times(run: _Run) -> str:
+    if run.trace is None:
+        return _of(run, '<p class="quiet">None was kept.</p>')
+    rows = "".join(
+        f'<tr><td style="padding-left:{min(depth, 8) * 1.1}rem">{_plain(step.name)}</td>'
+        f'<td class="number">{max(step.milliseconds, 0):.1f} ms</td></tr>'
+        for depth, step in _outline(run.trace)
+    )
+    took = f"{_plain(run.trace.name)}: {run.trace.seconds:.2f} s"
+    return _of(run, f"<details><summary>{took}</summary><table>{rows}</table></details>")
+
+
+def _outline(step: Span, depth: int = 0) -> Iterable[tuple[int, Span]]:
+    yield depth, step
+    for child in step.children:
+        yield from _outline(child, depth + 1)
+
+
+def _documents(library: Library, runs: Sequence[_Run]) -> str:
+    """Those that were to be asked and those that are cited, by name."""
+    names = {source.file_id: source.file_name for run in runs for source in run.message.sources}
+    chosen = [id_ for run in runs if run.message.ask for id_ in run.message.ask.file_ids or ()]
+    rows = []
+    for file_id in dict.fromkeys([*names, *chosen]):
+        file = library.files.get(file_id)
+        name, hash_ = (file.name, file.hash) if file else (names.get(file_id, file_id), "deleted since")
+        rows.append((name, hash_))
+    listed = "".join(f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>" for name, hash_ in sorted(rows))
+    return f"<table><tr><th>Document</th><th>SHA-256</th></tr>{listed}</table>"
+
+
+def _versions(library: Library) -> list[tuple[str, str]]:
+    try:
+        ours = version("lectern")
+    except PackageNotFoundError:  # run from a folder without being installed
+        ours = "not installed"
+    _name, embed_model = library.store.versions.current()
+    return [("Lectern", ours), ("Python", sys.version.split()[0]), ("Embedder", embed_model or "all-MiniLM-L6-v2, built in")]
+
+
+def _of(run: _Run, inside: str) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.message.created))
+    return f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{when}</p>{inside}</div>'
+
+
+def _columns(columns: Iterable[str]) -> str:
+    return f'<div class="columns">{"".join(columns)}</div>'
+
+
+def _section(title: str, inside: str) -> str:
+    return f"<section><h2>{title}</h2>{inside}</section>"
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    shown = "".join(f"<tr><th>{_plain(name)}</th><td>{_plain(value)}</td></tr>" for name, value in rows)
+    return f"<table>{shown}</table>"
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+        f"<title>{_plain(' '.join(title.split())[:80])} · run card</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _plain(text: str) -> str:
+    """As text and nothing else, without the password of an address."""
+    return escape(_PASSWORD.sub("", "".join(char for char in text if char >= " " or char in "\n\t")))
+
+
+def _without(secrets: Iterable[str], page: str) -> str:
+    for secret in secrets:
+        page = page.replace(_plain(secret), "•••")
+    return page
