@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from ragcore.answering import Finding, answer
@@ -33,6 +33,7 @@ WRITING = 10.0  # times as long for a token written as for one read, before ther
 TRUST = 0.3  # how much that counts beside what was learned; an answer counts 1
 SOME = 800  # of more passages so many stand for all, spread evenly; where each has a call of its own, fewer
 SOME_CALLS = 100
+SOME_FILES = 25
 SLACK = 1.3  # a passage with its number and place, in sizes of a passage
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
@@ -47,16 +48,34 @@ def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Pr
     ContextWindowError where answering would raise them.
     """
     with under(Span("price")):
+        if ask.reading == "each_file":
+            return _of_each_file(library, ask)
         return _priced(library, ask, history, [] if ask.chat_mode == "simple" else library.passages(ask))
 
 
 def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
     """Hardly less than what answering would take, without looking for passages: as many as asked for, at their greatest
-    length. For an ask that does not name its passages."""
+    length. For an ask of the best passages of all."""
     size = (library.store.versions.sizes() or (library.settings.ingest.chunk_size, 0))[0]
     text = " ".join(["word"] * round(size * SLACK))
     with under(Span("price")):
         return _priced(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
+
+
+def _of_each_file(library: Library, ask: Ask) -> Price:
+    """So many of the documents stand for all."""
+    files = list(library.asked(ask))
+    chosen = [files[index * len(files) // min(len(files), SOME_FILES)] for index in range(min(len(files), SOME_FILES))]
+    alone = replace(ask, reading="best", chat_mode=None)
+    one = together([price(library, replace(alone, file_ids=(id_,))) for id_ in chosen])
+    times = len(files) / max(len(chosen), 1)
+    return Price(
+        round(one.calls * times),
+        round(one.prompt_tokens * times),
+        round(one.completion_tokens * times),
+        None if one.seconds is None else one.seconds * times,
+        None if one.money is None else one.money * times,
+    )
 
 
 def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
@@ -64,8 +83,9 @@ def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: l
     learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.chat_mode or ask.response_mode)
     shown, times = _some(nodes, ResponseMode(ask.response_mode))
     pretender = _Pretender(model, learned.answer_tokens)
-    finding = Finding(_Found(shown))
-    answer(ask, history, llm=pretender, finding=finding, system_prompt=settings.answers.system_prompt).whole()
+    finding, wording = Finding(_Found(shown)), library.prompts.current()
+    system_prompt = settings.answers.system_prompt
+    answer(ask, history, llm=pretender, finding=finding, system_prompt=system_prompt, wording=wording).whole()
     calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
     money = None if model.metadata.is_extractive else settings.price.money(read, written)
     return Price(calls, read, written, learned.seconds(read, written), money)

@@ -90,4 +90,4 @@ def _known(price: Future[Price]) -> Price | None:
 
 def _names_passages(ask: Ask) -> bool:
     """Whether the number of its passages is another than `top_k`."""
-    return ask.node_ids is not None
+    return ask.node_ids is not None or ask.reading != "best"
