@@ -38,6 +38,8 @@ from ragcore.ingestion.rebuild import RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from ragcore.prompt_versions import PromptVersions
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
+from ragcore.suggestions import SCHEMA as SUGGESTIONS_SCHEMA
+from ragcore.suggestions import Suggestions
 
 if TYPE_CHECKING:
     from ragcore.answering import Finding
@@ -119,12 +121,13 @@ class Library:
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         self._make_folder()
-        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA, PROMPTS_SCHEMA, EVALUATIONS_SCHEMA)
+        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA, SUGGESTIONS_SCHEMA, PROMPTS_SCHEMA, EVALUATIONS_SCHEMA)
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
+        self.suggestions = Suggestions(self.database, self.store, retriever=self.retriever, llm=self.llm)
         self.prompts = PromptVersions(self.database, clock=parts.clock)
         self.evaluations = Evaluations(self.database, clock=parts.clock)
         self._embedders = Embedders(embedder or _bundled_embedder())
