@@ -1,7 +1,7 @@
 """Installs Lectern and starts it, or runs its tests, with nothing but Python 3.11 or newer.
 
     python start.py              install and start the application
-    python start.py test         install and run all tests; what follows is handed to pytest
+    python start.py test         install and run all tests, or those that pytest's own arguments behind it name
 
 Inside a virtual environment it installs there; otherwise it makes one in the folder .venv beside this file.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -26,8 +27,26 @@ def main() -> int:
     if not install(python, "[test]" if testing else ""):
         return 1
     if testing:
-        return subprocess.call([python, "-m", "pytest", *sys.argv[2:]], cwd=HERE)
+        return test(python, sys.argv[2:])
     return subprocess.call([python, "-m", "ragcore.cli", *sys.argv[1:]], cwd=HERE)
+
+
+def test(python: str, arguments: list[str]) -> int:
+    """Run the tests named, or all: those in the browser, which mostly wait, beside the others."""
+    pytest = [python, "-m", "pytest"]
+    if arguments:
+        return subprocess.call([*pytest, *arguments], cwd=HERE)
+    with tempfile.TemporaryFile() as said:
+        browser = subprocess.Popen([*pytest, "tests/app"], cwd=HERE, stdout=said, stderr=said)
+        try:
+            others = subprocess.call([*pytest, "--ignore=tests/app"], cwd=HERE)
+            print("The tests in the browser:", flush=True)
+            seen = browser.wait()
+        finally:
+            browser.terminate()
+        said.seek(0)
+        print(said.read().decode(errors="replace"), flush=True)
+    return others or seen
 
 
 def environment() -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Route
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 30_000.0  # milliseconds: how long a screen may take on a busy machine
+SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
