@@ -16,6 +16,8 @@ app = st.App(
         Route("/api/index", web.make_index, methods=["PUT"]),
         Route("/api/copy", web.make_copy, methods=["POST"]),
         Route("/api/copy/{id:uuid}", web.send_copy),
+        Route("/api/map", web.map_points),
+        Route("/api/map/{row:int}", web.map_passage),
         Route("/api/page/{file_id}/{page_index:int}", web.page_image),
     ],
     middleware=[Middleware(web.KnownHosts), Middleware(web.SecurityHeaders)],

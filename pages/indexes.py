@@ -1,12 +1,47 @@
-"""Indexes: one for each pile of documents, with what is in it and how it is cut into passages."""
+"""Indexes: one for each pile of documents, what is in it, how it is cut into passages, and where these lie on a map."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from ui import places
 from ui.i18n import _
+from ui.state import session
+from ui.widgets.documents import documents
+from ui.widgets.figures import figures, remake
+from ui.widgets.passage_map import passage_map
 from ui.widgets.shelf import index_actions, shelf
+from ui.widgets.viewer import viewer
+
+state = session()
+state.viewing = places.from_address("d", state.viewing or None) or ""
+places.to_address("d", state.viewing or None, "")
 
 st.title(_("Indexes"), anchor=False)
 shelf()
+figures()
 index_actions()
+
+PARTS = {"documents": _("Documents"), "map": _("Map"), "anew": _("Make anew")}
+part = st.segmented_control(
+    _("Show"),
+    list(PARTS),
+    key="index_part",
+    format_func=PARTS.__getitem__,
+    default="documents",
+    label_visibility="collapsed",
+    required=True,
+)
+# Each part has its place, drawn or not: what moves by itself would otherwise land in another's.
+with st.container():
+    if part == "map":
+        passage_map()
+with st.container():
+    if state.viewing:
+        viewer()
+with st.container():
+    if part == "documents" and not state.viewing:
+        documents()
+with st.container():
+    if part == "anew":
+        remake()

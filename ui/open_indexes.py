@@ -14,6 +14,7 @@ from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
 from ragcore.shelf import MAIN, Index, Shelf
+from ragcore.survey import Surveys
 from ui.fetching import Fetching
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ LOOK_SECONDS = 60.0  # between two looks for such indexes
 @dataclass
 class OpenIndex:
     library: Library
+    surveys: Surveys
     runs: AnswerRuns
     replays: Replays
     fetching: Fetching
@@ -45,6 +47,7 @@ class OpenIndex:
         """End its answers, what it fetches, and its worker."""
         self.runs.stop_all()
         self.fetching.end()
+        self.surveys.end()
         self.library.close()
 
 
@@ -93,7 +96,8 @@ class OpenIndexes:
         library = Library(index.where, embedder=self._embedder)
         library.start_worker()
         runs = AnswerRuns(library)
-        opened = self._open[index.id] = OpenIndex(library, runs, Replays(library, runs), Fetching(library))
+        parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library)
+        opened = self._open[index.id] = OpenIndex(library, *parts)
         if index.id != MAIN and not self._looking:
             self._looking = True
             threading.Thread(target=self._look, name="close-idle-indexes", daemon=True).start()

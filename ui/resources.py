@@ -11,6 +11,7 @@ from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
 from ragcore.shelf import MAIN, Shelf
+from ragcore.survey import Surveys
 from ui.fetching import Fetching
 from ui.open_indexes import OpenIndex, OpenIndexes
 from ui.state import session
@@ -51,6 +52,11 @@ def replays() -> Replays:
 def fetching() -> Fetching:
     """What the index which this browser tab has open is fetching."""
     return opened(session().index).fetching
+
+
+def surveys() -> Surveys:
+    """The counts and maps of that index."""
+    return opened(session().index).surveys
 
 
 def warm_embedder() -> None:

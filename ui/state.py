@@ -31,6 +31,13 @@ class Confirm:
 class Session:
     index: str = "main"  # which index this tab has open, see ragcore.shelf
     named: str = ""  # the index whose name stands in the field for another one
+    document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
+    document_page: int = 1  # of that table
+    viewing: str = ""  # the document whose passages are shown
+    viewing_at: int = 0  # the character at which the shown stretch of it begins
+    viewing_found: int = -1  # the character at which the searched words were found last
+    viewing_passage: str = ""  # the id of the passage that is looked at more closely
+    viewing_asked: bool = False  # it was asked for in a part of the page that is drawn alone
     conversation: str | None = None  # open on the chat page
     options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
     query: str | None = None  # open on the query page

@@ -17,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import anyio
+import numpy as np
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -28,6 +29,7 @@ from ragcore.errors import InputError, RagError, TooLargeError
 from ragcore.library import Library
 from ragcore.schema import new_id
 from ragcore.shelf import MAIN
+from ragcore.survey import Survey
 from ui import resources
 from ui.state import session
 
@@ -35,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 TICKET_SECONDS = 24 * 3600
 NAME_CHARS = 180
+MAP_CHARS = 600  # of a passage, shown beside its point
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -334,3 +337,53 @@ def page_address(file_id: str, version: str) -> str:
     """Where the pages of a file are; add the page's index to it, and then the version."""
     index = session().index
     return f"/api/page/{file_id}/{{index}}?v={version[:12]}" + ("" if index == MAIN else f"&i={index}")
+
+
+# The map of all passages.
+
+
+async def map_points(request: Request) -> Response:
+    """The places of all passages and the documents they are from: n as uint32, then n times x and y as float32, from -1 to 1,
+    then n times the document's number as uint32; little-endian. The address carries the map's version."""
+    made = await _survey(request)
+    if isinstance(made, Response):
+        return made
+    parts = (np.array(len(made.ids), "<u4"), made.points.astype("<f4"), made.owners.astype("<u4"))
+    body = b"".join(part.tobytes() for part in parts)
+    return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "private, max-age=3600"})
+
+
+async def map_passage(request: Request) -> Response:
+    """The text of one passage of the map, and what it is from."""
+    made = await _survey(request)
+    if isinstance(made, Response):
+        return made
+    row = int(request.path_params["row"])
+    library = resources.opened(request.query_params.get("i") or MAIN).library
+    found = await anyio.to_thread.run_sync(library.store.nodes, list(made.ids[row : row + 1]))
+    if not found:
+        return _refusal(404, "This passage is no longer there.", "Draw the map anew.")
+    node = found[0]
+    name, page = str(node.metadata.get("file_name", "")), str(node.metadata.get("page_label") or "")
+    return JSONResponse({"name": name, "page": page, "text": node.text[:MAP_CHARS]})
+
+
+async def _survey(request: Request) -> Survey | Response:
+    try:
+        surveys = (await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)).surveys
+        made = await anyio.to_thread.run_sync(surveys.latest)
+    except RagError as error:
+        return _refusal(404, error.what, error.hint)
+    if made is None or _edition(made) != request.query_params.get("v"):
+        return _refusal(404, "There is another map now.", "Reload the page.")
+    return made
+
+
+def _edition(made: Survey) -> str:
+    return f"{made.version}-{made.made:.0f}"
+
+
+def map_address(made: Survey) -> str:
+    """Where the points of a map are; a row's passage is at the same address with its number at the end of the path."""
+    index = session().index
+    return f"/api/map?v={_edition(made)}" + ("" if index == MAIN else f"&i={index}")

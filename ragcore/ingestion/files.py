@@ -290,6 +290,14 @@ class Files:
             if row and row["path"] and row["stage"] in ("failed", "stopped"):
                 self._queue(db, file_id, anew=row["stage"] == "failed")
 
+    def read_again(self, file_id: str) -> None:
+        """Queue a file whatever became of it before; its passages keep answering until the new ones are ready. Nothing happens
+        to one that is being read."""
+        with self.database.transaction() as db:
+            row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
+            if row and row["path"] and Stage(row["stage"]) not in WORKING:
+                self._queue(db, file_id, anew=True)
+
     def remove(self, file_id: str) -> None:
         """Forget the row and delete the file's bytes."""
         with self.forgetting(file_id):

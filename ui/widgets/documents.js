@@ -1,0 +1,120 @@
+// A table of documents. What can be done with one is in a row below it, opened by its button.
+const tables = new WeakMap();
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function button(text, className, onclick, label) {
+  const made = element("button", className, text);
+  made.type = "button";
+  if (label) made.setAttribute("aria-label", label);
+  made.onclick = onclick;
+  return made;
+}
+
+const filled = (text, name) => text.replace("{name}", name);
+
+function head(table) {
+  const { data, send } = table;
+  const row = element("tr");
+  for (const column of ["name", "state", "passages", "size", "added"]) {
+    const cell = element("th", column);
+    const sorted = data.sort.replace("-", "") === column;
+    cell.setAttribute("aria-sort", !sorted ? "none" : data.sort.startsWith("-") ? "descending" : "ascending");
+    const arrow = !sorted ? "" : data.sort.startsWith("-") ? " ↓" : " ↑";
+    cell.append(button(data.words[column] + arrow, "sort", () => send("act", { do: "sort", id: column, at: Date.now() })));
+    row.append(cell);
+  }
+  row.append(element("th"));
+  return row;
+}
+
+function replace(table, file, status) {
+  const input = element("input");
+  input.type = "file";
+  const dot = file.name.lastIndexOf(".");
+  if (dot > 0) input.accept = file.name.slice(dot);
+  input.onchange = async () => {
+    if (!input.files[0]) return;
+    status.textContent = table.data.words.sending;
+    try {
+      const answer = await fetch(`${table.data.address}?name=${encodeURIComponent(file.name)}`, {
+        method: "PUT", headers: { "X-Lectern-Ticket": table.data.ticket }, body: input.files[0],
+      });
+      const said = await answer.json();
+      status.textContent = answer.ok ? "" : `${said.what} ${said.hint}`;
+      if (answer.ok) table.send("act", { do: "replaced", id: file.id, name: file.name, at: Date.now() });
+    } catch {
+      status.textContent = table.data.words.lost;
+    }
+  };
+  input.click();
+}
+
+function actions(table, file) {
+  const { data, send } = table;
+  const row = element("tr", "actions");
+  const cell = element("td");
+  cell.colSpan = 6;
+  const act = (what) => { table.opened = ""; send("act", { do: what, id: file.id, at: Date.now() }); };
+  const status = element("span", "status");
+  status.setAttribute("role", "status");
+  if (table.sure === file.id) {
+    const yes = button(data.words.delete, "danger", () => { table.sure = ""; act("delete"); });
+    cell.append(element("span", "", data.words.sure), yes, button(data.words.keep, "plain", () => { table.sure = ""; draw(table); }));
+    setTimeout(() => yes.focus(), 0);
+  } else {
+    if (file.again) cell.append(button(data.words.again, "plain", () => act("again")));
+    cell.append(button(data.words.replace, "plain", () => replace(table, file, status)));
+    cell.append(button(data.words.delete, "plain", () => { table.sure = file.id; draw(table); }), status);
+  }
+  row.append(cell);
+  return row;
+}
+
+function draw(table) {
+  const { data, root, send } = table;
+  const made = element("table");
+  const top = element("thead");
+  top.append(head(table));
+  const body = element("tbody");
+  for (const file of data.rows) {
+    const row = element("tr", file.state);
+    const name = element("td", "name");
+    if (file.open) {
+      const open = button(file.name, "link", () => send("act", { do: "open", id: file.id, at: Date.now() }));
+      open.title = filled(data.words.open, file.name);
+      name.append(open);
+    } else name.append(element("span", "", file.name));
+    row.append(name);
+    for (const column of ["told", "passages", "size", "added"]) row.append(element("td", column, file[column]));
+    const more = element("td", "more");
+    const dots = button("⋯", "icon", () => { table.opened = table.opened === file.id ? "" : file.id; table.sure = ""; draw(table); }, filled(data.words.more, file.name));
+    dots.setAttribute("aria-expanded", String(table.opened === file.id));
+    more.append(dots);
+    row.append(more);
+    body.append(row);
+    if (table.opened === file.id) body.append(actions(table, file));
+  }
+  made.append(top, body);
+  root.replaceChildren(made);
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let table = tables.get(parentElement);
+  if (!table) {
+    table = { root: parentElement.querySelector(".root"), opened: "", sure: "" };
+    tables.set(parentElement, table);
+  }
+  table.send = setTriggerValue;
+  const signature = JSON.stringify(data);
+  table.data = data;
+  if (signature !== table.signature) {
+    table.signature = signature;
+    draw(table);
+  }
+}

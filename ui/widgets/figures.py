@@ -1,0 +1,106 @@
+"""What is in the open index, in four figures, and what it would take to make it anew with other settings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragcore.errors import RagError
+from ragcore.ingestion.embedders import BUILT_IN, HASHING
+from ui import resources, words
+from ui.i18n import _, ngettext
+from ui.safetext import label, plain_md
+from ui.state import fill_new_widget, session, widget
+from ui.widgets.rebuilding import rebuilding
+
+
+def figures() -> None:
+    status = resources.library().status()
+    tokens, exact = resources.surveys().tokens()
+    with st.container(key="figures", horizontal=True, gap="medium"):
+        st.metric(_("Documents"), f"{status.files:,}", width="content")
+        st.metric(_("Passages"), f"{status.passages:,}", width="content")
+        st.metric(
+            _("Tokens"),
+            f"{tokens:,}" if exact else _("about {number}").format(number=f"{tokens:,}"),
+            width="content",
+            help=_("Of all passages together. A token is about ¾ of a word, and what language models count in."),
+        )
+        st.metric(_("On disk"), words.size(status.bytes_on_disk), width="content")
+
+
+def remake() -> None:
+    """Make the index anew: what would change is said before."""
+    library = resources.library()
+    ingest, model = library.settings.ingest, library.store.versions.current()[1]
+    if library.rebuilding() is not None:
+        rebuilding()
+        return
+    session_key = session().index
+    fill_new_widget(f"remake_size_{session_key}", ingest.chunk_size)
+    fill_new_widget(f"remake_overlap_{session_key}", ingest.chunk_overlap)
+    fill_new_widget(f"remake_embedder_{session_key}", model)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
+        size = st.number_input(
+            _("Length of passages, in tokens"),
+            16,
+            2048,
+            step=10,
+            key=f"remake_size_{session_key}",
+            help=_("Longer passages give more context; shorter ones are found more exactly. 200 suits the built-in search."),
+            width=220,
+        )
+        overlap = st.number_input(
+            _("Overlap, in tokens"),
+            0,
+            1024,
+            step=5,
+            key=f"remake_overlap_{session_key}",
+            help=_("How much of a passage the next one repeats."),
+            width=180,
+        )
+        names = {BUILT_IN: _("Built-in"), HASHING: _("Words only, no model")}
+        chosen = st.selectbox(
+            _("Embedder"),
+            list(dict.fromkeys([BUILT_IN, HASHING, model])),
+            key=f"remake_embedder_{session_key}",
+            format_func=lambda name: names.get(name, name),
+            accept_new_options=True,
+            help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
+            width=230,
+        )
+    try:
+        plan = library.plan_rebuild(chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""))
+    except RagError as error:
+        st.markdown(f"**{label(error.what)}** {plain_md(error.hint)}")
+        return
+    if not plan.changes:
+        st.caption(_("Change something to see what making the index anew would take."))
+        return
+    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=f"{plan.passages:,}")
+    st.markdown(
+        _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
+            changes=label("; ".join(plan.changes)),
+            passages=passages,
+            now=f"{plan.passages_now:,}",
+            time=words.duration(plan.seconds),
+        )
+    )
+    st.button(
+        _("Make the index anew"),
+        key="remake_now",
+        type="primary",
+        on_click=_remake,
+        args=(session_key,),
+        disabled=not plan.passages_now,
+        help=_("Questions are answered all the while, as before."),
+    )
+
+
+def _remake(index: str) -> None:
+    library = resources.library()
+    library.rebuild(
+        chunk_size=int(widget(f"remake_size_{index}")),
+        chunk_overlap=int(widget(f"remake_overlap_{index}")),
+        embed_model=str(widget(f"remake_embedder_{index}") or ""),
+    )
+    library.start_worker()
