@@ -200,7 +200,7 @@ def test_what_is_counted_in_one_tab_is_counted_in_another_while_files_are_read(
     drop(page, *(payload(f"nothing-{number}.txt", b"") for number in range(8)))
     row(other, "nothing-7.txt").wait_for()
     counted = f"{len(other.locator('li.row').all())} files"
-    other.locator(".st-key-tally").get_by_text(counted).wait_for(timeout=5_000)
+    other.locator(".st-key-tally").get_by_text(counted).wait_for(timeout=30_000)
     assert state(other, "long.txt") == "active"
     other.get_by_role("button", name="Remove").click()
     other.get_by_text("removed from the list.").wait_for()
