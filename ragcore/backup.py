@@ -3,8 +3,8 @@ library is in use, and holds what there was at one moment.
 
 It is a zip. `library.json` says which form it has; `files.jsonl` has a line for each file, whose bytes are `bytes/ID` and
 whose vectors `vectors/ID`: for each passage the name of its content, and the float32 numbers of its vector;
-`conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each thumb under an answer. Keys and passwords are
-left out.
+`conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each thumb under an answer, `prompts.jsonl` for
+each version of a prompt, `evaluations.jsonl` for each row of what was measured. Keys and passwords are left out.
 
 Files taken from a copy go the way of any others, only that nothing is embedded again that was embedded there.
 """
@@ -72,6 +72,7 @@ def write_copy(library: Library, target: Path) -> Copied:
                         files.append(file)
                 conversations = list(library.conversations.dump())
                 verdicts = list(library.feedback.dump())
+                wording, measured = list(library.prompts.dump()), list(library.evaluations.dump())
             known = {file.id for file in files}
             later = [library.files.get(file.id) for file in there if file.id not in known]
             for file in filter(None, later):
@@ -80,6 +81,8 @@ def write_copy(library: Library, target: Path) -> Copied:
             _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
             _write_lines(copy, "conversations.jsonl", iter(conversations))
             _write_lines(copy, "feedback.jsonl", iter(verdicts))
+            _write_lines(copy, "prompts.jsonl", iter(wording))
+            _write_lines(copy, "evaluations.jsonl", iter(measured))
             copy.writestr("library.json", json.dumps({"form": FORM, "embedder": library.embedder.name}))
         draft.replace(target)
     except OSError as error:
@@ -118,9 +121,10 @@ def read_copy(library: Library, source: Path, *, name: str = "") -> Copied:
                 if embedder == library.embedder.name:  # the worker, quick as it is, has to read the file first
                     _keep_vectors(library, copy, id_, added.file.id)
         conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
-        if "feedback.jsonl" in copy.namelist():  # copies have it since answers can be judged
-            for row in _lines(copy, "feedback.jsonl"):
-                library.feedback.restore(row)
+        for row in _newer_lines(copy, "feedback.jsonl"):
+            library.feedback.restore(row)
+        library.prompts.load(list(_newer_lines(copy, "prompts.jsonl")))
+        library.evaluations.load(_newer_lines(copy, "evaluations.jsonl"))
         return Copied(len(ids) - known, conversations, known)
 
 
@@ -181,6 +185,11 @@ def _lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
     with copy.open(name) as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def _newer_lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
+    """As `_lines`; nothing of a copy that was made before there were any."""
+    return _lines(copy, name) if name in copy.namelist() else iter(())
 
 
 @contextmanager

@@ -74,6 +74,19 @@ class Measuring:
         """What is measured so far is kept."""
         self._kept.end_run(run_id, "stopped")
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything is being made or measured."""
+        with self._lock:
+            return bool(self._mine)
+
+    def stop_all(self) -> None:
+        with self._lock:
+            mine = list(self._mine)
+        for id_ in mine:
+            self.stop_set(id_)
+            self.stop(id_)
+
     def _begin(self, id_: str, work: Callable[[], None]) -> None:
         with self._lock:
             self._mine.add(id_)

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, RagError
+from ragcore.evaluating import Measuring
 from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
 from ragcore.shelf import MAIN, Index, Shelf
+from ragcore.stage import StagedRuns
 from ragcore.survey import Surveys
 from ui.fetching import Fetching
 
@@ -30,6 +32,7 @@ class OpenIndex:
     runs: AnswerRuns
     replays: Replays
     fetching: Fetching
+    measuring: Measuring
     looked_at: float = field(default_factory=time.monotonic)
     warmed: bool = False
 
@@ -39,6 +42,7 @@ class OpenIndex:
         return (
             self.runs.answering
             or bool(self.fetching.running())
+            or self.measuring.busy
             or any(file.active for file in self.library.files.all())
             or (coming is not None and coming.state == "building")
         )
@@ -48,6 +52,7 @@ class OpenIndex:
         self.runs.stop_all()
         self.fetching.end()
         self.surveys.end()
+        self.measuring.stop_all()
         self.library.close()
 
 
@@ -95,8 +100,8 @@ class OpenIndexes:
     def _opened(self, index: Index) -> OpenIndex:
         library = Library(index.where, embedder=self._embedder)
         library.start_worker()
-        runs = AnswerRuns(library)
-        parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library)
+        runs = StagedRuns(library)
+        parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library), Measuring(library)
         opened = self._open[index.id] = OpenIndex(library, *parts)
         if index.id != MAIN and not self._looking:
             self._looking = True

@@ -17,6 +17,7 @@ HOME = PAGES / "home.py"
 CHAT = PAGES / "chat.py"
 QUERY = PAGES / "query.py"
 INDEXES = PAGES / "indexes.py"
+EVALUATE = PAGES / "evaluate.py"
 SETTINGS = PAGES / "settings.py"
 REPLAY = PAGES / "replay.py"
 

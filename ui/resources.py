@@ -7,6 +7,7 @@ import threading
 import streamlit as st
 
 from ragcore.config import default_library
+from ragcore.evaluating import Measuring
 from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
@@ -52,6 +53,11 @@ def replays() -> Replays:
 def fetching() -> Fetching:
     """What the index which this browser tab has open is fetching."""
     return opened(session().index).fetching
+
+
+def measuring() -> Measuring:
+    """What the index which this browser tab has open is measured with."""
+    return opened(session().index).measuring
 
 
 def surveys() -> Surveys:

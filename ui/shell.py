@@ -27,6 +27,7 @@ def frame() -> None:
             st.Page(places.CHAT, title="Chat", icon=":material/chat_bubble:"),
             st.Page(places.QUERY, title="Query", icon=":material/manage_search:"),
             st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
+            st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
             st.Page(places.SETTINGS, title="Settings", icon=":material/settings:"),
             st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
         ]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ragcore.conversations import Price
+from ragcore.conversations import Price, Reading
 from ragcore.errors import Problem
+from ragcore.feedback import Verdict
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -25,6 +26,16 @@ class Confirm:
     answers: int
     run: Callable[[], None]
     cancelled: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A question for more than its best passages, and the documents it is for; `chat`: it was asked in a chat."""
+
+    question: str
+    reading: Reading
+    file_ids: tuple[str, ...] | None = None
+    chat: bool = True
 
 
 @dataclass
@@ -44,13 +55,22 @@ class Session:
     replay: str | None = None  # the conversation whose replay is open
     replay_anew: bool = False  # the ways of another replay of it are being chosen
     onward: str = ""  # the page that a button under an answer leads to
+    question_set: str | None = None  # open on the evaluate page
+    question_page: int = 1  # of the list of its questions
+    uploads: int = 0  # of question sets, so that each gets an empty field
+    editing: str = ""  # the question of a set that is being edited
+    evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
     panel: str = ""  # open beside the answers: "kind.message", or "passage.message.number"
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window
     adding: str = ""  # the way of adding documents whose dialog is open
     all_files: bool = False  # the list of files is drawn whole
+    form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
+    verdicts: dict[str, Verdict] = field(default_factory=dict)  # of the answers on the screen, by their ids
+    explaining: str = ""  # the answer whose thumb was just given, and may be explained
     problem: Problem | None = None  # why the last question was not taken
     notice: str = ""  # said once, as a toast
+    offer: Offer | None = None  # a question that is to be put to everything, or to each document, once the person agrees
     confirm: Confirm | None = None  # what the person is asked about before it is run
     asked: bool = False  # a question was taken on another page: go to the chat
     report: ConnectionReport | None = None  # of the last connection test

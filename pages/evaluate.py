@@ -1,0 +1,26 @@
+"""Evaluate: questions with known places in the documents, and how well each way of finding and answering does on them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui import places
+from ui.i18n import _
+from ui.state import session
+from ui.widgets.measuring import measurements
+from ui.widgets.problem import Choice, problem
+from ui.widgets.question_sets import question_set
+
+state = session()
+state.question_set = places.from_address("s", state.question_set)
+
+st.title(_("Evaluate"), anchor=False)
+st.markdown(_("Ask many questions at once, of which it is known where the answer stands, and see which settings find it."))
+if state.evaluate_problem is not None and problem(state.evaluate_problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"):
+    state.evaluate_problem = None
+    st.rerun()
+
+chosen = question_set()
+places.to_address("s", chosen.id if chosen else None, state.panel if state.panel.startswith("compare.") else "")
+if chosen is not None:
+    measurements(chosen)
