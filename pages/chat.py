@@ -13,6 +13,7 @@ from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import reading_line
+from ui.widgets.stage import offer, recorded_questions
 
 WINDOW = 20  # messages drawn at once
 
@@ -27,6 +28,10 @@ places.to_address("c", state.conversation, state.panel if opened else "")
 
 def ask() -> None:
     ask_in_chat(str(widget("ask") or ""), box="ask")
+
+
+def ask_recorded(question: str) -> None:
+    ask_in_chat(question, box="ask")
 
 
 def show_earlier() -> None:
@@ -109,6 +114,10 @@ if state.problem is not None:
     if pressed:
         state.problem = None
         st.rerun()
+
+if not answering:
+    before = [message.text for message in messages if message.role == "user"]
+    offer(recorded_questions(before, chat=True), ask_recorded, key="chat")
 
 citation_clicks(answering=answering)
 if opened is not None:

@@ -17,6 +17,7 @@ from ui.widgets.files import file_rows
 from ui.widgets.lights import lights
 from ui.widgets.problem import problem
 from ui.widgets.sources import ways_in
+from ui.widgets.stage import offer, recorded_questions
 
 library, state = resources.library(), session()
 
@@ -31,6 +32,10 @@ def add_sample() -> None:
 
 def ask() -> None:
     state.asked = ask_in_chat(str(widget("home_ask") or ""), box="home_ask", new=True)
+
+
+def ask_recorded(question: str) -> None:
+    state.asked = ask_in_chat(question, box="home_ask", new=True)
 
 
 def suggested() -> list[str]:
@@ -61,6 +66,9 @@ with st.container(key="hero"):
 with st.container():
     if state.problem is not None:
         problem(state.problem, key="home")
+
+with st.container():
+    offer(recorded_questions(chat=True), ask_recorded, key="home")
 
 with st.container():
     if ready:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from ragcore.conversations import Ask, Conversation, Message
@@ -13,6 +15,7 @@ from ui.widgets import answer
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import address, citation_clicks
 from ui.widgets.problem import Choice, problem
+from ui.widgets.stage import offer, recorded_questions
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
@@ -105,6 +108,7 @@ if not files and reply is None:
     st.page_link(places.HOME, label="Add a document first", icon=":material/upload_file:")
 
 st.text_area("Question", key="query_text", height=90, placeholder="What do you want to know?", persist_state="session")
+offer(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
 with st.container(key="query_options", horizontal=True, vertical_alignment="bottom"):
     st.selectbox(
         "Way of answering",

@@ -10,12 +10,14 @@ from pydantic import ValidationError
 from ragcore.config import LLMSettings, Provider, Settings, mask, read_key, write_key
 from ragcore.errors import Problem
 from ui import resources, words
+from ui.i18n import _
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.component import component
 from ui.widgets.library_copy import library_copy
 from ui.widgets.problem import problem
 from ui.widgets.rebuilding import rebuilding
+from ui.widgets.stage import stage_switch
 
 library, state = resources.library(), session()
 
@@ -336,6 +338,10 @@ with st.expander("Limits", type="compact"):
             args=("ingest", field, f"set_{field}"),
             help=meaning,
         )
+
+st.divider()
+st.subheader(_("Demonstrations"), anchor=False)
+stage_switch()
 
 st.divider()
 st.subheader("Where things are kept", anchor=False)

@@ -7,6 +7,7 @@ lectern export FILE          the whole library in one file, also while it is in 
 lectern import FILE          add such a file to the library
 lectern rebuild              make the index anew, with other passages or another embedder
 lectern worker               read the files of a library that others share, until interrupted
+lectern record               record the answers of stage mode anew, with the language model that is set
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     rebuild.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
     rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
+    record = commands.add_parser("record", help="record the answers of stage mode anew")
+    record.add_argument("--into", type=Path, metavar="FOLDER", help="by default sample/recorded")
     given = parser.parse_args(arguments)
     try:
         where = given.library or config.default_library(given.database)
@@ -75,6 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model)
         if given.command == "worker":
             return _worker(where)
+        if given.command == "record":
+            return _record(where, given.into)
         return _serve(where, getattr(given, "port", None))
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
@@ -283,6 +288,24 @@ def _worker(where: Path | str) -> int:
         return 0
     finally:
         library.close()
+
+
+def _record(where: Path | str, into: Path | None) -> int:
+    from ragcore.library import Library
+    from ragcore.stage import RECORDED, Recording, record, write
+
+    def told(made: Recording) -> None:
+        how = made.ask.chat_mode or made.ask.response_mode
+        print(f"{how}: {made.ask.question} ({made.facts.model}, {made.facts.seconds:.1f} s)", flush=True)
+
+    library = Library.open(where)
+    try:
+        made = record(library, told)
+        write(made, into or RECORDED)
+    finally:
+        library.close()
+    print(f"{len(made)} answers are recorded in {into or RECORDED}.")
+    return 0
 
 
 def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:

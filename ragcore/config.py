@@ -92,6 +92,7 @@ class Settings(_Settings):
     answers: AnswerSettings = AnswerSettings()
     ingest: IngestSettings = IngestSettings()
     price: PriceSettings = PriceSettings()
+    stage: bool = False  # questions that were recorded are answered by their recordings, see ragcore.stage
 
 
 class AllowedSources(_Settings):

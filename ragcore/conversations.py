@@ -140,6 +140,7 @@ class AnswerFacts:
     files_used: int = 0
     files_total: int = 0
     rows: tuple[FileAnswer, ...] = ()  # where each document was asked on its own
+    recorded: float | None = None  # when it was given, in seconds since the epoch, where a recording of it was played
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:

@@ -133,6 +133,8 @@ class Run:
                         self._cite(answer.source_nodes)
                         self.text += piece
                         self._changed.notify_all()
+                with self._changed:
+                    self._cite(answer.source_nodes)  # an agent's are known only now
             self._end("done")
         except RagError as error:
             self._fail(Problem.of(error))

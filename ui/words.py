@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -152,7 +153,9 @@ def _rounded(number: int) -> int:
 
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer; with what was expected where that was said before."""
-    parts = [mode_label(facts.mode)]
+    day = "" if facts.recorded is None else time.strftime("%Y-%m-%d", time.localtime(facts.recorded))
+    parts = [_("Recorded on {day}").format(day=day)] if day else []
+    parts.append(mode_label(facts.mode))
     if facts.calls:
         parts.append(count(facts.calls, "call"))
     expected = facts.expected

@@ -73,7 +73,7 @@ def _passage_title(opened: Opened) -> str:
 
 def _passage(opened: Opened) -> None:
     if opened.source is not None:
-        passage(opened.source)
+        passage(opened.source, recorded=opened.message.facts is not None and opened.message.facts.recorded is not None)
 
 
 PANELS: Mapping[str, Panel] = {

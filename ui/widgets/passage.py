@@ -7,6 +7,7 @@ import streamlit as st
 from ragcore.conversations import Message, Source
 from ragcore.errors import InputError, RagError
 from ui import resources
+from ui.i18n import _
 from ui.safetext import label
 from ui.state import event, session
 from ui.web import page_address
@@ -34,12 +35,16 @@ def _open() -> None:
         session().panel = str(asked.get("panel", ""))[:80]
 
 
-def passage(source: Source) -> None:
+def passage(source: Source, *, recorded: bool = False) -> None:
+    """`recorded`: it was found in the sample when that was recorded, and may never have been here."""
     library = resources.library()
     try:
         view = library.source_view(source)
     except RagError as error:
-        st.markdown(f"**{label(error.what)}**  \n{label(error.hint)}" if isinstance(error, InputError) else label(error.what))
+        if recorded:
+            st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
+        else:
+            st.markdown(f"**{label(error.what)}**  \n{label(error.hint)}" if isinstance(error, InputError) else label(error.what))
         _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": source.text, "after": ""})
         return
     data: dict[str, object] = {"kind": view.kind, "name": view.file_name}

@@ -1,0 +1,50 @@
+"""Stage mode on the screens: its switch, and the recorded questions, which are answered by their recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from ragcore import stage
+from ui import resources
+from ui.i18n import _
+from ui.safetext import label
+from ui.state import fill_widget, widget
+
+
+def stage_switch() -> None:
+    """A line of the settings."""
+    fill_widget("stage_mode", resources.library().settings.stage)
+    st.toggle(
+        _("Stage mode"),
+        key="stage_mode",
+        on_change=_switch,
+        help=_(
+            "For demonstrations: recorded questions about the sample are answered by their recordings, also without a model."
+        ),
+    )
+
+
+def _switch() -> None:
+    library = resources.library()
+    library.update_settings(library.settings.model_copy(update={"stage": bool(widget("stage_mode"))}))
+
+
+def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
+    """What is recorded and could be asked now, in a chat after the questions `before`; nothing unless stage mode is on."""
+    settings = resources.library().settings
+    if not settings.stage:
+        return []
+    mode = str(widget("chat_mode") or settings.answers.chat_mode) if chat else None
+    return stage.to_ask(stage.recordings(), before, chat=chat, mode=mode)
+
+
+def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
+    """A button for each; `take` is a callback. Without a question, nothing."""
+    if not questions:
+        return
+    with st.container(key=f"recorded_{key}", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(_("Recorded:"), width="content")
+        for number, question in enumerate(questions):
+            st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
