@@ -1,0 +1,157 @@
+"""How well the sentence check tells what a passage says from what it does not.
+
+    python -m benchmarks.sentence_check             # the figures of the held-out half
+    python -m benchmarks.sentence_check --fit       # fits weights and limits anew on the other half
+
+Made from ../shared/data/clapnq_dev: each sentence of a gold answer is held against its own passage, which says it, and against
+passages that do not: one drawn by lot, the one that the words of the question find next, and its own with the sentence
+falsified: another number, another name, or a "not". A question belongs to the half that the hash of its id says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.extractive import DATA, auroc, bm25, lines
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.sentence_check import BIAS, FEATURES, SUPPORTED, WEAK, WEIGHTS, SentenceCheck, claims, claims_nothing
+from ragcore.text.keywords import content_words
+
+FOLDER = DATA / "clapnq_dev"
+RIDGE = 0.002
+DOUBTED = 0.1  # share of what is said that may fall short of supported
+PASSED = 0.05  # share of what another passage says nothing of that may pass for weak
+RESAMPLED = 1000
+KINDS = ("drawn by lot", "found next", "number", "name", "not")
+
+
+@dataclass(frozen=True)
+class Case:
+    id: str
+    kind: str  # "own", or one of KINDS
+    measured: npt.NDArray[np.float64]
+
+    @property
+    def odds(self) -> float:
+        return float(self.measured @ np.asarray(WEIGHTS) + BIAS)
+
+    @property
+    def development(self) -> bool:
+        return zlib.crc32(self.id.encode()) % 2 == 0
+
+
+def cases() -> list[Case]:
+    check, lot = SentenceCheck(HuggingFaceEmbedding()), random.Random(0)
+    corpus = {item["_id"]: item["text"] for item in lines(FOLDER / "corpus.jsonl")}
+    asked = [item for item in lines(FOLDER / "qa.jsonl") if item["answers"] and item["doc_ids"]]
+    texts, ids = list(corpus.values()), list(corpus)
+    terms = [Counter(content_words(text)) for text in texts]
+    names = sorted({name for text in texts for name in NAME.findall(text)})
+    found: list[Case] = []
+    for item in asked:
+        own = {str(each) for each in item["doc_ids"]}
+        passage = "\n\n".join(corpus[each] for each in item["doc_ids"])
+        ranked = np.argsort(-bm25(set(content_words(item["question"])), terms), kind="stable")
+        next_best = corpus[next(ids[at] for at in ranked if ids[at] not in own)]
+        other = corpus[lot.choice([each for each in ids if each not in own])]
+        for _, end, claim, _ in claims(item["answers"][0]):
+            if claims_nothing(claim, item["answers"][0][end:]):
+                continue
+            against = [("own", claim, passage), ("drawn by lot", claim, other), ("found next", claim, next_best)]
+            against += [(kind, false, passage) for kind, false in falsified(claim, passage, names, lot)]
+            for kind, said, text in against:
+                found.append(Case(item["id"], kind, check.measure(said, text)))
+    return found
+
+
+def falsified(claim: str, passage: str, names: Sequence[str], lot: random.Random) -> Iterator[tuple[str, str]]:
+    """The claim with one thing changed, where it has such a thing."""
+    if number := re.search(r"\d+", claim):
+        other = str(int(number.group()) + lot.randint(1, 9))
+        if other not in passage:
+            yield "number", claim[: number.start()] + other + claim[number.end() :]
+    if name := NAME.search(claim):
+        other = lot.choice([each for each in names if each not in passage])
+        yield "name", claim[: name.start()] + other + claim[name.end() :]
+    if verb := re.search(r"\b(?:is|are|was|were|has|have|had|can|will|would)\b(?! not)", claim):
+        yield "not", claim[: verb.end()] + " not" + claim[verb.end() :]
+
+
+NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")
+
+
+def fit(some: Sequence[Case]) -> None:
+    """Logistic regression in which what is said weighs as much as all that is not."""
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
+    rows = np.array([case.measured for case in some])
+    right = np.array([case.kind == "own" for case in some])
+    sizes = Counter(case.kind for case in some)
+    share = np.array([(1.0 if case.kind == "own" else PART[case.kind]) / sizes[case.kind] for case in some])
+    middle, spread = rows.mean(axis=0), rows.std(axis=0)
+    scaled = np.column_stack([(rows - middle) / spread, np.ones(len(rows))])
+    sign = np.where(right, 1.0, -1.0)
+
+    def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        margin = sign * (scaled @ weights)
+        penalty = RIDGE * np.append(weights[:-1], 0)
+        slope = -share * sign / (1 + np.exp(margin))
+        return float(share @ np.logaddexp(0, -margin) + penalty @ weights), scaled.T @ slope + 2 * penalty
+
+    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = found[:-1] / spread
+    bias = float(found[-1] - weights @ middle)
+    odds = rows @ weights + bias
+    for name, value in zip(FEATURES, weights, strict=True):
+        print(f"{name:18s} {value:8.3f}")
+    others = odds[[case.kind in KINDS[:2] for case in some]]
+    print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
+    print(f"BIAS = {bias:.3f}")
+    print(f"SUPPORTED, WEAK = {np.quantile(odds[right], DOUBTED):.2f}, {np.quantile(others, 1 - PASSED):.2f}")
+
+
+PART = {"drawn by lot": 0.3, "found next": 0.3, "number": 0.15, "name": 0.15, "not": 0.1}
+
+
+def report(some: Sequence[Case]) -> None:
+    odds = {kind: np.array([case.odds for case in some if case.kind == kind]) for kind in ("own", *KINDS)}
+    print(f"{'':14s} cases   AUC   95% interval  supported  weak  absent")
+    for kind in ("own", *KINDS):
+        share = [np.mean(odds[kind] >= SUPPORTED), np.mean((odds[kind] < SUPPORTED) & (odds[kind] >= WEAK))]
+        share.append(1 - share[0] - share[1])
+        shares = "  ".join(f"{each:6.3f}" for each in share)
+        if kind == "own":
+            print(f"{kind:14s} {len(odds[kind]):5d}                        {shares}")
+            continue
+        low, high = interval(odds["own"], odds[kind])
+        print(f"{kind:14s} {len(odds[kind]):5d}  {auroc(odds['own'], odds[kind]):.3f}  {low:.3f} - {high:.3f}   {shares}")
+
+
+def interval(positive: npt.NDArray[np.float64], negative: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The middle 95% of the AUCs of sets drawn anew from these, with replacement (Efron 1979)."""
+    random_ = np.random.default_rng(0)
+    drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLED)]
+    return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fit", action="store_true", help="fit the weights and the limits")
+    found = cases()
+    if parser.parse_args().fit:
+        fit([case for case in found if case.development])
+        return
+    report([case for case in found if not case.development])
+
+
+if __name__ == "__main__":
+    main()

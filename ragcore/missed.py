@@ -1,0 +1,331 @@
+"""Why an answer lacks something: the best passage that it was not made from, where that stands, and the setting that kept it
+out, with the same question asked in such a way that it comes in.
+
+The question is looked up once more in the whole library; what a person says they expected is looked up as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.conversations import Ask, Message, Source
+from ragcore.ingestion.files import FileRow, Stage
+from ragcore.library import Library
+from ragcore.llms.extractive import THRESHOLD
+from ragcore.observe import Span
+from ragcore.retrievers.hybrid import COSINE_SHARE, HybridRetriever
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.sentence_check import SUPPORTED, WEAK, SentenceCheck
+from ragcore.text.keywords import content_words, words
+from ragcore.text.language import language_of
+from ragcore.text.phrases import keywords
+from ragcore.text.quotes import quotes_in
+from ragcore.vector_stores.base import Scope
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
+
+MOST_PASSAGES = 100  # that an answer can be made from; how far down ranks are known
+TRIED = 4  # of the best missed passages, whether they answer the question
+EXPECTED = 16  # passages that are held against what was expected
+ALL_WORDS = 0.8  # share of the expected words that a passage must have, of few all
+FEW_WORDS = 4
+LIKE = (SUPPORTED + WEAK) / 2  # log odds of saying the same in other words
+LOOKED_THROUGH = 40  # documents, for pages without text and for their languages
+
+
+class Cause(str, Enum):
+    NOT_LOOKED = "not_looked"  # this way of answering does not look into the documents
+    USED = "used"  # it was among the passages
+    FILTERED = "filtered"  # other documents were chosen
+    CUT_OFF = "cut_off"  # it scores less than the least score
+    REORDERED = "reordered"  # a later step put others before it
+    SUMMARY = "summary"  # central passages were taken, for a summary
+    CONDENSED = "condensed"  # the follow-up was made into another question
+    SPLIT = "split"  # what was expected begins in one passage and ends in the next
+    ADDED_SINCE = "added_since"  # it is found now
+    LANGUAGE = "language"  # it is written in another language than the question
+    TOP_K = "top_k"  # it stands below those that were looked at
+    FAR = "far"  # it is not even among the hundred best
+    NO_TEXT = "no_text"  # a scan, or a page that is a picture
+    READING = "reading"  # a file is not read yet
+    STOPPED = "stopped"  # a file was stopped
+    FAILED = "failed"  # a file could not be read
+    ABSENT = "absent"  # no document says it
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """`searched`: the question as it was looked up. `source`: the best missed passage, and `rank`, 1 for the best, where it
+    stands among all that were to be looked through (the whole library where others were chosen); None below the hundredth.
+
+    `ask`: the question with the very setting changed; None where another place must be visited first. `file`: the one that is
+    to blame; `page`: the label of its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
+    """
+
+    cause: Cause
+    searched: str
+    looked_at: int = 0
+    source: Source | None = None
+    rank: int | None = None
+    ask: Ask | None = None
+    file: FileRow | None = None
+    page: str = ""
+    languages: tuple[str, str] = ("", "")
+
+
+def why_missed(library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None) -> Missed:
+    """Why this answer lacks `expected`, or, without that, the passage that would have been next.
+
+    `check` is the sentence check of the library's embedder, kept by who asks often. ValueError for a message without an ask.
+    """
+    if message.ask is None:
+        raise ValueError("only an answer can lack something")
+    return _Search(library, message, message.ask, check or SentenceCheck(library.embedder)).why(expected.strip())
+
+
+class _Search:
+    """One answer looked up again."""
+
+    def __init__(self, library: Library, message: Message, ask: Ask, check: SentenceCheck) -> None:
+        self.library, self.message, self.ask, self.check = library, message, ask, check
+        self.trace = library.conversations.trace(message.id)
+        self.searched = self._searched()
+        self.used = {source.node_id for source in message.sources}
+        self._vectors: dict[str, Vector] = {}
+
+    def why(self, expected: str) -> Missed:
+        if self.ask.chat_mode == "simple":
+            return self._missed(Cause.NOT_LOOKED, ask=replace(self.ask, chat_mode="condense_plus_context"))
+        if self.ask.response_mode == "generation":
+            return self._missed(Cause.NOT_LOOKED, ask=replace(self.ask, response_mode="compact"))
+        everywhere = self.ranked(self.searched)
+        if not expected:
+            return self._without_hint(everywhere)
+        held = self._holding(expected)
+        if any(node.id_ in self.used for node in held):
+            return self._found(next(node for node in held if node.id_ in self.used), Cause.USED)
+        if held:
+            places = {hit.node.id_: place for place, hit in enumerate(everywhere)}
+            return self._of(min(held, key=lambda node: places.get(node.id_, MOST_PASSAGES)), everywhere, expected)
+        if halves := self._split(expected):
+            return self._of_halves(halves, everywhere)
+        return self._nowhere(f"{self.searched} {expected}", everywhere, expected)
+
+    def ranked(self, question: str, file_ids: Sequence[str] | None = None, count: int = MOST_PASSAGES) -> list[NodeWithScore]:
+        """The best passages as the answer's own search finds them, before any later step."""
+        library, how = self.library, self.ask.retrieval
+        if question not in self._vectors:
+            self._vectors[question] = library.embedder.embed_query(question)
+        share = COSINE_SHARE if how.dense_share is None else how.dense_share
+        scope = Scope(None if file_ids is None else tuple(file_ids))
+        retriever = HybridRetriever(library.store, library.embedder, count, scope, cosine_share=share)
+        return retriever.retrieve(QueryBundle(question, embedding=self._vectors[question]))
+
+    # Which passage.
+
+    def _without_hint(self, everywhere: Sequence[NodeWithScore]) -> Missed:
+        """The missed passage that answers best, if one does."""
+        missed = [(hit.node, self.searched) for hit in everywhere if hit.node.id_ not in self.used][:TRIED]
+        if self.searched != self.ask.question:
+            exact = self.ranked(self.ask.question)
+            missed += [(hit.node, self.ask.question) for hit in exact if hit.node.id_ not in self.used][:TRIED]
+        odds = [self._answers(question, node) for node, question in missed]
+        if odds and max(odds) >= THRESHOLD:
+            return self._of(missed[int(np.argmax(odds))][0], everywhere)
+        used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
+        answering = [self._answers(self.searched, node) for node in used]
+        if answering and max(answering) >= THRESHOLD:
+            return self._found(used[int(np.argmax(answering))], Cause.USED)
+        return self._nowhere(self.searched, everywhere)
+
+    def _answers(self, question: str, node: TextNode) -> float:
+        return float(self.check.evidence.odds(question, quotes_in(node.text, number=1)).max(initial=-np.inf))
+
+    def _holding(self, expected: str) -> list[TextNode]:
+        """The passages that say it, in these words or others."""
+        hits = [hit.node for hit in self.ranked(expected, count=EXPECTED)]
+        said = [node for node in hits if _says(node.text, expected)]
+        if said or not hits:
+            return said
+        odds = self.check.odds(expected, [node.text for node in hits])
+        best = int(odds.argmax())
+        return [hits[best]] if odds[best] >= LIKE and not self._split(expected) else []
+
+    def _split(self, expected: str) -> list[TextNode]:
+        """Two passages in a row that say it together."""
+        for hit in self.ranked(expected, count=EXPECTED)[:TRIED]:
+            for id_ in (hit.node.next_id, hit.node.prev_id):
+                for other in self.library.store.nodes([id_]) if id_ else ():
+                    pair = sorted((hit.node, other), key=lambda node: node.start_char_idx or 0)
+                    if _says(" ".join(node.text for node in pair), expected, together=True):
+                        return pair
+        return []
+
+    # Why it was not among them.
+
+    def _of(self, node: TextNode, everywhere: Sequence[NodeWithScore], expected: str = "") -> Missed:
+        ask, how = self.ask, self.ask.retrieval
+        if ask.file_ids is not None and node.ref_doc_id not in ask.file_ids:
+            return self._brought_in(node, Cause.FILTERED, replace(ask, file_ids=None), everywhere)
+        within = everywhere if ask.file_ids is None else self.ranked(self.searched, ask.file_ids)
+        rank, score = _place(node, within)
+        if how.cutoff is not None and score < how.cutoff and (rank or MOST_PASSAGES) <= self._reach():
+            return self._missed(Cause.CUT_OFF, node, rank, ask=replace(ask, retrieval=replace(how, cutoff=None)))
+        if rank is not None and rank <= self._reach() and (how.reranker or how.diverse):
+            changed = replace(how, reranker="", diverse=False)
+            return self._brought_in(node, Cause.REORDERED, replace(ask, retrieval=changed), within)
+        if self._took_central():
+            return self._brought_in(node, Cause.SUMMARY, replace(ask, question=_with_words(ask, expected, node)), within)
+        if rank is not None and rank <= ask.top_k:
+            return self._missed(Cause.ADDED_SINCE, node, rank, ask=ask)
+        if self.searched != ask.question and ask.chat_mode is not None:
+            exact, _ = _place(node, self.ranked(ask.question, ask.file_ids))
+            if exact is not None and exact <= ask.top_k:
+                return self._missed(Cause.CONDENSED, node, rank, ask=replace(ask, chat_mode="context"))
+        spoken = (language_of(ask.question), language_of(node.text))
+        if all(spoken) and spoken[0] != spoken[1]:
+            asked = replace(ask, question=_with_words(ask, expected, node))
+            return replace(self._brought_in(node, Cause.LANGUAGE, asked, within), languages=spoken)
+        if rank is not None:
+            return self._brought_in(node, Cause.TOP_K, ask, within)
+        return self._brought_in(node, Cause.FAR, replace(ask, question=_with_words(ask, expected, node)), within)
+
+    def _of_halves(self, halves: Sequence[TextNode], everywhere: Sequence[NodeWithScore]) -> Missed:
+        if all(node.id_ in self.used for node in halves):
+            return self._found(halves[0], Cause.USED)
+        missing = next(node for node in halves if node.id_ not in self.used)
+        if self.ask.file_ids is not None and missing.ref_doc_id not in self.ask.file_ids:
+            return self._of(missing, everywhere)
+        within = everywhere if self.ask.file_ids is None else self.ranked(self.searched, self.ask.file_ids)
+        ranks = [_place(node, within)[0] for node in halves]
+        if None in ranks:
+            return self._missed(Cause.SPLIT, missing, _place(missing, within)[0])
+        lower = max(halves, key=lambda node: _place(node, within)[0] or 0)
+        both = self._brought_in(lower, Cause.SPLIT, self.ask, within)
+        return replace(both, source=self._source(missing), rank=_place(missing, within)[0])
+
+    def _nowhere(self, said: str, everywhere: Sequence[NodeWithScore], expected: str = "") -> Missed:
+        """No passage says it: a file that was not read may, or documents in another language."""
+        nearest = next((hit for hit in everywhere if hit.node.id_ not in self.used), None)
+        node, rank = (nearest.node, _place(nearest.node, everywhere)[0]) if nearest else (None, None)
+        if file := self._unread(said):
+            cause = _cause_of(file)
+            return self._missed(cause, file=file, ask=self.ask if cause is Cause.READING else None)
+        if bare := self._page_without_text():
+            return self._missed(Cause.NO_TEXT, file=bare[0], page=bare[1])
+        asked = language_of(expected or self.ask.question)
+        others = [language for each in everywhere[: self.ask.top_k] if (language := language_of(each.node.text))]
+        if node is not None and asked and others and all(language != asked for language in others):
+            return replace(self._missed(Cause.LANGUAGE, node, rank), languages=(asked, others[0]))
+        return self._missed(Cause.ABSENT, node, rank)
+
+    def _unread(self, said: str) -> FileRow | None:
+        """The file that is not read whose name has most of these words."""
+        unread = [file for file in self.library.files.all() if not file.ready]
+        meant = set(content_words(said))
+        return max(unread, key=lambda file: len(meant & set(content_words(file.name))), default=None)
+
+    def _page_without_text(self) -> tuple[FileRow, str] | None:
+        wanted = self.ask.file_ids
+        ready = [file for file in self.library.files.all() if file.ready and file.kind == "PDF" and file.pages > 1]
+        for file in [file for file in ready if wanted is None or file.id in wanted][:LOOKED_THROUGH]:
+            document = self.library.store.document(file.id)
+            for page in document.pages:
+                if not document.text[page.start : page.end].strip():
+                    return file, page.label
+        return None
+
+    # What would bring it in.
+
+    def _brought_in(self, node: TextNode, cause: Cause, ask: Ask, within: Sequence[NodeWithScore]) -> Missed:
+        """With as many passages as it takes for it to be among them; without an ask where no number does."""
+        rank, _ = _place(node, within)
+        need, score = rank, 0.0
+        if (ask.question, ask.file_ids) != (self.ask.question, self.ask.file_ids):
+            need, score = _place(node, self.ranked(ask.question, ask.file_ids))
+        else:
+            score = _place(node, within)[1]
+        if need is None:
+            return self._missed(cause, node, rank)
+        if ask.retrieval.cutoff is not None and score < ask.retrieval.cutoff:
+            ask = replace(ask, retrieval=replace(ask.retrieval, cutoff=None))
+        return self._missed(cause, node, rank, ask=replace(ask, top_k=max(ask.top_k, _enough(need))))
+
+    def _found(self, node: TextNode, cause: Cause) -> Missed:
+        ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
+        place = next((source.number for source in self.message.sources if source.node_id == node.id_), None)
+        return self._missed(cause, node, place, ask=ask)
+
+    def _missed(
+        self,
+        cause: Cause,
+        node: TextNode | None = None,
+        rank: int | None = None,
+        *,
+        ask: Ask | None = None,
+        file: FileRow | None = None,
+        page: str = "",
+    ) -> Missed:
+        source = self._source(node) if node is not None else None
+        return Missed(cause, self.searched, len(self.message.sources), source, rank, ask, file, page)
+
+    def _source(self, node: TextNode) -> Source:
+        known = next((source for source in self.message.sources if source.node_id == node.id_), None)
+        return known or self.library.sources([NodeWithScore(node)])[0]
+
+    # What the answer did.
+
+    def _searched(self) -> str:
+        steps = self.trace.named("retrieve") if self.trace else []
+        asked = next((str(step.facts["question"]) for step in steps if "question" in step.facts), "")
+        condensed = self.message.facts.condensed if self.message.facts else None
+        return asked or condensed or self.ask.question
+
+    def _took_central(self) -> bool:
+        steps: list[Span] = self.trace.named("retrieve") if self.trace else []
+        return any(step.facts.get("retriever") == "overview" for step in steps)
+
+    def _reach(self) -> int:
+        """How many passages the search handed to the later steps."""
+        steps = self.trace.named("retrieve") if self.trace else []
+        found = max((len(step.facts.get("found", ())) for step in steps), default=0)
+        return found or self.ask.top_k
+
+
+def _place(node: TextNode, hits: Sequence[NodeWithScore]) -> tuple[int | None, float]:
+    """(rank, 1 for the best; score), or (None, 0.0)."""
+    return next(((rank, hit.get_score()) for rank, hit in enumerate(hits, 1) if hit.node.id_ == node.id_), (None, 0.0))
+
+
+def _enough(rank: int) -> int:
+    """Passages to look at so that this rank is surely among them, as ranks shift a little with their number."""
+    return min(rank + max(rank // 5, 1), MOST_PASSAGES)
+
+
+def _says(text: str, expected: str, *, together: bool = False) -> bool:
+    """The words of what was expected, one after another; or, unless they must stand together, nearly all of them."""
+    if f" {' '.join(words(expected))} " in f" {' '.join(words(text))} ":
+        return True
+    meant = set(content_words(expected) or words(expected))
+    covered = len(meant & {*content_words(text), *words(text)}) / max(len(meant), 1)
+    return not together and covered >= (1.0 if len(meant) <= FEW_WORDS else ALL_WORDS)
+
+
+def _with_words(ask: Ask, expected: str, node: TextNode) -> str:
+    """The question with the passage's own words, which find it whatever the question's."""
+    return f"{ask.question} ({expected or ', '.join(keywords(node.text, FEW_WORDS))})"
+
+
+def _cause_of(file: FileRow) -> Cause:
+    if file.active:
+        return Cause.READING
+    if file.stage is Stage.STOPPED:
+        return Cause.STOPPED
+    told = file.problem
+    return Cause.NO_TEXT if told is not None and told.details.startswith("NoTextError") else Cause.FAILED
