@@ -126,21 +126,6 @@ def answer_each(
     return EachFile(ask.question, files, lambda file_id: _alone(ask, llm, finding_of(file_id), wording))
 
 
-def price_each(
-    ask: Ask,
-    files: Mapping[str, str],
-    *,
-    llm: LLM,
-    finding_of: Callable[[str], Finding],
-    wording: Mapping[str, Prompt] | None = None,
-) -> Estimate:
-    """The sum of what asking each of the documents would take."""
-    each = [price(ask, llm=llm, finding=finding_of(file_id), wording=wording) for file_id in files]
-    return Estimate(
-        sum(one.calls for one in each), sum(one.prompt_tokens for one in each), sum(one.completion_tokens for one in each)
-    )
-
-
 def price(ask: Ask, *, llm: LLM, finding: Finding, wording: Mapping[str, Prompt] | None = None) -> Estimate:
     """What answering would take: the passages are looked up, the model is not asked. `wording` as for `answer`."""
     return estimate(ask.response_mode, llm, ask.question, finding.passages(ask.question), prompts=worded(wording or {}))

@@ -15,7 +15,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -430,7 +430,13 @@ class Library:
         llm, finding = self.llm(extractive=ask.extractive), self._finding(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
         if ask.reading == "each_file":
-            return answer_each(ask, self.asked(ask), llm=llm, finding_of=self._finding_in(ask), wording=wording)
+            return answer_each(
+                ask,
+                self.asked(ask),
+                llm=llm,
+                finding_of=lambda file_id: self._finding(replace(ask, file_ids=(file_id,))),
+                wording=wording,
+            )
         return answer(ask, history, llm=llm, finding=finding, system_prompt=system_prompt, wording=wording)
 
     def asked(self, ask: Ask) -> dict[str, str]:
@@ -440,15 +446,10 @@ class Library:
 
     def price(self, ask: Ask) -> Estimate:
         """What answering would take: the passages are looked up, the model is not asked."""
-        from ragcore.answering import price, price_each
+        from ragcore.answering import price
 
         llm, finding, wording = self.llm(extractive=ask.extractive), self._finding(ask), self.prompts.current()
-        if ask.reading == "each_file":
-            return price_each(ask, self.asked(ask), llm=llm, finding_of=self._finding_in(ask), wording=wording)
         return price(ask, llm=llm, finding=finding, wording=wording)
-
-    def _finding_in(self, ask: Ask) -> Callable[[str], Finding]:
-        return lambda file_id: self._finding(replace(ask, file_ids=(file_id,)))
 
     def _finding(self, ask: Ask) -> Finding:
         from ragcore.answering import finding

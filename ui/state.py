@@ -41,7 +41,6 @@ class Offer:
 @dataclass
 class Session:
     index: str = "main"  # which index this tab has open, see ragcore.shelf
-    named: str = ""  # the index whose name stands in the field for another one
     document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
     document_page: int = 1  # of that table
     viewing: str = ""  # the document whose passages are shown
@@ -52,6 +51,7 @@ class Session:
     conversation: str | None = None  # open on the chat page
     options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
     query: str | None = None  # open on the query page
+    pinned: tuple[str, ...] = ()  # the answers of a comparison whose differences are wanted, two at most
     replay: str | None = None  # the conversation whose replay is open
     replay_anew: bool = False  # the ways of another replay of it are being chosen
     onward: str = ""  # the page that a button under an answer leads to
@@ -73,6 +73,8 @@ class Session:
     offer: Offer | None = None  # a question that is to be put to everything, or to each document, once the person agrees
     confirm: Confirm | None = None  # what the person is asked about before it is run
     asked: bool = False  # a question was taken on another page: go to the chat
+    prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # texts that are not saved, by prompt
+    prompt_problem: Problem | None = None  # why the last one could not be saved
     report: ConnectionReport | None = None  # of the last connection test
     being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
     reading: DeltaGenerator | None = None  # where the sidebar shows what is being read

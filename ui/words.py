@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragcore.conversations import AnswerFacts, Price, Source
+from ragcore.conversations import AnswerFacts, Price, Reading, Source
 from ragcore.ingestion.files import FileRow, Stage
 from ui.i18n import _, ngettext
 
@@ -47,6 +47,12 @@ RESPONSE_MODES: Mapping[str, Mode] = {
     "compact_accumulate": Mode("Compact accumulate", "Like Accumulate, with several passages in each call."),
     "generation": Mode("Generation", "Does not look in your documents: the language model answers from what it knows."),
     "no_text": Mode("Passages only", "Finds the passages and writes no answer."),
+}
+
+READINGS: Mapping[Reading, Mode] = {
+    "best": Mode("Best passages", "Finds the passages that fit the question best, and answers from them."),
+    "everything": Mode("Read everything", "Reads every passage of your documents. Nothing is left out, and it takes longer."),
+    "each_file": Mode("Each document", "Asks each document on its own. The answers become a table."),
 }
 
 STAGES: Mapping[Stage, str] = {
@@ -151,10 +157,22 @@ def _rounded(number: int) -> int:
     return int(float(f"{number:.2g}"))
 
 
+def coverage(facts: AnswerFacts) -> str:
+    """ "6 of 340 passages, 2 of 9 files" """
+    passages = ngettext("{used} of {number} passage", "{used} of {number} passages", facts.passages_total)
+    read = passages.format(used=f"{facts.passages_used:,}", number=f"{facts.passages_total:,}")
+    if not facts.files_total:  # an answer of before files were counted
+        return read
+    files = ngettext("{used} of {number} file", "{used} of {number} files", facts.files_total)
+    return f"{read}, {files.format(used=f'{facts.files_used:,}', number=f'{facts.files_total:,}')}"
+
+
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer; with what was expected where that was said before."""
     day = "" if facts.recorded is None else time.strftime("%Y-%m-%d", time.localtime(facts.recorded))
     parts = [_("Recorded on {day}").format(day=day)] if day else []
+    if facts.reading != "best":
+        parts.append(READINGS[facts.reading].label)
     parts.append(mode_label(facts.mode))
     if facts.calls:
         parts.append(count(facts.calls, "call"))
@@ -166,7 +184,7 @@ def answer_facts(facts: AnswerFacts) -> str:
     if facts.money is not None:
         parts.append(money(facts.money, facts.currency))
     if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
-        parts.append(f"{facts.passages_used:,} of {count(facts.passages_total, 'passage')}")
+        parts.append(coverage(facts))
     if facts.mode == "no_text":
         return " · ".join(parts)
     if facts.extractive:

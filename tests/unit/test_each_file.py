@@ -1,0 +1,125 @@
+"""One answer per document: rows in order, a failing one among the others, and a table that spreadsheets open without harm."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.each_file import FORMULA, EachFile, as_csv, harmless
+from ragcore.errors import LLMServerError
+from ragcore.llms.base import LLMCall
+from ragcore.query_engine.retriever import RetrieverQueryEngine
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
+from ragcore.schema import NodeWithScore, TextNode
+from tests.unit.response_synthesizers.doubles import ListRetriever, UnlockedLLM, passages_of
+
+FILES = {"a": "alpha.pdf", "b": "beta.pdf", "c": "gamma.txt"}
+
+
+def page(file_id: str, number: int) -> NodeWithScore:
+    about = {"file_name": FILES[file_id], "page_label": str(number), "page_word": "page"}
+    return NodeWithScore(TextNode(f"{file_id} says {number}", f"{file_id}{number}", metadata=about))
+
+
+def answer_of(call: LLMCall) -> str:
+    """The second page of alpha answers; beta breaks; gamma knows nothing."""
+    first = passages_of(call)[0].text
+    if first.startswith("b"):
+        raise LLMServerError("The model is out of memory.", hint="Choose a smaller one.")
+    return "I could not find this in your documents." if first.startswith("c") else "It is 2. [2]"
+
+
+def each(llm: UnlockedLLM, files: dict[str, str] = FILES, workers: int = 4) -> EachFile:
+    def engine(file_id: str) -> RetrieverQueryEngine:
+        return RetrieverQueryEngine(ListRetriever([page(file_id, number) for number in (1, 2)]), Synthesizer(llm))
+
+    return EachFile("What?", files, engine, workers=workers)
+
+
+def test_each_document_is_a_row_and_one_that_fails_says_why() -> None:
+    answer = each(UnlockedLLM(answer_of))
+    text = str(answer)
+    assert [(row.file_name, row.found, row.text, row.pages) for row in answer.rows] == [
+        ("alpha.pdf", "found", "It is 2. [1]", ("2",)),
+        ("beta.pdf", "failed", "The model is out of memory.", ()),
+        ("gamma.txt", "nothing", "I could not find this in your documents.", ()),
+    ]
+    assert answer.rows[1].hint == "Choose a smaller one."
+    assert [hit.node.id_ for hit in answer.source_nodes] == ["a2"]
+    assert text.startswith("**alpha.pdf**\n\nIt is 2. [1]\n\n**beta.pdf**\n\n")
+    assert {hit.node.id_ for hit in answer.read()} == {"a1", "a2", "c1", "c2"}
+    progress = answer.progress()
+    assert (progress.done, progress.of) == (3, 3)
+
+
+def test_citations_are_numbered_through_all_documents() -> None:
+    answer = each(UnlockedLLM(lambda call: "Both. [2][1]"))
+    str(answer)
+    assert [row.text for row in answer.rows] == ["Both. [1][2]", "Both. [3][4]", "Both. [5][6]"]
+    assert [hit.node.id_ for hit in answer.source_nodes] == ["a2", "a1", "b2", "b1", "c2", "c1"]
+
+
+def test_an_answer_that_cites_nothing_is_told_apart() -> None:
+    answer = each(UnlockedLLM(lambda call: "It is blue."))
+    str(answer)
+    assert [row.found for row in answer.rows] == ["uncited"] * 3
+
+
+def test_several_documents_are_asked_at_the_same_time_and_not_more_than_allowed() -> None:
+    at_once, most, lock, met = [0], [0], threading.Lock(), threading.Barrier(2, timeout=20)
+
+    def rule(call: LLMCall) -> str:
+        with lock:
+            at_once[0] += 1
+            most[0] = max(most[0], at_once[0])
+        if not passages_of(call)[0].text.startswith("c"):
+            met.wait()
+        with lock:
+            at_once[0] -= 1
+        return "Yes. [1]"
+
+    str(each(UnlockedLLM(rule), workers=2))
+    assert most[0] == 2
+
+
+def test_closing_keeps_the_rows_that_are_there_and_asks_no_more() -> None:
+    asked: list[str] = []
+
+    def rule(call: LLMCall) -> str:
+        asked.append(passages_of(call)[0].text[0])
+        return "Yes. [1]"
+
+    answer = each(UnlockedLLM(rule), workers=1)
+    for _piece in answer:
+        if answer.rows:
+            break
+    assert [row.file_name for row in answer.rows] == ["alpha.pdf"]
+    assert len(asked) < 3
+    assert all(step.seconds >= 0 for step in answer.trace.walk()) if answer.trace else False
+
+
+def test_no_document_is_no_row() -> None:
+    answer = each(UnlockedLLM(answer_of), {})
+    assert (str(answer), answer.rows) == (NOTHING_FOUND, ())
+
+
+@given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), min_size=1), min_size=1))
+def test_a_table_comes_back_from_csv_as_it_was_written(rows: list[list[str]]) -> None:
+    written = as_csv(rows)
+    assert written.startswith(b"\xef\xbb\xbf")
+    read = list(csv.reader(io.StringIO(written.decode("utf-8-sig"), newline="")))
+    assert read == [[harmless(cell) for cell in row] for row in rows]
+    assert all(cell.removeprefix("'") == cell or cell[1:] == given for row, kept in zip(read, rows, strict=True)
+               for cell, given in zip(row, kept, strict=True) if cell != given)  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+49 30", "-3", "@SUM(A1)", "\t=1", "  =cmd|'/c calc'!A1", "\r=1", "＝1"])
+def test_no_cell_begins_like_a_formula(cell: str) -> None:
+    read = next(csv.reader(io.StringIO(as_csv([[cell]]).decode("utf-8-sig"), newline="")))[0]
+    assert read == f"'{cell}"
+    assert not read.lstrip().startswith(FORMULA)

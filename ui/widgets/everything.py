@@ -1,0 +1,178 @@
+"""Putting a question to every passage, or to each document on its own: an offer with its price, which the person agrees to,
+and how far it has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ragcore.conversations import Ask, Message, Price, Reading
+from ragcore.errors import Problem, RagError
+from ragcore.everything import WAYS
+from ragcore.runs import Run
+from ui import resources, words
+from ui.i18n import _, ngettext
+from ui.pricing import price_of
+from ui.safetext import label
+from ui.state import Offer, fill_new_widget, fill_widget, session, widget
+from ui.widgets.price import price_tag
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from ui.widgets.panel import Opened
+
+
+def reading_title(opened: Opened) -> str:
+    """The title of the side panel that offers it; "" for what is no answer to a question."""
+    return words.READINGS[_reading(opened)].label if opened.message.ask is not None else ""
+
+
+def offer_again(opened: Opened) -> None:
+    """In the side panel: the question of an answer, as it was understood, put to more than its best passages."""
+    message = opened.message
+    conversation = resources.library().conversations.get(message.conversation_id)
+    if message.ask is None or conversation is None:
+        return
+    question = message.facts.condensed if message.facts and message.facts.condensed else message.ask.question
+    offered = Offer(question, _reading(opened), message.ask.file_ids, chat=conversation.kind == "chat")
+    _offer(offered, key=f"{opened.kind}_{message.id}")
+
+
+def offer_here(*, chat: bool) -> None:
+    """On a page: the offer that waits for the person's word, if there is one."""
+    offered = session().offer
+    if offered is None or offered.chat != chat:
+        return
+    with st.container(key="offer", border=True):
+        st.markdown(f"**{label(words.READINGS[offered.reading].label)}**")
+        _offer(offered, key="offered")
+
+
+def _reading(opened: Opened) -> Reading:
+    return "each_file" if opened.kind == "each_file" else "everything"
+
+
+def _offer(offered: Offer, *, key: str) -> None:
+    files = {file.id: file for file in resources.library().files.all() if file.ready}
+    st.markdown(label(offered.question))
+    fill_new_widget(f"{key}_files", [file_id for file_id in offered.file_ids or () if file_id in files])
+    st.multiselect(
+        _("Only in these documents"),
+        list(files),
+        key=f"{key}_files",
+        format_func=lambda file_id: files[file_id].name if file_id in files else _("a deleted document"),
+        placeholder=_("All documents"),
+    )
+    chosen = [files[file_id] for file_id in widget(f"{key}_files") or files if file_id in files]
+    way = "compact"
+    if offered.reading == "everything":
+        way = st.radio(
+            _("How to read"),
+            [mode.value for mode in WAYS],
+            key=f"{key}_way",
+            format_func=lambda name: words.RESPONSE_MODES[name].label,
+            captions=[words.RESPONSE_MODES[mode.value].sentence for mode in WAYS],
+        )
+    ask = Ask(
+        offered.question,
+        chat_mode=None,
+        response_mode=way,
+        top_k=resources.library().settings.answers.top_k,
+        file_ids=tuple(file.id for file in chosen) if len(chosen) < len(files) else None,
+        reading=offered.reading,
+    )
+    st.markdown(f"**{_what(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")
+    price_tag(ask)
+    price = price_of(ask)
+    known = price.result() if price.done() and price.exception() is None else None
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            _("Ask each document") if offered.reading == "each_file" else _("Read everything"),
+            key=f"{key}_agree",
+            type="primary",
+            disabled=known is None or not chosen,
+            on_click=_agree,
+            args=(ask, known, offered.chat),
+        )
+        st.button(_("Cancel"), key=f"{key}_cancel", on_click=_cancel, args=(offered,))
+
+
+def _what(reading: Reading, files: int, passages: int) -> str:
+    """What will be read."""
+    named = ngettext("{number} document", "{number} documents", files).format(number=f"{files:,}")
+    if reading == "each_file":
+        return _("Asks {documents}, each on its own.").format(documents=named)
+    counted = ngettext("{number} passage", "all {number} passages", passages).format(number=f"{passages:,}")
+    return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
+
+
+def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
+    """Begin: as the next answer of the conversation that is open, or as a query of its own."""
+    state, conversations = session(), resources.library().conversations
+    opened = conversations.get(state.conversation) if chat and state.conversation else None
+    conversation = opened or conversations.create("chat" if chat else "query")
+    try:
+        resources.runs().start(conversation.id, ask, expected=price)
+    except RagError as error:
+        if opened is None:
+            conversations.delete(conversation.id)
+        state.problem = Problem.of(error)
+        return
+    state.problem, state.panel, state.offer = None, "", None
+    if chat:
+        state.conversation = conversation.id
+        fill_widget("chat_reading", "best")  # what takes long is asked for each time
+    else:
+        state.query = conversation.id
+
+
+def _cancel(offered: Offer) -> None:
+    state = session()
+    state.panel = ""
+    if state.offer is offered:
+        state.offer = None
+        if offered.chat:
+            fill_widget("ask", offered.question)
+
+
+def reads_more(message: Message) -> bool:
+    """Whether more can be read for this answer's question."""
+    return message.ask is not None and message.ask.response_mode != "generation"
+
+
+def take_offer(question: str, *, chat: bool) -> bool:
+    """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
+    reading: Reading = widget("chat_reading" if chat else "query_reading") or "best"
+    if reading == "best" or not question.strip():
+        return False
+    files = widget("chat_files" if chat else "query_files")
+    for name in ("offered_files", "offered_way"):
+        st.session_state.pop(name, None)
+    session().offer = Offer(question, reading, tuple(files or ()) or None, chat=chat)
+    return True
+
+
+def choose_reading(key: str) -> None:
+    """The choice of what a question is put to."""
+    fill_new_widget(key, "best")
+    st.radio(
+        _("What to read"),
+        list(words.READINGS),
+        key=key,
+        format_func=lambda name: words.READINGS[name].label,
+        captions=[mode.sentence for mode in words.READINGS.values()],
+        persist_state="session",
+    )
+
+
+def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
+    """How far an answer has come that reads more than the best passages."""
+    progress = run.progress
+    if progress is None or progress.of < 2:
+        return
+    at = min(progress.done + 1, progress.of)
+    each = message.ask is not None and message.ask.reading == "each_file"
+    told = _("Document {at} of {of}") if each else _("Call {at} of {of}")
+    place.progress(progress.done / progress.of, told.format(at=f"{at:,}", of=f"{progress.of:,}"))
