@@ -10,6 +10,7 @@ from ui.asking import answer_again
 from ui.i18n import _
 from ui.state import event, session
 from ui.widgets.component import component
+from ui.widgets.panel import show_panel
 
 _ACTIONS = component("actions", '<div class="root"></div>')
 
@@ -43,6 +44,14 @@ ACTIONS: tuple[Action, ...] = (
         "M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6",
         lambda message: answer_again(message.id),
         only_last=True,
+    ),
+    Action(
+        "calls",
+        lambda: _("How this answer was made"),
+        "M4 5h16v14H4zM8 5v14M16 5v14M4 9.7h4M4 14.3h4M16 9.7h4M16 14.3h4",
+        lambda message: show_panel("calls", message),
+        fits=lambda message: message.facts is not None,
+        in_menu=True,
     ),
     Action(
         "replay",

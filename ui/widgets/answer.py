@@ -17,7 +17,7 @@ from ui.places import go_to_settings
 from ui.safetext import answer_md, label, plain_md
 from ui.state import interruptible
 from ui.widgets.actions import actions
-from ui.widgets.passage import address
+from ui.widgets.passage import address, calls_address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
 
@@ -123,7 +123,7 @@ def sources_row(message: Message) -> None:
 def facts_line(message: Message) -> None:
     if message.facts is None:
         return
-    line = label(words.answer_facts(message.facts))
+    line = f"[{label(words.answer_facts(message.facts))}]({calls_address(message)})"
     if message.facts.condensed:
         line += f"  \nLooked for: {label(message.facts.condensed)}"
     with st.container(key=f"facts_{message.id}"):

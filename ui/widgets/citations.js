@@ -1,4 +1,4 @@
-// Turns the citation links of the page's answers into events: a click opens the passage and leaves the page where it is.
+// Turns the links of the page's answers into events: a click opens the passage, or the calls, and leaves the page where it is.
 // When an answer has come, the question box, closed meanwhile, gets back the keyboard unless a person is elsewhere by now.
 const listeners = new WeakMap();
 
@@ -17,10 +17,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const path = event.composedPath();
       const link = path.find((node) => node instanceof HTMLAnchorElement);
       const target = link && (link.getAttribute("href") || "");
-      if (!target || !target.startsWith("#passage-")) return;
+      const asked = target && /^#(passage|calls)-(.+)$/.exec(target);
+      if (!asked) return;
       event.preventDefault();
       event.stopPropagation();
-      kept.send("open", { panel: `passage.${target.slice("#passage-".length)}`, at: Date.now() });
+      kept.send("open", { panel: `${asked[1]}.${asked[2]}`, at: Date.now() });
     };
     document.addEventListener("click", kept.onclick, true);
     kept.onkey = (event) => {
@@ -34,7 +35,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // A touch screen would unfold its keyboard over the answer.
   if (kept.answering && !data.answering && window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
   kept.answering = data.answering;
-  for (const link of document.querySelectorAll('a[href^="#passage-"]')) {
+  for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"]')) {
     link.removeAttribute("target");
     link.classList.toggle("open", link.getAttribute("href") === `#${data.open.replace(".", "-")}`);
   }

@@ -13,12 +13,13 @@ from ui import resources, words
 from ui.i18n import _
 from ui.safetext import label
 from ui.state import session
+from ui.widgets.film import film
 from ui.widgets.passage import passage
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`number`: of the passage, where the kind is about one."""
+    """`number`: of the passage, or of the call that is shown whole, where the kind is about one."""
 
     kind: str
     message: Message
@@ -76,6 +77,15 @@ def _passage(opened: Opened) -> None:
         passage(opened.source, recorded=opened.message.facts is not None and opened.message.facts.recorded is not None)
 
 
+def _calls_title(opened: Opened) -> str:
+    return _("How this answer was made") if opened.message.facts is not None else ""
+
+
+def _calls(opened: Opened) -> None:
+    film(opened.message, opened.number)
+
+
 PANELS: Mapping[str, Panel] = {
     "passage": Panel(_passage_title, _passage),
+    "calls": Panel(_calls_title, _calls),
 }

@@ -22,8 +22,13 @@ def address(message: Message, source: Source) -> str:
     return f"#passage-{message.id}.{source.number}"
 
 
+def calls_address(message: Message) -> str:
+    """Where the line of facts leads; `citation_clicks` opens how the answer was made."""
+    return f"#calls-{message.id}"
+
+
 def citation_clicks(*, answering: bool) -> None:
-    """Let a click on any citation of the page open its passage, and Escape close the panel."""
+    """Let a click on any citation of the page open its passage, on a line of facts its calls, and Escape close the panel."""
     with st.container(key="citations"):
         data = {"open": session().panel, "answering": answering}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
