@@ -15,7 +15,9 @@ from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.component import component
 from ui.widgets.library_copy import library_copy
+from ui.widgets.price_settings import price_settings
 from ui.widgets.problem import problem
+from ui.widgets.prompt_settings import prompt_settings, unsaved
 from ui.widgets.rebuilding import rebuilding
 from ui.widgets.stage import stage_switch
 
@@ -103,6 +105,32 @@ def forget_key(provider: Provider) -> None:
     state.notice = "The key is forgotten."
 
 
+def what_leaves() -> str:
+    """What is sent where, as a list; of the model in use, not of what is typed above."""
+    llm = library.settings.llm
+    where = {
+        "none": "",
+        "ollama": llm.base_url or "localhost:11434",
+        "openai": "OpenAI",
+        "openai_compatible": llm.base_url,
+    }[llm.provider]
+    lines = [
+        _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere."),
+        _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
+    ]
+    if where:
+        lines.append(
+            _(
+                "A language model is set: for each answer the question, the passages found for it, what was said before in the"
+                " chat, and the prompts above are sent to **{where}**. Whole documents are not, unless everything is read."
+            ).format(where=label(where))
+        )
+    else:
+        lines.append(_("There is no language model, so nothing at all leaves this computer."))
+    lines.append(_("A web link or a storage that you add is fetched from where it is, and nothing else is told about it."))
+    return "\n".join(f"- {line}" for line in lines)
+
+
 def keep(part: str, field: str, key: str) -> None:
     """Keep one value as soon as it is changed."""
     old: Settings = library.settings
@@ -123,9 +151,31 @@ def changed_provider() -> None:
 
 fill(library.settings.llm, fill_new_widget)
 
-st.title("Settings", anchor=False)
+SECTIONS = {
+    "model": _("Language model"),
+    "answers": _("Answers"),
+    "prompts": _("Prompts"),
+    "passages": _("Passages"),
+    "limits": _("Limits"),
+    "privacy": _("Privacy"),
+    "demonstrations": _("Demonstrations"),
+    "storage": _("Where things are kept"),
+    "copy": _("A copy of the library"),
+}
 
-st.subheader("Language model", anchor=False)
+
+def section(name: str) -> None:
+    """Begin a section, to which the contents at the top lead."""
+    if name != "model":
+        st.divider()
+    st.subheader(SECTIONS[name], anchor=name)
+
+
+st.title("Settings", anchor=False)
+with st.container(key="contents"):
+    st.markdown(" ".join(f"[{title}](#{name})" for name, title in SECTIONS.items()))
+
+section("model")
 st.markdown("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves.")
 provider: Provider = (
     st.segmented_control(
@@ -228,8 +278,6 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if dirty:
         st.button("Discard", key="discard_llm", type="tertiary", on_click=discard_llm)
         st.caption("Not saved yet")
-_UNSAVED(key="unsaved", data={"dirty": dirty})
-
 if test and draft is not None:
     from ragcore.llms.connect import check_connection
 
@@ -246,8 +294,7 @@ if state.report is not None and provider != "none":
         shown = ", ".join(state.report.models[:12])
         st.caption(f"On this server: {label(shown)}")
 
-st.divider()
-st.subheader("Answers", anchor=False)
+section("answers")
 answers = library.settings.answers
 fill_widget("set_top_k", answers.top_k)
 fill_widget("set_chat_mode", answers.chat_mode)
@@ -291,8 +338,16 @@ st.text_area(
     height=80,
 )
 
-st.divider()
-st.subheader("Passages", anchor=False)
+section("prompts")
+st.markdown(
+    _(
+        "What is said to the language model, word for word. Every version is kept, and an answer's calls show which words were"
+        " used. Without a language model your documents are quoted, whatever is said here."
+    )
+)
+prompt_settings()
+
+section("passages")
 st.markdown(
     "Documents are cut into passages, and answers are made from the passages that fit. A change here applies to files "
     "added from now on."
@@ -324,8 +379,10 @@ with st.container(horizontal=True):
         help="How much of a passage the next one repeats.",
     )
 rebuilding()
-with st.expander("Limits", type="compact"):
-    st.markdown("A file over a limit is not read, and says so in the list. A change applies to files read from now on.")
+
+section("limits")
+st.markdown("A file over a limit is not read, and says so in the list. A change applies to files read from now on.")
+with st.container(key="limits", horizontal=True):
     for field, name, least, most, step, meaning in LIMITS:
         fill_widget(f"set_{field}", int(getattr(ingest, field)))
         st.number_input(
@@ -335,16 +392,20 @@ with st.expander("Limits", type="compact"):
             step=step,
             key=f"set_{field}",
             on_change=keep,
+            width=300,
             args=("ingest", field, f"set_{field}"),
             help=meaning,
         )
 
-st.divider()
-st.subheader(_("Demonstrations"), anchor=False)
+section("privacy")
+st.markdown(what_leaves())
+
+section("demonstrations")
 stage_switch()
 
-st.divider()
-st.subheader("Where things are kept", anchor=False)
+price_settings()
+
+section("storage")
 status = library.status()
 where, gone = (
     ("in one database on a server", "Models' keys are on this computer alone.")
@@ -354,10 +415,10 @@ where, gone = (
 st.markdown(f"Documents, passages, conversations and settings are {where}, {words.size(status.bytes_on_disk)} so far. {gone}")
 st.code(status.name, language=None, wrap_lines=True)
 
-st.divider()
-st.subheader("A copy of the library", anchor=False)
+section("copy")
 st.markdown(
-    "All documents, passages and conversations in one file, to keep or to take to another computer. Keys and passwords are "
-    "left out. Drop the file where you drop documents, and all that is in it is added."
+    "All documents, passages, conversations, prompts and question sets in one file, to keep or to take to another computer. "
+    "Keys and passwords are left out. Drop the file where you drop documents, and all that is in it is added."
 )
 library_copy()
+_UNSAVED(key="unsaved", data={"dirty": dirty or unsaved()})
