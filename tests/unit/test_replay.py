@@ -1,0 +1,240 @@
+"""A replay: every way of chatting asked the same questions, each with its own history, and told apart by what it did."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.conversations import Ask
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import InputError, LLMUnavailableError
+from ragcore.library import Library
+from ragcore.llms.base import LLMCall, LLMMetadata, Stream
+from ragcore.llms.scripted import Line, ScriptedLLM
+from ragcore.llms.tool_call import ToolCall
+from ragcore.observe import Span
+from ragcore.prompts import RenderedMessage
+from ragcore.replay import MODES, Lane, Replay, Replays, ToolUse, lacking, least_calls, steps_of
+from ragcore.runs import AnswerRuns
+from ragcore.schema import Document, TextNode
+
+FIRST, SECOND = "Who built the tower?", "And how high is it?"
+WHOLE = "How high is the tower?"
+TEXTS = ("The tower was built by Ada Penrose in 1871.", "The tower is forty metres high.", "The cellar holds barrels.")
+
+
+def obedient(call: LLMCall) -> Line:
+    """A model that rewrites follow-ups, looks things up once a turn where it has a tool, and cites."""
+    name = call.prompt.name
+    if name == "condense_question":
+        return WHOLE
+    if name == "react":
+        if call.variables["observations"]:
+            return "Thought: I know.\nAnswer: Stepwise answer [1]"
+        asked = json.dumps({"input": f"about: {call.variables['query_str']}"})
+        return f"Thought: I look.\nAction: query_engine_tool\nAction Input: {asked}"
+    if call.tools and not any(message.role.value == "tool" for message in call.history[-2:]):
+        return ToolCall.of("c1", "query_engine_tool", json.dumps({"input": "tower"}))
+    return f"{name}: an answer [1]"
+
+
+@pytest.fixture
+def open_library(tmp_path: Path) -> Iterator[list[Library]]:
+    opened: list[Library] = []
+    yield opened
+    for library in opened:
+        library.close()
+
+
+def library_with(opened: list[Library], folder: Path, llm: ScriptedLLM | None) -> Library:
+    library = Library(folder, embedder=HashEmbedding(), llm=llm)
+    opened.append(library)
+    document = Document("".join(TEXTS), "d", {"file_name": "tower.txt"})
+    nodes = [
+        TextNode(text, f"n{n}", {"file_name": "tower.txt"}, embedding=HashEmbedding().embed_query(text))
+        for n, text in enumerate(TEXTS)
+    ]
+    library.store.put(document, nodes)
+    return library
+
+
+def talked(library: Library, runs: AnswerRuns) -> str:
+    talk = library.conversations.create().id
+    for question in (FIRST, SECOND):
+        assert runs.start(talk, Ask(question, chat_mode="context")).wait(30)
+    return talk
+
+
+def whole(replays: Replays, talk: str) -> Replay:
+    deadline = time.monotonic() + 30
+    while (replay := replays.get(talk)) is None or replay.running:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return replay
+
+
+def lane(replay: Replay, mode: str) -> Lane:
+    return next(one for one in replay.lanes if one.mode == mode)
+
+
+def test_each_mode_tells_what_it_did_with_each_question(open_library: list[Library], tmp_path: Path) -> None:
+    library = library_with(open_library, tmp_path, ScriptedLLM(obedient, is_function_calling_model=True))
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    replays.start(talk, MODES)
+    replay = whole(replays, talk)
+    assert replay.questions == (FIRST, SECOND)
+    assert [one.mode for one in replay.lanes] == list(MODES)
+    did = {
+        one.mode: [(cell.steps.rewritten, cell.steps.passages, cell.steps.tools) for cell in one.cells if cell.steps]
+        for one in replay.lanes
+    }
+    called = ToolUse("query_engine_tool", '{"input": "tower"}')
+    steps = [ToolUse("query_engine_tool", json.dumps({"input": f"about: {asked}"})) for asked in (FIRST, SECOND)]
+    assert did == {
+        "simple": [(None, None, ())] * 2,
+        "condense_question": [(None, 3, ()), (WHOLE, 3, ())],
+        "context": [(None, 3, ())] * 2,
+        "condense_plus_context": [(None, 3, ()), (WHOLE, 3, ())],
+        "react": [(None, 3, (steps[0],)), (None, 3, (steps[1],))],
+        "openai": [(None, 3, (called,))] * 2,
+        "best": [(None, 3, (called,))] * 2,
+    }
+    assert {one.mode: one.calls for one in replay.lanes} == {
+        mode: least_calls(mode, 2, library.llm().metadata) for mode in MODES
+    }
+    assert lane(replay, "best").cells[0].steps == steps_of(traced(library, replay, "best", 0))
+    assert {cell.steps.worked_as for cell in lane(replay, "best").cells if cell.steps} == {"openai"}
+    for one in replay.lanes:
+        assert all(cell.sources for cell in one.cells) == (one.mode != "simple"), one.mode
+
+
+def traced(library: Library, replay: Replay, mode: str, place: int) -> Span:
+    trace = library.conversations.trace(lane(replay, mode).cells[place].message_id)
+    assert trace is not None
+    return trace
+
+
+def test_a_mode_remembers_its_own_answers_and_no_other(open_library: list[Library], tmp_path: Path) -> None:
+    llm = ScriptedLLM(obedient)
+    library = library_with(open_library, tmp_path, llm)
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    llm.calls.clear()
+    replays.start(talk, ["simple", "context"])
+    whole(replays, talk)
+    seen = {
+        (logged.prompt, str(logged.variables["query_str"])): [message.content for message in logged.call.history]
+        for logged in llm.calls
+    }
+    assert seen == {
+        ("simple_chat", FIRST): [],
+        ("simple_chat", SECOND): [FIRST, "simple_chat: an answer [1]"],
+        ("context_chat", FIRST): [],
+        ("context_chat", SECOND): [FIRST, "context_chat: an answer [1]"],
+    }
+
+
+def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], tmp_path: Path) -> None:
+    def faulty(call: LLMCall) -> Line:
+        if call.prompt.name == "condense_question":
+            return LLMUnavailableError("Nobody answers.", hint="Start it.")
+        return obedient(call)
+
+    library = library_with(open_library, tmp_path, ScriptedLLM(faulty))
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    replays.start(talk, ["context", "condense_question"])
+    replay = whole(replays, talk)
+    assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
+    broken = lane(replay, "condense_question").cells
+    assert [cell.state for cell in broken] == ["done", "failed"]
+    assert broken[1].problem is not None
+    assert (broken[1].problem.what, broken[1].steps) == ("Nobody answers.", None)
+
+
+def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Library], tmp_path: Path) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    class Slow(ScriptedLLM):
+        def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+            if call.prompt.name == "simple_chat":
+                reached.set()
+                assert go_on.wait(30)
+            return (yield from super()._stream(call, messages))
+
+    library = library_with(open_library, tmp_path, Slow(obedient))
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    replays.start(talk, ["simple", "context"])
+    assert reached.wait(30)
+    deadline = time.monotonic() + 30
+    while [cell.state for cell in lane(now(replays, talk), "context").cells] != ["done", "done"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    with pytest.raises(InputError, match="already"):
+        replays.start(talk, ["context"])
+    replays.stop(talk)
+    go_on.set()
+    replay = whole(replays, talk)
+    assert [cell.state for cell in lane(replay, "simple").cells] == ["stopped"]
+    assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
+    assert Replays(library, AnswerRuns(library)).get(talk) == replay  # as another process reads it, or this one after a restart
+
+
+def now(replays: Replays, talk: str) -> Replay:
+    replay = replays.get(talk)
+    assert replay is not None
+    return replay
+
+
+def test_a_replay_is_in_no_list_and_goes_with_its_conversation(open_library: list[Library], tmp_path: Path) -> None:
+    library = library_with(open_library, tmp_path, None)
+    runs, conversations = AnswerRuns(library), library.conversations
+    replays, talk = Replays(library, runs), talked(library, runs)
+    assert replays.get(talk) is None
+    replays.start(talk, ["context", "react"])
+    first = whole(replays, talk)
+    replays.start(talk, ["context"])
+    second = whole(replays, talk)
+    assert [one.mode for one in second.lanes] == ["context"]
+    assert conversations.get(first.lanes[0].conversation_id) is None  # a conversation has one replay
+    assert [one.id for one in conversations.all("chat")] == [talk]
+    conversations.delete(talk)
+    assert conversations.get(second.lanes[0].conversation_id) is None
+    assert replays.get(talk) is None
+
+
+def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library], tmp_path: Path) -> None:
+    library = library_with(open_library, tmp_path, None)
+    runs = AnswerRuns(library)
+    replays = Replays(library, runs)
+    with pytest.raises(InputError, match="nothing to replay"):
+        replays.start(library.conversations.create().id, MODES)
+    talk = talked(library, runs)
+    with pytest.raises(InputError, match="No way"):
+        replays.start(talk, [])
+    assert replays.get(talk) is None
+
+
+@pytest.mark.parametrize(
+    ("extractive", "functions", "missing"),
+    [(True, False, {"simple": "model"}), (False, False, {"openai": "functions"}), (False, True, {})],
+)
+def test_what_a_model_lacks_for_a_way_is_known_before(extractive: bool, functions: bool, missing: dict[str, str]) -> None:
+    model = LLMMetadata("any", is_function_calling_model=functions, is_extractive=extractive)
+    assert {mode: lack for mode in MODES if (lack := lacking(mode, model))} == missing
+
+
+@given(st.sampled_from(MODES), st.integers(1, 30), st.booleans())
+def test_every_question_takes_a_call_and_one_more_question_never_takes_fewer(mode: str, turns: int, functions: bool) -> None:
+    model = LLMMetadata("any", is_function_calling_model=functions)
+    assert least_calls(mode, turns, model) >= turns
+    assert least_calls(mode, turns + 1, model) > least_calls(mode, turns, model)
