@@ -37,7 +37,7 @@ with st.container():
     if part == "map":
         passage_map()
 with st.container():
-    if state.viewing:
+    if state.viewing and part != "anew":
         viewer()
 with st.container():
     if part == "documents" and not state.viewing:

@@ -26,7 +26,7 @@ from ragcore.library import Library
 from ragcore.schema import new_id
 
 MAIN = "main"
-FIRST_NAME = "Documents"
+FIRST_NAME = "My documents"
 NAME_CHARS = 60
 LEFT_SECONDS = 24 * 3600.0  # before what was never made whole, or never wholly deleted, is deleted
 _ID = re.compile(r"[0-9a-f]{12}")

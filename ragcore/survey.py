@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -149,15 +150,17 @@ class Surveys:
         return made.version == version_of(self._library.store.documents())
 
     def tokens(self) -> tuple[int, bool]:
-        """Of all passages, and whether they were counted; otherwise it is about as many."""
+        """Of all passages, and whether they were counted; otherwise about as many, to three digits."""
         documents, made = self._library.store.documents(), self.latest()
         counted = made.tokens if made else {}
         names = [f"{document.id_} {document.hash} {document.passages}" for document in documents]
         known = sum(counted.get(name, 0) for name in names)
         seen = sum(document.characters for document, name in zip(documents, names, strict=True) if name in counted)
         unseen = sum(document.characters for document, name in zip(documents, names, strict=True) if name not in counted)
-        guessed = round(unseen / (seen / known if known else CHARACTERS))
-        return known + guessed, not unseen
+        if not unseen:
+            return known, True
+        guess = known + unseen / (seen / known if known else CHARACTERS)
+        return round(guess, 2 - math.floor(math.log10(max(guess, 1)))), False
 
     @property
     def share(self) -> float | None:

@@ -46,7 +46,7 @@ def shelf() -> None:
                 disabled=is_open and len(all_) == 1,
                 help=_("This one is open") if is_open else _("Open this index"),
             )
-        with st.popover(_("New index"), icon=":material/add:", type="tertiary", key="new_index"):
+        with st.popover(_("New index"), icon=":material/add:", type="tertiary", key="new_index", on_change="rerun"):
             st.text_input(_("Name"), key="new_index_name", max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
             st.button(_("Create"), key="create_index", type="primary", on_click=_create)
             st.caption(_("Or from a copy that was exported:"))
@@ -55,13 +55,11 @@ def shelf() -> None:
 
 def index_actions() -> None:
     """Rename, duplicate, export, delete: for the open index."""
-    state, index = session(), resources.shelf().get(session().index)
+    index = resources.shelf().get(session().index)
     if index is None or resources.shelf().one_only:
         return
     with st.container(key="index_actions", horizontal=True, gap="small", vertical_alignment="center"):
-        with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key="rename_popover"):
-            fill_widget("index_name", index.name) if state.named != index.id else None
-            state.named = index.id
+        with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key="rename_popover", on_change=_opened_rename):
             st.text_input(_("Name"), key="index_name", max_chars=NAME_CHARS)
             st.button(_("Save"), key="rename_index", type="primary", on_click=_rename)
         st.button(
@@ -75,14 +73,11 @@ def index_actions() -> None:
         with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
             st.markdown(_("All documents, passages and conversations of this index in one file. Keys are left out."))
             library_copy()
-        with st.popover(
-            _("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover", disabled=index.id == MAIN
-        ):
-            st.markdown(
-                _("Delete **{name}** with all its documents and conversations? This cannot be undone.").format(
-                    name=label(index.name)
-                )
-            )
+        if index.id == MAIN:
+            return  # it keeps what all share
+        with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover"):
+            sure = _("Delete **{name}** with all its documents and conversations? This cannot be undone.")
+            st.markdown(sure.format(name=label(index.name)))
             st.button(_("Delete this index"), key="delete_index", type="primary", on_click=_delete)
 
 
@@ -93,12 +88,18 @@ def _create() -> None:
 def _open_made(id_: str) -> None:
     open_index(id_)
     fill_widget("new_index_name", "")
+    fill_widget("new_index", False)
+
+
+def _opened_rename() -> None:
+    index = resources.shelf().get(session().index)
+    fill_widget("index_name", index.name if index else "")
 
 
 def _rename() -> None:
     def rename() -> None:
         resources.shelf().rename(session().index, str(widget("index_name") or ""))
-        session().notice = _("Renamed.")
+        fill_widget("rename_popover", False)
 
     with_problem(rename)
 
