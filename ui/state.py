@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,7 @@ class Session:
     report: ConnectionReport | None = None  # of the last connection test
     being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
     reading: DeltaGenerator | None = None  # where the sidebar shows what is being read
+    looks: dict[str, Future[Any]] = field(default_factory=dict)  # closer looks at answers, done or begun, see ui.looking
 
 
 def open_index(index_id: str) -> None:

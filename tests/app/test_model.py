@@ -233,7 +233,6 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
 
 
 def set_limit(page: Page, megabytes: str) -> None:
-    page.get_by_text("Limits", exact=True).click()
     page.get_by_label("Largest file, in MB", exact=True).fill(megabytes)
     page.get_by_label("Largest file, in MB", exact=True).press("Enter")
     page.get_by_text("Saved.", exact=True).last.wait_for()
