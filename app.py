@@ -19,6 +19,7 @@ app = st.App(
         Route("/api/map", web.map_points),
         Route("/api/map/{row:int}", web.map_passage),
         Route("/api/page/{file_id}/{page_index:int}", web.page_image),
+        Route("/api/card/{message_id}", web.run_card),
     ],
     middleware=[Middleware(web.KnownHosts), Middleware(web.SecurityHeaders)],
     on_script_error=web.on_script_error,

@@ -9,6 +9,7 @@ from ui import places, resources, words
 from ui.asking import ask_in_chat
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
+from ui.widgets.everything import choose_reading, offer_here, take_offer
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem
@@ -27,7 +28,8 @@ places.to_address("c", state.conversation, state.panel if opened else "")
 
 
 def ask() -> None:
-    ask_in_chat(str(widget("ask") or ""), box="ask")
+    if not take_offer(str(widget("ask") or ""), chat=True):
+        ask_in_chat(str(widget("ask") or ""), box="ask")
 
 
 def ask_recorded(question: str) -> None:
@@ -55,6 +57,7 @@ def options(*, disabled: bool) -> None:
             captions=[words.caption(name) for name in words.CHAT_MODES],
             persist_state="session",
         )
+        choose_reading("chat_reading")
         st.multiselect(
             "Only in these documents",
             list(ready),
@@ -70,7 +73,7 @@ def continue_as_asked() -> None:
     if state.conversation == state.options_of:
         return
     state.options_of = state.conversation
-    last = next((message.ask for message in reversed(messages) if message.ask), None)
+    last = next((message.ask for message in reversed(messages) if message.ask and message.ask.chat_mode), None)
     if last is not None:
         fill_widget("chat_mode", last.chat_mode)
         fill_widget("chat_files", list(last.file_ids or ()))
@@ -119,6 +122,7 @@ if not answering:
     before = [message.text for message in messages if message.role == "user"]
     offer(recorded_questions(before, chat=True), ask_recorded, key="chat")
 
+offer_here(chat=True)
 citation_clicks(answering=answering)
 if opened is not None:
     side_panel(opened)

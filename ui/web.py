@@ -313,6 +313,39 @@ class _Once(FileResponse):
             Path(self.path).unlink(missing_ok=True)
 
 
+# Run cards.
+
+
+async def run_card(request: Request) -> Response:
+    """The run card of an answer, or of all answers of its comparison, to be saved."""
+    message_id = str(request.path_params["message_id"])
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)
+        card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
+    except RagError as error:
+        return PlainTextResponse(f"{error.what} {error.hint}", status_code=404)
+    saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
+    return Response(card, media_type="text/html; charset=utf-8", headers=saved)
+
+
+def _card(library: Library, message_id: str) -> str:
+    from ragcore.run_card import run_card
+
+    conversations = library.conversations
+    message = conversations.message(message_id)
+    conversation = conversations.get(message.conversation_id) if message else None
+    if message is None or conversation is None:
+        raise InputError("This answer is no longer there.", hint="Ask the question again.")
+    said = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
+    return run_card(library, [each for each in said if each.role == "assistant"])
+
+
+def card_address(message_id: str) -> str:
+    """Where the run card of an answer is saved from."""
+    index = session().index
+    return f"/api/card/{message_id}" + ("" if index == MAIN else f"?i={index}")
+
+
 # Page images.
 
 

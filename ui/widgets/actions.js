@@ -49,12 +49,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   menu.setAttribute("role", "menu");
   menu.hidden = true;
   const items = rare.map((action) => {
-    const item = document.createElement("button");
-    item.type = "button";
+    const item = document.createElement(action.download ? "a" : "button");
+    if (action.download) { item.href = action.download; item.download = ""; } else item.type = "button";
     item.setAttribute("role", "menuitem");
     item.innerHTML = drawing(path(action));
     item.append(action.label);
-    item.onclick = () => { close(); act(action); };
+    item.onclick = () => { close(); if (!action.download) act(action); };
     menu.append(item);
     return item;
   });

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragcore.conversations import Message
+from ui import words
 from ui.asking import answer_again
 from ui.i18n import _
 from ui.state import event, session
+from ui.web import card_address
 from ui.widgets.component import component
+from ui.widgets.everything import reads_more
 from ui.widgets.panel import show_panel
 
 _ACTIONS = component("actions", '<div class="root"></div>')
@@ -35,6 +38,7 @@ class Action:
     fits: Callable[[Message], bool] = _always
     only_last: bool = False
     in_menu: bool = False
+    download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -62,20 +66,53 @@ ACTIONS: tuple[Action, ...] = (
         only_last=True,
         in_menu=True,
     ),
+    Action(
+        "everything",
+        lambda: words.READINGS["everything"].label,
+        "M4 5h7v14H4zM13 5h7v14h-7zM6 9h3M6 12h3M15 9h3M15 12h3",
+        lambda message: show_panel("everything", message),
+        fits=reads_more,
+        in_menu=True,
+    ),
+    Action(
+        "each_file",
+        lambda: words.READINGS["each_file"].label,
+        "M4 5h16v14H4zM4 10h16M4 15h16M10 5v14",
+        lambda message: show_panel("each_file", message),
+        fits=reads_more,
+        in_menu=True,
+    ),
+    Action(
+        "run_card",
+        lambda: _("Save the run card"),
+        "M12 4v11M8 11l4 4 4-4M5 20h14",
+        lambda message: None,
+        in_menu=True,
+        download=lambda message: card_address(message.id),
+    ),
 )
 
 
 def actions(message: Message, *, last: bool) -> None:
     key = f"actions_{message.id}"
     offered = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
-    shown = [{"do": one.do, "label": one.label(), "icon": one.icon, "menu": one.in_menu} for one in offered]
-    words = {
+    shown = [
+        {
+            "do": one.do,
+            "label": one.label(),
+            "icon": one.icon,
+            "menu": one.in_menu,
+            "download": one.download(message) if one.download else None,
+        }
+        for one in offered
+    ]
+    told = {
         "copy": _("Copy"),
         "copied": _("Copied"),
         "cannot_copy": _("The browser does not allow copying here"),
         "more": _("More"),
     }
-    data = {"text": message.text, "actions": shown, "words": words}
+    data = {"text": message.text, "actions": shown, "words": told}
     _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
 
 

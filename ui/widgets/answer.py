@@ -13,14 +13,18 @@ from ragcore.errors import Problem
 from ragcore.runs import Run
 from ui import resources, words
 from ui.asking import answer_again
+from ui.i18n import ngettext
 from ui.places import go_to_settings
 from ui.safetext import answer_md, label, plain_md
 from ui.state import interruptible
 from ui.widgets.actions import actions
+from ui.widgets.everything import draw_progress
+from ui.widgets.file_table import file_table, growing_table
 from ui.widgets.passage import address, calls_address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
 
+CHIPS = 12  # passages named under an answer; the others unfold
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
 
 AGAIN = Choice("Try again", "again", primary=True)
@@ -36,7 +40,9 @@ def question(message: Message) -> None:
 def answer(message: Message, *, last: bool) -> None:
     """A finished answer; `last` gets the buttons."""
     with st.chat_message("assistant"):
-        if message.text:
+        if message.facts is not None and message.facts.rows:
+            file_table(message, message.facts.rows)
+        elif message.text:
             st.markdown(answer_md(message.text, _links(message.sources, message)))
         if message.state == "interrupted":
             _retry(
@@ -57,13 +63,20 @@ def answer(message: Message, *, last: bool) -> None:
 
 def growing_answer(run: Run, message: Message) -> None:
     """Follow an answer until it is finished. What is a whole paragraph is sent once and not again."""
+    reading = message.ask.reading if message.ask else "best"
     with st.chat_message("assistant"):
-        slot, tail, looked = st.empty(), "", time.monotonic()
+        if reading == "each_file":
+            growing_table(run, message)
+            return
+        bar = st.empty() if reading == "everything" else None
+        slot, tail, looked = st.empty(), "", 0.0
         for piece in run.follow():
             interruptible()
             if time.monotonic() - looked > 1.0:
                 looked = time.monotonic()
                 move_reading_bar()
+                if bar is not None:
+                    draw_progress(run, message, bar)
             tail += piece
             if not tail:
                 slot.markdown(f":shimmer[{waiting_words()}]")
@@ -107,7 +120,7 @@ def cited(message: Message) -> list[Source]:
 
 
 def sources_row(message: Message) -> None:
-    if not message.sources or (message.facts is not None and message.facts.mode == "generation"):
+    if not message.sources or (message.facts is not None and (message.facts.mode == "generation" or message.facts.rows)):
         return
     quoted = cited(message)
     if not quoted:
@@ -117,7 +130,10 @@ def sources_row(message: Message) -> None:
         for source in quoted or message.sources
     ]
     with st.container(key=f"chips_{message.id}"):
-        st.markdown(" ".join(chips))
+        st.markdown(" ".join(chips[:CHIPS]))
+        if rest := chips[CHIPS:]:
+            with st.expander(ngettext("{number} more passage", "{number} more passages", len(rest)).format(number=len(rest))):
+                st.markdown(" ".join(rest))
 
 
 def facts_line(message: Message) -> None:

@@ -90,7 +90,8 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
     said = _CITATION.sub(link, escape(row.text)) + (f"<br>{escape(row.hint)}" if row.hint else "")
     word = "p." if row.page_word == "page" else row.page_word
     pages = f"{word} {', '.join(row.pages)}" if row.pages else "–"
+    name = escape(row.file_name).replace("_", "_<wbr>").replace("-", "-<wbr>")  # where a long name may be broken
     return (
-        f"<tr class='{row.found}'><th scope='row'>{escape(row.file_name)}</th><td>{said}</td>"
+        f"<tr class='{row.found}'><th scope='row'>{name}</th><td>{said}</td>"
         f"<td>{escape(pages)}</td><td>{escape(_found(row))}</td></tr>"
     )

@@ -13,6 +13,7 @@ from ui import resources, words
 from ui.i18n import _
 from ui.safetext import label
 from ui.state import session
+from ui.widgets.everything import offer_again, reading_title
 from ui.widgets.film import film
 from ui.widgets.passage import passage
 
@@ -87,5 +88,7 @@ def _calls(opened: Opened) -> None:
 
 PANELS: Mapping[str, Panel] = {
     "passage": Panel(_passage_title, _passage),
+    "everything": Panel(reading_title, offer_again),
+    "each_file": Panel(reading_title, offer_again),
     "calls": Panel(_calls_title, _calls),
 }
