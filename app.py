@@ -6,7 +6,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from ui import web
+from ui import exports, web
 
 app = st.App(
     Path(__file__).resolve().parent / "ui" / "shell.py",
@@ -18,6 +18,7 @@ app = st.App(
         Route("/api/copy/{id:uuid}", web.send_copy),
         Route("/api/map", web.map_points),
         Route("/api/map/{row:int}", web.map_passage),
+        Route("/api/conversation/{id}/{form}", exports.conversation_file),
         Route("/api/page/{file_id}/{page_index:int}", web.page_image),
         Route("/api/card/{message_id}", web.run_card),
     ],

@@ -6,15 +6,19 @@ import streamlit as st
 
 from ragcore.errors import Problem
 from ui import places, resources, words
-from ui.asking import ask_in_chat
+from ui.asking import ask_in_chat, why_not
+from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
 from ui.widgets.everything import choose_reading, offer_here, take_offer
+from ui.widgets.ask_otherwise import branch_lines, opened_form
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import reading_line
 from ui.widgets.stage import offer, recorded_questions
+from ui.widgets.suggested import suggested
+from ui.widgets.thumbs import read_verdicts, verdict_line
 
 WINDOW = 20  # messages drawn at once
 
@@ -66,6 +70,11 @@ def options(*, disabled: bool) -> None:
             placeholder="All documents",
             persist_state="session",
         )
+    if hindrance := why_not(str(widget("chat_mode"))):
+        st.caption(f":orange[{label(hindrance)}]")
+    else:
+        with st.container(key="mode_sentence"):
+            st.caption(mode.sentence)
 
 
 def continue_as_asked() -> None:
@@ -93,10 +102,14 @@ if not messages and state.problem is None:
         st.title("Ask your documents", anchor=False)
         if ready:
             st.markdown("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
+            suggested(box="ask")
         else:
             st.markdown("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read.")
             st.page_link(places.HOME, label="Add documents", icon=":material/upload_file:")
 
+read_verdicts(state.conversation)
+if state.conversation:
+    branch_lines(state.conversation)
 first = max(0, len(messages) - WINDOW - state.earlier)
 if first:
     st.button(
@@ -111,6 +124,7 @@ for message in messages[first:]:
         running = message
     elif message is not elsewhere:
         answer.answer(message, last=message is messages[-1])
+        verdict_line(message)
 
 if state.problem is not None:
     pressed = problem(state.problem, [Choice("Dismiss", "dismiss")], key="chat")
@@ -127,6 +141,7 @@ citation_clicks(answering=answering)
 if opened is not None:
     side_panel(opened)
 
+opened_form(messages)
 continue_as_asked()
 with st.bottom:
     with st.container(key="composer_options", horizontal=True):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
-from ragcore.library import SAMPLE
 from ui import places, resources
 from ui.asking import ask_in_chat
-from ui.safetext import label
 from ui.state import session, widget
 from ui.widgets.files import file_rows
 from ui.widgets.lights import lights
 from ui.widgets.problem import problem
 from ui.widgets.sources import ways_in
 from ui.widgets.stage import offer, recorded_questions
+from ui.widgets.suggested import suggested
 
 library, state = resources.library(), session()
 
@@ -36,16 +32,6 @@ def ask() -> None:
 
 def ask_recorded(question: str) -> None:
     state.asked = ask_in_chat(question, box="home_ask", new=True)
-
-
-def suggested() -> list[str]:
-    """Questions for the sample, while it is in the library."""
-    names = {file.name for file in files if file.ready}
-    path = Path(SAMPLE).parent / "questions.jsonl"
-    if not path.exists():
-        return []
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-    return [str(line["question"]) for line in lines if line.get("suggested") and names.issuperset(line["files"])]
 
 
 files = library.files.all()
@@ -74,10 +60,7 @@ with st.container():
     if ready:
         with st.container(key="ask_here"):
             st.chat_input("Ask your documents", key="home_ask", on_submit=ask)
-        if questions := suggested():
-            chosen = st.pills("Try asking", questions, key="suggested", format_func=label, label_visibility="collapsed")
-            if chosen and ask_in_chat(chosen, box="home_ask", new=True):
-                places.go_to_chat(state.conversation)
+        suggested(box="home_ask", new=True)
 
 with st.container():
     ways_in(small=bool(files))

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from ragcore.conversations import Ask, Price
 from ragcore.errors import Problem, RagError
+from ragcore.runs import check_question
 from ui import resources
+from ui.i18n import _
 from ui.pricing import ask_first
 from ui.state import fill_widget, session, widget
 
@@ -35,6 +37,10 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
 
     def run(expected: Sequence[Price | None]) -> None:
         nonlocal begun
+        if hindrance := why_not(ask.chat_mode or ""):
+            state.problem = Problem(hindrance, _("Choose another way above the question."))
+            fill_widget(box, question)
+            return
         conversation = opened or conversations.create()
         try:
             resources.runs().start(conversation.id, ask, expected=expected[0])
@@ -71,6 +77,43 @@ def ask_once(question: str, ask: Ask) -> bool:
 
     ask_first([ask], run)
     return begun
+
+
+def ask_in_branch(message_id: str, ask: Ask) -> None:
+    """Put `ask` in the place of the question of this answer, in a new conversation; the old one stays as it is."""
+    state, conversations = session(), resources.library().conversations
+
+    def run(expected: Sequence[Price | None]) -> None:
+        made = None
+        try:
+            check_question(ask.question)
+            made = conversations.branch(message_id)
+            resources.runs().start(made.id, ask, expected=expected[0])
+        except RagError as error:
+            if made is not None:
+                conversations.delete(made.id)
+            state.problem = Problem.of(error)
+            return
+        state.conversation, state.problem, state.panel, state.earlier = made.id, None, "", 0
+        state.notice = _("This is a new conversation. The one before is as it was.")
+
+    message = conversations.message(message_id)
+    history = resources.runs().history(message.conversation_id, before=message_id) if message else []
+    ask_first([ask], run, history=history)
+
+
+def why_not(chat_mode: str) -> str:
+    """Why questions cannot be answered in this way with the language model of the settings; "" where they can."""
+    if chat_mode != "openai":
+        return ""
+    try:
+        model = resources.library().llm().metadata
+    except RagError:
+        return ""  # asking says what is wrong with the settings
+    if model.is_function_calling_model or model.is_extractive:
+        return ""
+    told = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
+    return told.format(model=model.model_name)
 
 
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:

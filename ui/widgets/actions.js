@@ -7,6 +7,7 @@ const drawing = (inside) => `<svg viewBox="0 0 24 24" width="17" height="17" fil
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
+  const held = root.getRootNode().activeElement?.dataset?.do; // whoever pressed a button by the keyboard stays on it
   root.replaceChildren();
   const act = (action) => setTriggerValue("act", { do: action.do, at: Date.now() });
 
@@ -37,7 +38,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
       made.title = data.words.cannot_copy;
     }
   });
-  for (const action of data.actions.filter((one) => !one.menu)) button(path(action), action.label, () => act(action));
+  for (const action of data.actions.filter((one) => !one.menu)) {
+    const made = button(path(action), action.label, () => act(action));
+    made.dataset.do = action.do;
+    if (typeof action.pressed === "boolean") made.setAttribute("aria-pressed", String(action.pressed));
+    if (action.do === held) made.focus();
+  }
 
   const rare = data.actions.filter((one) => one.menu);
   if (!rare.length) return;

@@ -11,7 +11,9 @@ from ui.asking import answer_again
 from ui.i18n import _
 from ui.state import event, session
 from ui.web import card_address
+from ui.widgets.ask_otherwise import is_chat, open_edit, open_ways
 from ui.widgets.component import component
+from ui.widgets.thumbs import is_judged, judge
 from ui.widgets.everything import reads_more
 from ui.widgets.panel import show_panel
 
@@ -38,6 +40,7 @@ class Action:
     fits: Callable[[Message], bool] = _always
     only_last: bool = False
     in_menu: bool = False
+    pressed: Callable[[Message], bool] | None = None  # of a button that stays down
     download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`
 
 
@@ -56,6 +59,24 @@ ACTIONS: tuple[Action, ...] = (
         lambda message: show_panel("calls", message),
         fits=lambda message: message.facts is not None,
         in_menu=True,
+    ),
+    Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat),
+    Action("ways", lambda: _("Other ways"), "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3", open_ways, fits=is_chat),
+    Action(
+        "good",
+        lambda: _("Good answer"),
+        "M7 21V10l4-7c2 0 3 1 3 3l-1 4h6c1 0 2 1 2 2l-2 7c0 1-1 2-2 2zM3 10h4v11H3z",
+        lambda message: judge(message, True),
+        fits=is_chat,
+        pressed=lambda message: is_judged(message, True),
+    ),
+    Action(
+        "bad",
+        lambda: _("Bad answer"),
+        "M17 3v11l-4 7c-2 0-3-1-3-3l1-4H5c-1 0-2-1-2-2l2-7c0-1 1-2 2-2zM21 14h-4V3h4z",
+        lambda message: judge(message, False),
+        fits=is_chat,
+        pressed=lambda message: is_judged(message, False),
     ),
     Action(
         "replay",
@@ -102,6 +123,7 @@ def actions(message: Message, *, last: bool) -> None:
             "label": one.label(),
             "icon": one.icon,
             "menu": one.in_menu,
+            "pressed": one.pressed(message) if one.pressed else None,
             "download": one.download(message) if one.download else None,
         }
         for one in offered

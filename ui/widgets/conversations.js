@@ -1,4 +1,4 @@
-// The conversations in the sidebar: open, rename, delete.
+// The conversations in the sidebar: open, rename, duplicate, export, delete.
 const lists = new WeakMap();
 
 function element(tag, className, text) {
@@ -10,6 +10,8 @@ function element(tag, className, text) {
 
 function draw(list) {
   const { data, root } = list;
+  const words = data.words;
+  root.setAttribute("aria-label", words.list);
   const send = (what, id, more) => list.send("act", { do: what, id, at: Date.now(), ...more });
   root.replaceChildren();
   for (const item of data.items) {
@@ -19,7 +21,7 @@ function draw(list) {
       const field = element("input");
       field.value = item.title;
       field.maxLength = 120;
-      field.setAttribute("aria-label", "Name of this conversation");
+      field.setAttribute("aria-label", words.name);
       const keep = () => {
         if (list.editing !== item.id) return;
         list.editing = null;
@@ -34,10 +36,10 @@ function draw(list) {
       setTimeout(() => { field.focus(); field.select(); }, 0);
     } else if (list.deleting === item.id) {
       const sure = element("div", "sure");
-      sure.append(element("span", "", "Delete this conversation?"));
-      const yes = element("button", "danger", "Delete");
+      sure.append(element("span", "", words.sure));
+      const yes = element("button", "danger", words.delete);
       yes.onclick = () => { list.deleting = null; row.remove(); send("delete", item.id); };
-      const no = element("button", "plain", "Keep");
+      const no = element("button", "plain", words.keep);
       no.onclick = () => { list.deleting = null; draw(list); };
       sure.append(yes, no);
       row.append(sure);
@@ -48,17 +50,27 @@ function draw(list) {
       if (item.id === data.open) open.setAttribute("aria-current", "page");
       open.onclick = () => send("open", item.id);
       const more = element("button", "more", "⋯");
-      more.setAttribute("aria-label", `Rename or delete: ${item.title}`);
+      more.setAttribute("aria-label", words.more.replace("{title}", () => item.title));
       more.setAttribute("aria-expanded", String(list.menu === item.id));
       more.onclick = (event) => { event.stopPropagation(); list.menu = list.menu === item.id ? null : item.id; draw(list); };
       row.append(open, more);
       if (list.menu === item.id) {
         const menu = element("div", "menu");
-        const rename = element("button", "", "Rename");
+        const rename = element("button", "", words.rename);
         rename.onclick = () => { list.menu = null; list.editing = item.id; draw(list); };
-        const remove = element("button", "", "Delete");
+        const duplicate = element("button", "", words.duplicate);
+        duplicate.onclick = () => { list.menu = null; draw(list); send("duplicate", item.id); };
+        const remove = element("button", "", words.delete);
         remove.onclick = () => { list.menu = null; list.deleting = item.id; draw(list); };
-        menu.append(rename, remove);
+        const files = Object.entries(data.files).map(([name, address]) => {
+          const link = element("a", "", name);
+          link.href = address.replace("ID", item.id);
+          link.download = "";
+          link.setAttribute("aria-label", words.export.replace("{form}", name));
+          link.title = link.getAttribute("aria-label");
+          return link;
+        });
+        menu.append(rename, duplicate, remove, ...files);
         row.append(menu);
         setTimeout(() => rename.focus(), 0);
       }

@@ -1,0 +1,59 @@
+"""Conversations as files to download."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from ragcore.errors import RagError
+from ragcore.library import Library
+from ragcore.shelf import MAIN
+from ragcore.transcript import FORMS, Labels, Transcript, file_name
+from ui import resources
+from ui.i18n import _
+from ui.state import session
+
+
+def export_address(conversation_id: str, form: str) -> str:
+    """Where a conversation of this tab's index is as a file; `form` is one of FORMS."""
+    index = session().index
+    return f"/api/conversation/{conversation_id}/{form}" + ("" if index == MAIN else f"?i={index}")
+
+
+async def conversation_file(request: Request) -> Response:
+    """A conversation as Markdown, HTML or JSON, under the name of its title. Its id is known to its own pages alone."""
+    conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)
+        transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
+    except RagError as error:
+        return PlainTextResponse(f"{error.what} {error.hint}", status_code=404)
+    if transcript is None or form not in FORMS:
+        return PlainTextResponse(_("This conversation is no longer here."), status_code=404)
+    write, media_type = FORMS[form]
+    name = file_name(transcript, form)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Cache-Control": "no-store"}
+    return Response(write(transcript, labels()), media_type=media_type, headers=headers)
+
+
+def _transcript(library: Library, conversation_id: str) -> Transcript | None:
+    conversation = library.conversations.get(conversation_id)
+    if conversation is None:
+        return None
+    messages = tuple(library.conversations.messages(conversation_id))
+    return Transcript(conversation, messages, library.feedback.of(conversation_id))
+
+
+def labels() -> Labels:
+    return Labels(
+        question=_("Question"),
+        answer=_("Answer"),
+        passages=_("Passages"),
+        good=_("Good answer"),
+        bad=_("Bad answer"),
+        unfinished=_("This answer was not finished."),
+        untitled=_("Conversation"),
+    )
