@@ -33,8 +33,10 @@ _ORIGINS: Mapping[str, str] = {
     Origin.ANSWER: "Earlier answer",
 }
 _STYLE = """
-:root { color-scheme: light dark; --ink: light-dark(#23211d, #e9e5dd); --paper: light-dark(#fdfcfa, #191816);
-  --line: light-dark(#e2ddd3, #38352f); --quiet: light-dark(#6a655b, #a49d90); --accent: light-dark(#1f5f5b, #7cc4bd); }
+:root { color-scheme: light dark; --ink: #23211d; --paper: #fdfcfa; --line: #e2ddd3; --quiet: #6a655b; --accent: #0b6b5f; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e9e5dd; --paper: #191816; --line: #38352f; --quiet: #a49d90; --accent: #62c6b6; }
+}
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 76rem; padding: 2rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
