@@ -155,6 +155,7 @@ SECTIONS = {
     "model": _("Language model"),
     "answers": _("Answers"),
     "prompts": _("Prompts"),
+    "price": _("What answers may take"),
     "passages": _("Passages"),
     "limits": _("Limits"),
     "privacy": _("Privacy"),
@@ -346,6 +347,7 @@ st.markdown(
     )
 )
 prompt_settings()
+price_settings()
 
 section("passages")
 st.markdown(
@@ -402,8 +404,6 @@ st.markdown(what_leaves())
 
 section("demonstrations")
 stage_switch()
-
-price_settings()
 
 section("storage")
 status = library.status()

@@ -16,7 +16,7 @@ from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.problem import problem
 
 AROUND = 60  # characters of what stayed the same, shown on each side of a change
-LINE = 26  # pixels
+LINE = 21  # pixels
 MOST_LINES = 16
 
 
@@ -116,7 +116,7 @@ def _texts(name: str, used: PromptVersion) -> None:
         key = f"prompt_{name}_{number}"
         fill_widget(key, text)
         role = _("What the system says first") if message.role.value == "system" else _("The message")
-        lines = min(MOST_LINES, sum(1 + len(line) // 75 for line in text.split("\n")) + 1)
+        lines = min(MOST_LINES, sum(1 + len(line) // 85 for line in text.split("\n")) + 1)
         st.text_area(role, key=key, height=LINE * lines + 24, on_change=_draft, args=(name,))
 
 
