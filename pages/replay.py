@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
-from ragcore.replay import MODES, Replay, lacking, least_calls
+from ragcore.replay import MODES, Replay, lacking
 from ui import places, resources, words
 from ui.i18n import _, ngettext
 from ui.safetext import label
@@ -50,7 +50,6 @@ def choices() -> None:
     model = library.llm().metadata
     able = [mode for mode in words.CHAT_MODES if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)
-    turns = len(replays.questions(str(state.replay)))
     st.pills(
         _("Ways of answering"),
         able,
@@ -63,8 +62,7 @@ def choices() -> None:
             st.caption(f"**{label(words.CHAT_MODES[mode].label)}**: {label(needs(lack))}")
     chosen = list(widget("replay_modes") or ())
     if chosen:
-        calls = sum(least_calls(mode, turns, model) for mode in chosen)
-        st.markdown(label(price(turns, len(chosen), calls, "" if model.is_extractive else model.model_name)))
+        st.markdown(label(price(chosen)))
     with st.container(horizontal=True):
         st.button(
             _("Replay"), key="replay_start", type="primary", icon=":material/replay:", on_click=start, disabled=not chosen
@@ -73,14 +71,12 @@ def choices() -> None:
             st.button(_("Cancel"), key="replay_keep", on_click=anew, args=(False,))
 
 
-def price(turns: int, ways: int, calls: int, model: str) -> str:
+def price(chosen: list[str]) -> str:
+    turns = len(replays.questions(str(state.replay)))
     questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
-    each = ngettext("{questions} in {number} way", "{questions} in {number} ways", ways).format(
-        questions=questions, number=ways
-    )
-    if not model:
-        return _("{each}. Without a language model this costs nothing and takes some seconds.").format(each=each)
-    return _("{each}: at least {calls} calls of {model}.").format(each=each, calls=f"{calls:,}", model=model)
+    ways = ngettext("{number} way", "{number} ways", len(chosen)).format(number=len(chosen))
+    found = words.price(replays.price(str(state.replay), chosen), library.settings.price.currency)
+    return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=found)
 
 
 def grid(before: Replay) -> None:

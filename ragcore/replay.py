@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ragcore.config import ChatMode
-from ragcore.conversations import AnswerFacts, Ask, Conversation, Message, Source, State
+from ragcore.conversations import AnswerFacts, Ask, Conversation, Message, Price, Source, State
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span
+from ragcore.price import at_most, together
 from ragcore.runs import AnswerRuns
 from ragcore.schema import new_id
 
@@ -107,17 +108,6 @@ def lacking(mode: str, model: LLMMetadata) -> Lack | None:
     return None
 
 
-def least_calls(mode: str, turns: int, model: LLMMetadata) -> int:
-    """Of the model, for a conversation of so many questions: a rewriting from the second on, or for an agent one call that
-    acts, one that reads what it found and one that answers. Agents may take more, and so do passages that fit no single call.
-    """
-    if mode == "best":
-        mode = "openai" if model.is_function_calling_model else "condense_plus_context"
-    if mode in ("react", "openai"):
-        return 3 * turns
-    return turns + max(0, turns - 1) * (mode in ("condense_question", "condense_plus_context"))
-
-
 def steps_of(trace: Span) -> Steps:
     """Read from the trace of a whole answer."""
     found = {hit["id"] for step in trace.named("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
@@ -130,6 +120,11 @@ def steps_of(trace: Span) -> Steps:
     )
 
 
+def _in_mode(ask: Ask, mode: str) -> Ask:
+    """By the model that is set, also where one of the answers was given without it."""
+    return replace(ask, chat_mode=mode, extractive=False, reading="best")
+
+
 class Replays:
     """The replays of this process, and those that are kept. A conversation has one; a new one takes its place."""
 
@@ -138,16 +133,40 @@ class Replays:
         self._runs = runs
         self._lock = threading.Lock()
         self._stops: dict[str, threading.Event] = {}  # by the conversation that is being replayed
+        self._priced: dict[tuple[str, str, str], Price] = {}  # by message, mode and model
         self._steps: dict[str, Steps] = {}  # by message; a whole answer of a replay is never made anew
 
     def questions(self, conversation_id: str) -> tuple[Ask, ...]:
         """What was asked in a conversation and got an answer, or part of one."""
+        return tuple(message.ask for message in self._answers(conversation_id) if message.ask)
+
+    def _answers(self, conversation_id: str) -> list[Message]:
         messages = self._library.conversations.messages(conversation_id)
-        return tuple(message.ask for message in messages if message.ask is not None and message.ask.chat_mode is not None)
+        return [message for message in messages if message.ask is not None and message.ask.chat_mode is not None]
+
+    def price(self, conversation_id: str, modes: Sequence[str]) -> Price:
+        """About what replaying would take. The first question is priced, and of the others the middle one for all of them, as
+        what is remembered grows evenly."""
+        answers = self._answers(conversation_id)
+        return together([each for mode in modes for each in self._prices(answers, mode)])
+
+    def _prices(self, answers: Sequence[Message], mode: str) -> list[Price]:
+        if not answers:
+            return []
+        first, others = answers[0], answers[1:]
+        later = [self._price(others[len(others) // 2], mode)] * len(others) if others else []
+        return [self._price(first, mode), *later]
+
+    def _price(self, message: Message, mode: str) -> Price:
+        known = (message.id, mode, self._library.llm().metadata.model_name)
+        if known not in self._priced and message.ask is not None:
+            ask = _in_mode(message.ask, mode)
+            self._priced[known] = at_most(self._library, ask, self._runs.history(message.conversation_id, before=message.id))
+        return self._priced[known]
 
     def start(self, conversation_id: str, modes: Sequence[str]) -> None:
         """Ask in each of `modes`, and forget the replay before. InputError without a question or a mode, or while one runs."""
-        asks = [replace(ask, extractive=False) for ask in self.questions(conversation_id)]
+        asks = self.questions(conversation_id)
         if not asks or not modes:
             raise InputError(
                 "There is nothing to replay." if not asks else "No way of answering is chosen.",
@@ -167,7 +186,7 @@ class Replays:
         except RagError:
             del self._stops[conversation_id]
             raise
-        waiting = deque((id_, [replace(ask, chat_mode=mode) for ask in asks]) for id_, mode in zip(made, ordered, strict=True))
+        waiting = deque((id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(made, ordered, strict=True))
         threading.Thread(target=self._play, args=(conversation_id, waiting, stopped), name="replay", daemon=True).start()
 
     def stop(self, conversation_id: str) -> None:
