@@ -67,6 +67,7 @@ def drafted() -> LLMSettings | None:
                 timeout=float(widget("llm_timeout") or 0),
                 num_output=int(widget("llm_room") or 0),
                 temperature=float(widget("llm_temperature") or 0),
+                calls_functions=bool(widget("llm_functions")),
             ).model_dump()
         )
     except ValidationError:
@@ -81,6 +82,7 @@ def fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
     put("llm_timeout", int(settings.timeout))
     put("llm_room", settings.num_output)
     put("llm_temperature", settings.temperature)
+    put("llm_functions", settings.calls_functions)
     put("llm_key", "")
 
 
@@ -269,6 +271,13 @@ if provider != "none":
             persist_state="session",
             help="How long the server may be silent before an answer is given up.",
         )
+        if provider != "openai":
+            st.toggle(
+                _("The model calls functions"),
+                key="llm_functions",
+                persist_state="session",
+                help=_("Some models can ask for a search by themselves. Then chats can be answered “By functions”."),
+            )
 
 draft = drafted()
 typed_key = str(widget("llm_key") or "").strip()

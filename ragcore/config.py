@@ -12,6 +12,7 @@ import time
 from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Literal, Protocol
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -51,6 +52,17 @@ class LLMSettings(_Settings):
     num_output: int = Field(default=768, ge=16)  # tokens kept free for the answer
     temperature: float = Field(default=0.1, ge=0, le=2)
     timeout: float = Field(default=120.0, gt=0)  # seconds without a sign of life
+    calls_functions: bool = False  # whether the model and its server take tools; OpenAI's do
+
+    @property
+    def on_this_computer(self) -> bool:
+        """Whether what is sent to the model stays on this machine."""
+        if self.provider == "none":
+            return True
+        host = urlsplit(self.base_url if "//" in self.base_url else f"//{self.base_url}").hostname
+        if not self.base_url.strip():
+            return self.provider == "ollama"  # whose usual address is here
+        return host in ("localhost", "::1") or str(host).startswith("127.")
 
 
 class AnswerSettings(_Settings):

@@ -127,7 +127,7 @@ class Library:
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
-        self.suggestions = Suggestions(self.database, self.store, retriever=self.retriever, llm=self.llm)
+        self.suggestions = Suggestions(self.database, self.store, retriever=self.retriever, llm=self._own_llm)
         self.prompts = PromptVersions(self.database, clock=parts.clock)
         self.evaluations = Evaluations(self.database, clock=parts.clock)
         self._embedders = Embedders(embedder or _bundled_embedder())
@@ -414,6 +414,11 @@ class Library:
             if self._opened_llm is None or self._opened_llm[0] != (chosen, key, embedder.name):
                 self._opened_llm = ((chosen, key, embedder.name), open_llm(chosen, key, embedder=embedder))
             return self._opened_llm[1]
+
+    def _own_llm(self) -> LLM:
+        """The language model where it is on this computer: what nobody asked for is sent nowhere else."""
+        chosen = self.settings.llm
+        return self.llm(extractive=self._given_llm is None and not (chosen.on_this_computer and chosen.model.strip()))
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
         """Passages by meaning and words; for a summary of everything, the central ones of every document."""

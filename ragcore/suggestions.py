@@ -37,7 +37,8 @@ TRIED = 32  # questions that are looked up, at most
 LONGEST = 90  # characters: a suggestion is read at a glance
 OF_A_PASSAGE = 6  # questions of each
 OFTEN = 3  # times that a text says a name of one word which it is about
-BY_MODEL = 2  # questions that a model is asked for about each of WANTED documents
+ASKED_OF = 2  # documents that a model is asked about: a few seconds of its time
+BY_MODEL = 2  # questions that it is asked for about each
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS suggestions (
@@ -160,7 +161,7 @@ class Suggestions:
         documents = _spread([document.id_ for document in self._store.documents() if document.passages], DOCUMENTS)
         rounds = zip_longest(*(candidates(self._store, document) for document in documents))
         offered = chain.from_iterable(sorted(filter(None, each), key=lambda candidate: candidate.rank) for each in rounds)
-        asked = iter(()) if llm.metadata.is_extractive else self._by_model(llm, _spread(documents, WANTED))
+        asked = iter(()) if llm.metadata.is_extractive else self._by_model(llm, _spread(documents, ASKED_OF))
         return list(islice(self._answerable(islice(chain(asked, offered), TRIED), llm), WANTED))
 
     def _by_model(self, llm: LLM, documents: Sequence[str]) -> Iterator[Candidate]:

@@ -77,6 +77,7 @@ def _client(settings: LLMSettings, key: str, *, timeout: float, num_output: int,
             num_output=num_output,
             temperature=settings.temperature,
             max_retries=max_retries,
+            is_function_calling_model=settings.calls_functions,
         )
     if settings.provider == "openai":
         return OpenAI(
@@ -98,6 +99,7 @@ def _client(settings: LLMSettings, key: str, *, timeout: float, num_output: int,
         context_window=settings.context_window,
         timeout=timeout,
         max_retries=max_retries,
+        is_function_calling_model=settings.calls_functions,
     )
 
 
