@@ -103,7 +103,8 @@ def read_set(data: bytes, name: str) -> ReadSet:
 
 
 def as_csv(questions: Iterable[Question]) -> str:
-    """For a spreadsheet, and for `read_set`. A value with a | in it comes back as several."""
+    """For a spreadsheet, and for `read_set`. Pages and place are those of a question's first document; a value with a | in it
+    comes back as several. `as_jsonl` has all of it."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -195,7 +196,7 @@ def _question(row: Mapping[str, Any]) -> Question:
 def _texts(value: Any, what: str) -> list[str]:
     values = value.split("|") if isinstance(value, str) else [value] if isinstance(value, (int, float)) else value or []
     if not isinstance(values, list) or any(not isinstance(one, (str, int, float)) for one in values):
-        raise ValueError(f"has a {what} that is neither text nor a list of texts")
+        raise ValueError(f"has something for {what} that is neither text nor a list of texts")
     return list(dict.fromkeys(" ".join(str(one).split()) for one in values if str(one).strip()))
 
 
