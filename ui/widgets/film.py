@@ -177,7 +177,7 @@ def _whole(call: Call) -> dict[str, object]:
         _("{number} written").format(number=f"{call.completion_tokens:,}"),
         _time(call.milliseconds),
         _("began {time} after the question").format(time=_time(call.began * 1000)),
-        *([call.model] if call.model else []),
+        *([call.model] if call.model and call.model != "extractive" else []),
     ]
     return {
         "number": call.number,
