@@ -1,0 +1,142 @@
+"""Replay: a conversation in every way of chatting, side by side; with a model that calls functions, and stopped half-way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragcore.config import LLMSettings, Settings, read_settings, write_settings
+from tests.app.conftest import App, answered, settled, until
+from tests.app.test_chat import ask
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+FIRST, SECOND = "In what wind does the railway stop?", "And what did Dr Greaves recommend?"
+LONG = " ".join(f"word{number}" for number in range(400))
+
+
+@pytest.fixture
+def server(app: App) -> Iterator[ScriptedServer]:
+    """A model that calls functions, connected; what was set before is set again afterwards."""
+    before = read_settings(app.home)
+    with ScriptedServer(models=("tiny",)) as server:
+        server.tool_calls = lambda messages: looks_up(server, messages)
+        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=True)
+        write_settings(app.home, Settings.model_validate({**before.model_dump(), "llm": llm}))
+        yield server
+        write_settings(app.home, before)
+
+
+def looks_up(server: ScriptedServer, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Where it is offered tools, the model looks something up once before it answers."""
+    body = next(request.body for request in reversed(server.requests) if request.body.get("messages") is messages)
+    if not body.get("tools") or messages[-1]["role"] == "tool":
+        return ()
+    function = {"name": "query_engine_tool", "arguments": json.dumps({"input": "gusts of wind"})}
+    return ({"id": "c1", "type": "function", "function": function},)
+
+
+def talk(page: Page, app: App, *questions: str) -> None:
+    page.goto(f"{app.url}/chat")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    for number, question in enumerate(questions, 1):
+        ask(page, question)
+        answered(page, number)
+
+
+def replay(page: Page) -> None:
+    page.get_by_role("button", name="More", exact=True).last.click()
+    page.get_by_role("menuitem", name="Replay in other modes").click()
+    page.get_by_role("heading", name="Replay", exact=True).wait_for()
+
+
+def start(page: Page) -> None:
+    settled(page)
+    page.get_by_role("button", name="Replay", exact=True).click()
+
+
+def whole(page: Page) -> None:
+    page.get_by_role("button", name="Replay again").wait_for(timeout=90_000)
+    settled(page)
+
+
+def cell(page: Page, mode: str, row: int) -> Locator:
+    return page.locator(f'.st-key-replay tbody tr:not(.question) >> td[data-mode="{mode}"]').nth(row)
+
+
+def marks(page: Page, mode: str, row: int) -> list[str]:
+    return cell(page, mode, row).locator(".marks li").all_inner_texts()
+
+
+def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app: App) -> None:
+    talk(page, app, FIRST, SECOND)
+    replay(page)
+    page.get_by_text("2 questions in 6 ways").wait_for()
+    page.get_by_text("Just talk: Needs a language model.").wait_for()
+    start(page)
+    whole(page)
+    assert page.locator(".st-key-replay tr.question").all_inner_texts() == [FIRST, SECOND]
+    assert marks(page, "context", 1) == ["As typed", "6 passages", "No tool"]
+    assert marks(page, "condense_question", 0) == ["As typed", "6 passages", "No tool"]
+    assert marks(page, "condense_question", 1) == ["Rewritten", "6 passages", "No tool"]
+    assert "wind" in cell(page, "condense_question", 1).locator(".lookup").inner_text()
+    assert marks(page, "react", 1) == ["As typed", "6 passages", "1 tool call"]
+    assert SECOND in cell(page, "react", 1).locator(".lookup").inner_text()
+    assert "Same answer as" in cell(page, "openai", 0).inner_text()
+    assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model.")
+    assert "as “Follow-ups and documents”" in page.locator('.st-key-replay th[data-mode="best"]').inner_text()
+
+    cell(page, "react", 0).locator("a").first.click()
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    before, address = page.locator(".st-key-replay .scroll").inner_text(), page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    until(page, lambda: page.locator(".st-key-replay .scroll").inner_text() == before)
+    page.keyboard.press("Escape")
+    page.locator(".st-key-panel").wait_for(state="detached")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".st-key-replay .modes button", has_text="Step by step").click()
+    assert cell(page, "react", 0).is_visible()
+    assert not cell(page, "context", 0).is_visible()
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.get_by_role("button", name="Back to the chat").click()
+    answered(page, 2)
+
+
+def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App, server: ScriptedServer) -> None:
+    talk(page, app, FIRST)
+    replay(page)
+    for way in ("Step by step", "One full question", "Best for your model"):
+        page.locator(".st-key-replay_modes").get_by_text(way).click()
+        settled(page)
+    page.get_by_text("1 question in 4 ways: 6 calls").wait_for()
+    start(page)
+    whole(page)
+    assert marks(page, "simple", 0) == ["As typed", "No search", "No tool"]
+    assert marks(page, "openai", 0) == ["As typed", "6 passages", "1 tool call"]
+    assert "gusts of wind" in cell(page, "openai", 0).locator(".lookup").inner_text()
+    assert "3 calls" in page.locator('.st-key-replay th[data-mode="openai"]').inner_text()
+
+
+def test_stop_keeps_what_the_ways_had_said(page: Page, app: App, server: ScriptedServer) -> None:
+    talk(page, app, FIRST)
+    server.reply, server.words_per_second = lambda messages: LONG, 20.0
+    replay(page)
+    start(page)
+    cell(page, "context", 0).get_by_text("word8 ").wait_for()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    whole(page)
+    stopped = cell(page, "context", 0)
+    stopped.get_by_text("Stopped. What had been written is kept.").wait_for()
+    assert "word8 " in stopped.inner_text()
+    assert "word399" not in stopped.inner_text()
+    assert page.locator(".st-key-replay").get_by_text("Not asked").count() >= 1  # lanes that had not begun
