@@ -13,9 +13,11 @@ from ui.state import event, session
 from ui.web import card_address
 from ui.widgets.ask_otherwise import is_chat, open_edit, open_ways
 from ui.widgets.component import component
-from ui.widgets.thumbs import is_judged, judge
 from ui.widgets.everything import reads_more
 from ui.widgets.panel import show_panel
+from ui.widgets.sentences import can_be_checked, check_sentences
+from ui.widgets.thumbs import is_judged, judge
+from ui.widgets.why import ask_why, can_miss
 
 _ACTIONS = component("actions", '<div class="root"></div>')
 
@@ -52,16 +54,15 @@ ACTIONS: tuple[Action, ...] = (
         lambda message: answer_again(message.id),
         only_last=True,
     ),
-    Action(
-        "calls",
-        lambda: _("How this answer was made"),
-        "M4 5h16v14H4zM8 5v14M16 5v14M4 9.7h4M4 14.3h4M16 9.7h4M16 14.3h4",
-        lambda message: show_panel("calls", message),
-        fits=lambda message: message.facts is not None,
-        in_menu=True,
-    ),
     Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat),
     Action("ways", lambda: _("Other ways"), "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3", open_ways, fits=is_chat),
+    Action(
+        "why",
+        lambda: _("Why wasn’t it found?"),
+        "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 1.7v1M11.2 13.6v.1",
+        ask_why,
+        fits=can_miss,
+    ),
     Action(
         "good",
         lambda: _("Good answer"),
@@ -77,6 +78,22 @@ ACTIONS: tuple[Action, ...] = (
         lambda message: judge(message, False),
         fits=is_chat,
         pressed=lambda message: is_judged(message, False),
+    ),
+    Action(
+        "check",
+        lambda: _("Check sentences"),
+        "M4 6h9M4 12h6M4 18h6M13 15l3 3 5-6",
+        check_sentences,
+        fits=can_be_checked,
+        in_menu=True,
+    ),
+    Action(
+        "calls",
+        lambda: _("How this answer was made"),
+        "M4 5h16v14H4zM8 5v14M16 5v14M4 9.7h4M4 14.3h4M16 9.7h4M16 14.3h4",
+        lambda message: show_panel("calls", message),
+        fits=lambda message: message.facts is not None,
+        in_menu=True,
     ),
     Action(
         "replay",

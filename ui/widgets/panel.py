@@ -16,6 +16,8 @@ from ui.state import session
 from ui.widgets.everything import offer_again, reading_title
 from ui.widgets.film import film
 from ui.widgets.passage import passage
+from ui.widgets.sentences import sentences, sentences_title
+from ui.widgets.why import why, why_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +92,7 @@ PANELS: Mapping[str, Panel] = {
     "passage": Panel(_passage_title, _passage),
     "everything": Panel(reading_title, offer_again),
     "each_file": Panel(reading_title, offer_again),
+    "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
+    "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),
     "calls": Panel(_calls_title, _calls),
 }

@@ -1,0 +1,101 @@
+"""Check sentences: every sentence of an answer with whether the passages bear it out; a click opens the passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from ragcore.conversations import Message
+from ragcore.errors import Problem, RagError
+from ragcore.library import Library
+from ragcore.sentence_check import CheckedSentence
+from ui import resources, words
+from ui.i18n import _, ngettext
+from ui.looking import begin_look, look_again, looked
+from ui.state import event, session
+from ui.widgets.component import component
+from ui.widgets.problem import Choice, problem
+from ui.widgets.why import check_of
+
+_SENTENCES = component("sentences", '<div class="root"></div>')
+
+
+def can_be_checked(message: Message) -> bool:
+    return bool(message.text.strip()) and bool(message.sources) and message.state in ("done", "stopped")
+
+
+def check_sentences(message: Message) -> None:
+    session().panel = f"check.{message.id}"
+    begin_look(_key(message), partial(_look, resources.library(), message))
+
+
+def sentences_title(message: Message) -> str:
+    return _("Sentences of this answer") if can_be_checked(message) else ""
+
+
+def sentences(message: Message) -> None:
+    """Fill the side panel."""
+    try:
+        checked = looked(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
+    except RagError as error:
+        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="check"):
+            look_again(_key(message))
+            st.rerun()
+        return
+    if checked is None:
+        return
+    judged = [one for one in checked if one.verdict is not None]
+    if not judged:
+        st.markdown(_("This answer claims nothing that could be checked."))
+        return
+    good = sum(one.verdict == "supported" for one in judged)
+    st.markdown(
+        ngettext(
+            "**{good} of {number} sentence is supported** by the passages.",
+            "**{good} of {number} sentences are supported** by the passages.",
+            len(judged),
+        ).format(good=good, number=len(judged))
+    )
+    told = {
+        "supported": _("Supported"),
+        "weak": _("Weak"),
+        "absent": _("Not in the passages"),
+        "open": _("Open the passage"),
+        "miscited": _("It cites another passage, which does not say this."),
+    }
+    data = {"words": told, "sentences": [_shown(message, one) for one in checked]}
+    _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
+    st.caption(
+        _(
+            "Compared by words, numbers, names and meaning, without a language model. Weak: something alike is there, but not"
+            " all of it. It can be wrong; the passage has the last word."
+        )
+    )
+
+
+def _shown(message: Message, one: CheckedSentence) -> dict[str, object]:
+    source = message.sources[one.passage] if one.passage is not None and one.verdict != "absent" else None
+    return {
+        "text": message.text[one.start : one.end],
+        "verdict": one.verdict or "",
+        "number": source.number if source else 0,
+        "place": words.place(source) if source else "",
+        "evidence": one.evidence if source else "",
+        "miscited": one.miscited,
+    }
+
+
+def _open(message: Message) -> None:
+    asked = event(f"sentences_{message.id}", "open")
+    if isinstance(asked, dict):
+        session().panel = f"passage.{message.id}.{int(asked.get('number', 0))}"
+
+
+def _look(library: Library, message: Message) -> Sequence[CheckedSentence]:
+    return check_of(library).check(message.text, [source.text for source in message.sources])
+
+
+def _key(message: Message) -> str:
+    return f"check.{message.id}.{hash(message.text)}"
