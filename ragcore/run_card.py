@@ -111,12 +111,24 @@ def _answer(at: int, run: _Run) -> str:
         told += ["no language model: quoted from the documents" if facts.extractive else facts.model]
     problem = message.problem
     failed = f'<p class="text">{_plain(f"{problem.what} {problem.hint}")}</p>' if problem else ""
-    known = {source.number for source in message.sources}
-    text = _CITATION.sub(lambda cited: _link(at, int(cited.group(1)), known), _plain(message.text))
     return (
         f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, told)))}</p>'
-        f'<div class="text">{text}</div>{failed}</div>'
+        f'<div class="text">{_said(at, message)}</div>{failed}</div>'
     )
+
+
+def _said(at: int, message: Message) -> str:
+    known = {source.number for source in message.sources}
+
+    def linked(text: str) -> str:
+        return _CITATION.sub(lambda cited: _link(at, int(cited.group(1)), known), _plain(text))
+
+    rows = message.facts.rows if message.facts is not None else ()
+    if not rows:
+        return linked(message.text)
+    told = [(row.file_name, f"{row.text} {row.hint}".strip(), ", ".join(row.pages)) for row in rows]
+    shown = (f"<tr><th>{_plain(name)}</th><td>{linked(text)}</td><td>{_plain(pages)}</td></tr>" for name, text, pages in told)
+    return f"<table>{''.join(shown)}</table>"
 
 
 def _link(at: int, number: int, known: set[int]) -> str:
@@ -124,8 +136,9 @@ def _link(at: int, number: int, known: set[int]) -> str:
 
 
 def _mode(run: _Run) -> str:
-    if run.message.facts is not None:
-        return run.message.facts.mode_label
+    facts = run.message.facts
+    if facts is not None:
+        return facts.mode_label if facts.reading == "best" else f"{facts.reading.replace('_', ' ')} · {facts.mode_label}"
     ask = run.message.ask or Ask("")
     return (ask.chat_mode or ask.response_mode).replace("_", " ")
 

@@ -154,17 +154,19 @@ def take_offer(question: str, *, chat: bool) -> bool:
     return True
 
 
-def choose_reading(key: str) -> None:
-    """The choice of what a question is put to."""
+def choose_reading(key: str, *, disabled: bool) -> None:
+    """A small menu: what the next question is put to."""
     fill_new_widget(key, "best")
-    st.radio(
-        _("What to read"),
-        list(words.READINGS),
-        key=key,
-        format_func=lambda name: words.READINGS[name].label,
-        captions=[mode.sentence for mode in words.READINGS.values()],
-        persist_state="session",
-    )
+    chosen = words.READINGS[widget(key)].label
+    with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):
+        st.radio(
+            _("What to read"),
+            list(words.READINGS),
+            key=key,
+            format_func=lambda name: words.READINGS[name].label,
+            captions=[mode.sentence for mode in words.READINGS.values()],
+            persist_state="session",
+        )
 
 
 def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
