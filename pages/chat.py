@@ -61,7 +61,6 @@ def options(*, disabled: bool) -> None:
             captions=[words.caption(name) for name in words.CHAT_MODES],
             persist_state="session",
         )
-        choose_reading("chat_reading")
         st.multiselect(
             "Only in these documents",
             list(ready),
@@ -146,6 +145,7 @@ continue_as_asked()
 with st.bottom:
     with st.container(key="composer_options", horizontal=True):
         options(disabled=answering)
+        choose_reading("chat_reading", disabled=answering)
         reading_line()
     if run is not None:
         st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
