@@ -83,7 +83,7 @@ def prompt_settings() -> None:
         problem(state.prompt_problem, key="prompt")
     dirty = name in state.prompt_drafts
     with st.container(key="prompt_buttons", horizontal=True, vertical_alignment="center"):
-        st.button(_("Save"), key="save_prompt", disabled=not dirty, on_click=_save, args=(name,))
+        st.button(_("Save the prompt"), key="save_prompt", disabled=not dirty, on_click=_save, args=(name,))
         if dirty:
             st.button(_("Discard"), key="discard_prompt", type="tertiary", on_click=_discard, args=(name,))
             st.caption(_("Not saved yet"))

@@ -1,0 +1,146 @@
+"""Evaluate: questions made or brought along, measured with two settings, and compared one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragcore.evaluation.kept import Evaluations
+from ragcore.sqlite import SQLiteDatabase
+from tests.app.conftest import App, settled, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TABLE = b"""question,answer,document,pages
+How many steps has the Herring Stair?,214,history-of-the-railway.pdf,2
+Who built the cliff railway?,Edwin Rusk,history-of-the-railway.pdf,7
+May I bring my dog?,,visitor-questions-2025.html,
+What do five strokes of the bell mean?,clear the line,,
+"""
+
+
+@pytest.fixture
+def evaluate(page: Page, app: App) -> Iterator[Page]:
+    """The Evaluate screen; what is made on it is taken away after the test."""
+    page.goto(f"{app.url}/evaluate")
+    page.get_by_role("heading", name="Evaluate").wait_for()
+    settled(page)
+    yield page
+    page.goto("about:blank")
+    database = SQLiteDatabase(app.home / "library.db")
+    kept = Evaluations(database)
+    for one in kept.sets():
+        kept.delete_set(one.id)
+    for setting in kept.settings():
+        kept.delete_setting(setting.id)
+    database.close()
+
+
+def upload(page: Page, name: str, data: bytes) -> None:
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+
+
+def figures(page: Page) -> list[list[str]]:
+    """The rows of the table of figures, without its head."""
+    rows = page.locator(".st-key-figures tbody tr")
+    return [rows.nth(number).locator("td").all_inner_texts() for number in range(rows.count())]
+
+
+def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_measured(evaluate: Page) -> None:
+    evaluate.get_by_text("There are no questions yet.").wait_for()
+    upload(evaluate, "mine.csv", TABLE + b",forgotten,,\n")
+    evaluate.locator(".st-key-problem_evaluate").get_by_text("mine.csv: line 6 has no question.").wait_for()
+    settled(evaluate)
+
+    upload(evaluate, "mine.csv", TABLE)
+    evaluate.get_by_text("4 questions · uploaded").wait_for()
+    evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
+    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
+    evaluate.locator('[class*="st-key-remove_"] button').last.click()
+    evaluate.get_by_text("3 questions · uploaded").wait_for()
+    evaluate.locator('[class*="st-key-edit_"] button').last.click()
+    evaluate.get_by_label("Right answers, one a line").fill("Dogs on a lead")
+    evaluate.get_by_label("Right answers, one a line").press("Control+Enter")
+    settled(evaluate)
+    evaluate.locator('[class*="st-key-q_save_"] button').click()
+    evaluate.get_by_text("right answer: Dogs on a lead").wait_for()
+
+    evaluate.locator(".st-key-evaluate_answering label").first.click()
+    settled(evaluate)
+    evaluate.locator(".st-key-measure button").click()
+    evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
+    until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
+    (row,) = figures(evaluate)
+    assert row[0] == "As in Settings"
+    assert row[1].startswith("1.00")
+
+
+def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App) -> None:
+    evaluate.get_by_label("How many", exact=True).fill("6")
+    evaluate.get_by_label("How many", exact=True).press("Enter")
+    settled(evaluate)
+    evaluate.get_by_role("button", name="Make questions from my documents").click()
+    evaluate.get_by_text("6 questions · made from your documents").wait_for(timeout=60_000)
+    settled(evaluate)
+
+    evaluate.get_by_role("button", name="New setting").click()
+    evaluate.get_by_label("Name", exact=True).fill("One passage")
+    evaluate.get_by_label("Name", exact=True).press("Enter")
+    evaluate.locator(".st-key-setting_top_k input").fill("1")
+    evaluate.locator(".st-key-setting_top_k input").press("Enter")
+    settled(evaluate)
+    evaluate.get_by_role("button", name="Save the setting").click()
+    evaluate.get_by_text("One passage: 1 passage · Compact").wait_for()
+    settled(evaluate)
+    evaluate.locator(".st-key-measure button").click()
+    evaluate.locator(".st-key-differences").wait_for(timeout=90_000)
+    until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 90)
+    settled(evaluate)
+    assert [row[0] for row in figures(evaluate)] == ["One passage", "As in Settings"]
+    heads = evaluate.locator(".st-key-figures th").all_inner_texts()
+    assert heads == ["Setting", "Found", "How high", "Order", "Faithful", "To the point", "Seconds"]
+    one, usual = (float(row[1].split()[0]) for row in figures(evaluate))
+    assert 0 <= one <= usual <= 1
+    evaluate.locator('[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg').first.wait_for()
+
+    choose_kind(evaluate)
+    evaluate.locator('[class*="st-key-open_pair_"] button').first.click()
+    evaluate.get_by_text("Expected: ").wait_for()
+    assert evaluate.get_by_text("right", exact=True).count() >= 1
+    settled(evaluate)
+    before, address = evaluate.locator('[class*="st-key-pair_"]').first.inner_text(), evaluate.url
+    assert "&p=compare." in address
+
+    evaluate.reload()
+    evaluate.get_by_text("Expected: ").wait_for()
+    choose_kind(evaluate)
+    settled(evaluate)
+    assert evaluate.url == address
+    assert evaluate.locator('[class*="st-key-pair_"]').first.inner_text() == before
+
+
+def choose_kind(page: Page) -> None:
+    page.locator('[class*="st-key-compare_kind_"]').get_by_text("Same (").click()
+    settled(page)
+
+
+def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, app: App) -> None:
+    database = SQLiteDatabase(app.home / "library.db")
+    kept = Evaluations(database, clock=lambda: 1000.0)  # long ago
+    from ragcore.conversations import Ask
+    from ragcore.evaluation.kept import Setting
+    from ragcore.evaluation.question_set import Question
+
+    made = kept.add_set("Left behind", [Question("How many steps has the Herring Stair?", ("214",))])
+    run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=False, model="")
+    kept.take_up(run.id)
+    database.close()
+    evaluate.reload()
+    evaluate.get_by_text("Three passages: stopped after 0 questions.").wait_for()
+    evaluate.get_by_role("button", name="Go on").click()
+    evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
+    until(evaluate, lambda: [row[0] for row in figures(evaluate)] == ["Three passages"])

@@ -1,0 +1,92 @@
+"""Prompts in Settings: worded anew, refused in words, said by the next answer, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragcore.prompts import TEXT_QA
+from tests.app.conftest import App, answered, settled, until
+from tests.app.test_model import connect, server, settings
+from tests.app.test_query import ask
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+__all__ = ["server", "settings"]
+
+SAID = TEXT_QA.messages[1].content
+
+
+@pytest.fixture
+def own_wording(app: App) -> Iterator[None]:
+    """What a test has worded anew is forgotten after it."""
+    yield
+    from ragcore.prompt_versions import PromptVersions
+    from ragcore.sqlite import SQLiteDatabase
+
+    database = SQLiteDatabase(app.home / "library.db")
+    if not PromptVersions(database).used("text_qa").built_in:
+        PromptVersions(database).reset("text_qa")
+    database.close()
+
+
+def message(page: Page) -> Locator:
+    box = page.get_by_label("The message", exact=True)
+    until(page, lambda: "{" in box.input_value())
+    return box
+
+
+def type_in(page: Page, text: str) -> None:
+    message(page).fill(text)
+    message(page).press("Control+Enter")
+    page.locator(".st-key-prompt_buttons").get_by_text("Not saved yet").wait_for()
+    settled(page)
+
+
+def save(page: Page) -> None:
+    page.locator(".st-key-save_prompt button").click()
+
+
+def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Page, app: App) -> None:
+    wrong = "From {kontext_str}: {query_str}"
+    type_in(settings, wrong)
+    save(settings)
+    report = settings.locator(".st-key-problem_prompt")
+    report.get_by_text("There is no {kontext_str} here. {context_str} is missing.").wait_for()
+    assert message(settings).input_value() == wrong
+    settings.get_by_role("link", name="Evaluate").click()
+    settings.get_by_role("heading", name="Evaluate").wait_for()
+    settings.get_by_role("link", name="Settings").click()
+    settings.get_by_role("heading", name="Settings", exact=True).wait_for()
+    until(settings, lambda: message(settings).input_value() == wrong)
+    settings.locator(".st-key-discard_prompt button").click()
+    until(settings, lambda: message(settings).input_value() == SAID)
+    report.wait_for(state="detached")
+
+
+def test_the_next_answer_says_the_new_words_and_the_earlier_ones_come_back(
+    settings: Page, app: App, server: ScriptedServer, own_wording: None
+) -> None:
+    connect(settings, server)
+    type_in(settings, f"Think of a ZEBRA first.\n{SAID}")
+    save(settings)
+    settings.locator(".st-key-prompt_versions").get_by_text("versions").wait_for()
+    settings.reload()
+    settings.locator(".st-key-prompt_versions").get_by_text("2 versions").click()
+    settings.locator(".wording ins").get_by_text("Think of a ZEBRA first.").wait_for()
+
+    server.requests.clear()
+    settings.goto(f"{app.url}/query")
+    ask(settings, "How many steps has the Herring Stair?")
+    answered(settings)
+    assert "ZEBRA" in server.requests[-1].body["messages"][-1]["content"]
+
+    settings.goto(f"{app.url}/settings")
+    settings.locator(".st-key-prompt_versions").get_by_text("2 versions").click()
+    settings.locator(".st-key-restore_text_qa_0 button").click()
+    settings.locator(".st-key-prompt_versions").get_by_text("3 versions").wait_for()
+    until(settings, lambda: message(settings).input_value() == SAID)
