@@ -71,7 +71,7 @@ class Session:
     explaining: str = ""  # the answer whose thumb was just given, and may be explained
     problem: Problem | None = None  # why the last question was not taken
     notice: str = ""  # said once, as a toast
-    reading: dict[str, Reading] = field(default_factory=dict)  # what the next question of a page is put to, if not the usual
+    to_read: dict[str, Reading] = field(default_factory=dict)  # what the next question of a page is put to, if not the usual
     readings: int = 0  # questions that were put to more, so that the choice begins anew after each
     offer: Offer | None = None  # a question that is to be put to everything, or to each document, once the person agrees
     confirm: Confirm | None = None  # what the person is asked about before it is run

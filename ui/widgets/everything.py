@@ -121,7 +121,7 @@ def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
         state.problem = Problem.of(error)
         return
     state.problem, state.panel, state.offer = None, "", None
-    state.reading, state.readings = {}, state.readings + 1
+    state.to_read, state.readings = {}, state.readings + 1
     if chat:
         state.conversation = conversation.id
     else:
@@ -144,7 +144,7 @@ def reads_more(message: Message) -> bool:
 
 def take_offer(question: str, *, chat: bool) -> bool:
     """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
-    reading = session().reading.get("chat_reading" if chat else "query_reading", "best")
+    reading = session().to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or not question.strip():
         return False
     files = widget("chat_files" if chat else "query_files")
@@ -158,10 +158,10 @@ def choose_reading(key: str, *, disabled: bool) -> None:
     """A small menu: what the next question of the page is put to. It begins anew after each that was put to more."""
     state = session()
     this_time = f"{key}_{state.readings}"
-    fill_new_widget(this_time, state.reading.get(key, "best"))
+    fill_new_widget(this_time, state.to_read.get(key, "best"))
 
     def choose() -> None:
-        state.reading[key] = widget(this_time)
+        state.to_read[key] = widget(this_time)
 
     chosen = words.READINGS[widget(this_time)].label
     with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):
