@@ -12,6 +12,8 @@ from ragcore.errors import Problem, RagError
 from ragcore.library import Library
 from ragcore.missed import Cause, Missed, why_missed
 from ragcore.sentence_check import SentenceCheck
+from ragcore.text.keywords import content_words
+from ragcore.text.sentences import sentences
 from ui import resources, words
 from ui.asking import answer_again
 from ui.i18n import _, ngettext
@@ -74,18 +76,17 @@ def _found(message: Message, number: int, expected: str) -> None:
         st.markdown(f"**{label(words.place(missed.source))}**")
         passage(missed.source)
         return
-    _told(message, missed)
+    _told(message, missed, expected)
 
 
-def _told(message: Message, missed: Missed) -> None:
+def _told(message: Message, missed: Missed, expected: str) -> None:
     with st.container(key="why_cause"):
         st.markdown(cause_text(missed))
         _button(message, missed)
     if missed.source is not None:
         with st.container(key="why_passage", border=True):
             st.caption(_rank(missed))
-            text = " ".join(missed.source.text.split())
-            st.markdown(plain_md(text if len(text) <= SNIPPET else f"{text[:SNIPPET].rsplit(' ', 1)[0]} …"))
+            st.markdown(plain_md(_snippet(missed.source.text, f"{missed.searched} {expected}")))
             st.button(
                 label(words.place(missed.source)),
                 key="why_open",
@@ -117,6 +118,17 @@ def _rank(missed: Missed) -> str:
     return _("The best missed passage · rank {rank}, and {looked_at} looked at").format(
         rank=missed.rank, looked_at=missed.looked_at
     )
+
+
+def _snippet(text: str, wanted: str) -> str:
+    """As much of a passage as is read at a glance, from the sentence on that has most of the wanted words."""
+    meant = set(content_words(wanted))
+    said = sentences(text)
+    best = max(range(len(said)), key=lambda at: len(meant & set(content_words(said[at]))), default=0)
+    first = best if len(" ".join(said)) > SNIPPET else 0
+    shown = " ".join(" ".join(said[first:]).split())
+    cut = shown if len(shown) <= SNIPPET else f"{shown[:SNIPPET].rsplit(' ', 1)[0]} …"
+    return f"… {cut}" if first else cut
 
 
 def _button(message: Message, missed: Missed) -> None:

@@ -1,0 +1,124 @@
+"""Why wasn't it found, and the sentences of an answer: what a person sees, presses, and then has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragcore.config import AnswerSettings, LLMSettings, Settings, read_settings, write_settings
+from ragcore.conversations import Conversations
+from ragcore.sqlite import SQLiteDatabase
+from tests.app.conftest import App, settled
+from tests.app.test_chat import ask_anew
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SECOND = "mercury-2-september-2022.pdf"  # has the second best passage about the steps
+SAID = "There are 214 steps from Fish Street to Windle Terrace. [1] A brass band of elephants played there in 1777. [1]"
+
+
+@pytest.fixture
+def settings_of(app: App) -> Iterator[App]:
+    """The application, whose settings are as they were once the test is over."""
+    before = read_settings(app.home)
+    yield app
+    write_settings(app.home, before)
+
+
+def last_sources(app: App, page: Page) -> list[str]:
+    """The files of the passages of the last answer on the screen, as the library has them."""
+    database = SQLiteDatabase(app.home / "library.db")
+    talk = page.url.split("c=")[1].split("&")[0]
+    names = [source.file_name for source in Conversations(database).messages(talk)[-1].sources]
+    database.close()
+    return names
+
+
+def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page: Page, settings_of: App) -> None:
+    app = settings_of
+    write_settings(app.home, Settings(answers=AnswerSettings(top_k=1)))
+    ask_anew(page, app, "How many steps has the Herring Stair?")
+    assert SECOND not in last_sources(app, page)
+
+    page.get_by_role("button", name="Why wasn’t it found?").click()
+    cause = page.locator(".st-key-why_cause")
+    cause.get_by_text("Too few passages were looked at.").wait_for()
+    assert "rank 2" in cause.inner_text()
+    missed = page.locator(".st-key-why_passage")
+    assert SECOND in missed.inner_text()
+    assert "214 steps" in missed.inner_text()
+    page.get_by_text("Looked for: How many steps has the Herring Stair?").wait_for()
+    settled(page)
+
+    missed.get_by_role("button", name=SECOND).click()
+    page.locator(".st-key-panel .sheet mark").first.wait_for()
+    page.get_by_role("button", name="Back").click()
+    cause.wait_for()
+    settled(page)
+
+    cause.get_by_role("button", name="Look at 3 passages").click()
+    page.locator('[class*="st-key-facts_"]', has_text="3 of").wait_for()
+    settled(page)
+    assert SECOND in last_sources(app, page)
+    assert read_settings(app.home).answers.top_k == 3
+
+
+def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page: Page, app: App) -> None:
+    ask_anew(page, app, "How many steps has the Herring Stair?")
+    page.get_by_role("button", name="Why wasn’t it found?").click()
+    page.locator(".st-key-why_cause").wait_for()
+    settled(page)
+    expected = page.get_by_role("textbox", name="What did you expect to find?")
+    expected.fill("214 steps from Fish Street")
+    expected.press("Enter")
+    page.get_by_text("It was found.").wait_for()
+    settled(page)
+    expected.fill("A submarine landed on Jupiter")
+    expected.press("Enter")
+    page.get_by_text("None of your documents seems to say it.").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Add a document").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+
+
+def said(messages: Sequence[Mapping[str, Any]]) -> str:
+    return SAID
+
+
+def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, settings_of: App) -> None:
+    app = settings_of
+    with ScriptedServer(said) as server:
+        model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        write_settings(app.home, Settings(llm=model))
+        ask_anew(page, app, "How many steps has the Herring Stair?")
+        page.get_by_role("button", name="More", exact=True).click()
+        page.get_by_role("menuitem", name="Check sentences").click()
+        rows = page.locator(".st-key-panel li.sentence")
+        rows.nth(1).wait_for()
+        settled(page)
+        assert "Supported" in rows.nth(0).inner_text()
+        assert "Not in the passages" in rows.nth(1).inner_text()
+        assert "elephants" in rows.nth(1).inner_text()
+        page.get_by_text("1 of 2 sentences are supported").wait_for()
+
+        page.reload()
+        rows.nth(1).wait_for()
+        assert "Not in the passages" in rows.nth(1).inner_text()
+        settled(page)
+        rows.nth(0).get_by_role("button").click()
+        page.locator(".st-key-panel :is(img, .text)").first.wait_for()
+        assert "&p=passage." in page.url
+        settled(page)
+
+
+def test_quotes_are_all_supported(page: Page, app: App) -> None:
+    ask_anew(page, app, "Why is the station clock never corrected?")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Check sentences").click()
+    rows = page.locator(".st-key-panel li.sentence")
+    rows.first.wait_for()
+    assert all("Supported" in text for text in rows.all_inner_texts())
