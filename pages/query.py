@@ -1,7 +1,8 @@
-"""Query: one question, answered in a chosen way from chosen passages, which are listed with their scores."""
+"""Query: one question, answered in one way or in several side by side, from passages that are listed with their scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -9,12 +10,17 @@ import streamlit as st
 from ragcore.conversations import Ask, Conversation, Message
 from ui import places, resources, words
 from ui.asking import ask_once
+from ui.i18n import _, ngettext
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets import answer
+from ui.widgets import answer, compare
+from ui.widgets.differences import pinned_line, pins
+from ui.widgets.everything import choose_reading, offer_here, take_offer
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import address, citation_clicks
+from ui.widgets.price import price_tag
 from ui.widgets.problem import Choice, problem
+from ui.widgets.search_settings import chosen_ask, put_settings, search_settings
 from ui.widgets.stage import offer, recorded_questions
 
 SNIPPET = 160  # characters of a passage in the list
@@ -28,125 +34,141 @@ state.query = query.id if query else None
 opened = opened_panel(state.query)
 places.to_address("q", state.query, state.panel if opened else "")
 
-run = runs.get(query.id) if query else None
 messages = library.conversations.messages(query.id) if query else []
-reply = next((message for message in messages if message.role == "assistant"), None)
-if reply is not None and reply.ask is not None:  # a result opened anew brings its question and settings with it
-    fill_new_widget("query_text", reply.ask.question)
-    fill_new_widget("query_mode", reply.ask.response_mode)
-    fill_new_widget("query_top_k", reply.ask.top_k)
-    fill_new_widget("query_files", list(reply.ask.file_ids or ()))
-fill_new_widget("query_mode", library.settings.answers.response_mode)
-fill_new_widget("query_top_k", library.settings.answers.top_k)
+answers = [message for message in messages if message.role == "assistant"]
+answering = any(message.state == "writing" for message in answers)
+
+
+def asks_of(given: list[Message]) -> list[Ask]:
+    return [message.ask for message in given if message.ask]
+
+
+def take_up(asks: list[Ask], put: Callable[[str, object], None]) -> None:
+    """A result that is opened brings its question and its settings with it."""
+    if asks:
+        put("query_text", asks[0].question)
+        put("query_modes", [ask.response_mode for ask in asks])
+        put_settings(asks[0], put)
+
+
+take_up(asks_of(answers), fill_new_widget)
+usual = library.settings.answers
+take_up([Ask("", response_mode=usual.response_mode, top_k=usual.top_k)], fill_new_widget)
+
+
+def chosen() -> list[Ask]:
+    question = str(widget("query_text") or "")
+    return [chosen_ask(question, mode) for mode in words.RESPONSE_MODES if mode in (widget("query_modes") or ())]
 
 
 def ask() -> None:
-    question = str(widget("query_text") or "")
-    ask_once(
-        question,
-        Ask(
-            question,
-            chat_mode=None,
-            response_mode=str(widget("query_mode")),
-            top_k=int(widget("query_top_k")),
-            file_ids=tuple(widget("query_files") or ()) or None,
-        ),
-    )
-
-
-def asked_in(query_id: str) -> Ask | None:
-    return next((message.ask for message in library.conversations.messages(query_id) if message.ask), None)
+    if not take_offer(str(widget("query_text") or ""), chat=False):
+        ask_once(chosen())
 
 
 def earlier(one: Conversation) -> str:
-    """The question and the way it was answered, which tells the same question asked twice apart."""
-    asked = asked_in(one.id)
-    return label(f"{one.title} · {words.mode_label(asked.response_mode)}" if asked else one.title)
+    """The question and the ways it was answered, which tell the same question asked twice apart."""
+    ways = [words.mode_label(asked.response_mode) for asked in asks_of(library.conversations.messages(one.id))]
+    return label(" · ".join([one.title, ", ".join(ways)]))
 
 
 def open_query(query_id: str) -> None:
     """Show an earlier result with the question and the settings it had."""
     state.query, state.panel, state.problem = query_id, "", None
-    if (asked := asked_in(query_id)) is not None:
-        fill_widget("query_text", asked.question)
-        fill_widget("query_mode", asked.response_mode)
-        fill_widget("query_top_k", asked.top_k)
-        fill_widget("query_files", list(asked.file_ids or ()))
+    take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
+
+
+def earlier_questions() -> None:
+    found = [*library.conversations.all("query"), *library.conversations.all("compare")]
+    if not found:
+        return
+    # A key of its own for each result: choosing one closes the list, which would cover it.
+    key = f"earlier_{state.query}"
+    with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key, on_change="rerun") as shown:
+        if shown.open:
+            for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
+                st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
+
+
+def ways_of_answering() -> list[Ask]:
+    """The chips, what the chosen ways do, and what they take."""
+    st.pills(
+        _("Ways of answering"),
+        list(words.RESPONSE_MODES),
+        selection_mode="multi",
+        key="query_modes",
+        format_func=lambda name: words.RESPONSE_MODES[name].label,
+        help=_("Choose several to compare them: they answer at the same time, from the same passages."),
+        persist_state="session",
+    )
+    asks = chosen()
+    with st.container(key="query_ways", gap="xxsmall"):
+        if len(asks) == 1:
+            st.caption(words.RESPONSE_MODES[asks[0].response_mode].sentence)
+        for one in asks:
+            price_tag(one)
+        if not asks:
+            st.caption(_("Choose at least one way of answering."))
+    return asks
+
+
+def form() -> None:
+    files = {file.id: file.name for file in library.files.all() if file.ready}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title(_("Query"), anchor=False)
+        earlier_questions()
+    st.markdown(_("One question on its own. Choose how it is answered; choose several ways to compare them."))
+    if not files and not answers:
+        st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
+    st.text_area(
+        _("Question"), key="query_text", height=80, placeholder=_("What do you want to know?"), persist_state="session"
+    )
+    offer(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
+    asks = ways_of_answering()
+    with st.container(key="query_buttons", horizontal=True, vertical_alignment="center"):
+        compare_them = ngettext("Compare {number} answer", "Compare {number} answers", len(asks)).format(number=len(asks))
+        st.button(
+            compare_them if len(asks) > 1 else _("Ask"),
+            key="query_ask",
+            type="primary",
+            icon=":material/arrow_forward:",
+            on_click=ask,
+            disabled=answering or not asks,
+        )
+        if answering:
+            stop = _("Stop") if len(answers) == 1 else _("Stop all")
+            st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
+        choose_reading("query_reading", disabled=answering)
+        search_settings(files)
+    offer_here(chat=False)
+    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="query"):
+        state.problem = None
+        st.rerun()
 
 
 def passages(message: Message) -> None:
-    st.subheader("Passages", anchor=False)
+    st.subheader(_("Passages"), anchor=False)
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
-            score = f" · score {source.score:.3f}" if source.score is not None else ""
-            share = f" · {round(100 * source.score / top)} % of the best" if source.score is not None and top > 0 else ""
             st.markdown(f"[{source.number} · {label(words.place(source))}]({address(message, source)})")
             shown = " ".join(source.text.split())
             if len(shown) <= SNIPPET:
                 st.markdown(label(shown))
             else:
                 st.markdown(label(shown[:SNIPPET].rsplit(" ", 1)[0]) + " …")
-                with st.expander("The whole passage", type="compact"):
+                with st.expander(_("The whole passage"), type="compact"):
                     st.markdown(plain_md(source.text))
-            st.caption(label(f"{words.count(len(source.text), 'character')}{score}{share}"))
+            facts = [words.count(len(source.text), "character")]
+            if source.score is not None:
+                facts.append(_("score {score}").format(score=f"{source.score:.3f}"))
+                if top > 0:
+                    facts.append(_("{percent} % of the best").format(percent=round(100 * source.score / top)))
+            st.caption(label(" · ".join(facts)))
 
 
-files = {file.id: file.name for file in library.files.all() if file.ready}
-recent = library.conversations.all("query")
-
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.title("Query", anchor=False)
-    if recent:
-        # A key of its own for each result: choosing one closes the list, which would cover it.
-        with st.popover("Earlier questions", type="tertiary", icon=":material/history:", key=f"earlier_{state.query}"):
-            for number, one in enumerate(recent[:RECENT]):
-                st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
-st.markdown("One question on its own. Choose how the answer is made, and compare.")
-
-if not files and reply is None:
-    st.page_link(places.HOME, label="Add a document first", icon=":material/upload_file:")
-
-st.text_area("Question", key="query_text", height=90, placeholder="What do you want to know?", persist_state="session")
-offer(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
-with st.container(key="query_options", horizontal=True, vertical_alignment="bottom"):
-    st.selectbox(
-        "Way of answering",
-        list(words.RESPONSE_MODES),
-        key="query_mode",
-        format_func=lambda name: words.RESPONSE_MODES[name].label,
-        persist_state="session",
-        width=230,
-    )
-    st.number_input(
-        "Passages", 1, 100, key="query_top_k", help="How many passages are looked at.", persist_state="session", width=130
-    )
-    st.multiselect(
-        "Only in these documents",
-        list(files),
-        key="query_files",
-        format_func=lambda file_id: files.get(file_id, "a deleted document"),
-        placeholder="All documents",
-        persist_state="session",
-        width=260,
-    )
-st.caption(words.RESPONSE_MODES[str(widget("query_mode"))].sentence)
-with st.container(horizontal=True):
-    st.button("Ask", key="query_ask", type="primary", icon=":material/arrow_forward:", on_click=ask, disabled=run is not None)
-    if run is not None:
-        st.button("Stop", key="query_stop", icon=":material/stop:", on_click=run.stop)
-
-if state.problem is not None and problem(state.problem, [Choice("Dismiss", "dismiss")], key="query"):
-    state.problem = None
-    st.rerun()
-
-citation_clicks(answering=run is not None)
-if opened is not None:
-    side_panel(opened)
-
-if reply is not None:
-    st.divider()
-    st.markdown(f"**{label(messages[0].text)}**")
+def one_answer(reply: Message) -> None:
+    run = runs.get(reply.conversation_id)
     if run is not None:
         answer.growing_answer(run, reply)
         st.rerun()
@@ -158,4 +180,32 @@ if reply is not None:
     else:
         answer.answer(reply, last=True)
     if reply.sources and not (reply.ask is not None and reply.ask.response_mode == "generation"):
-        passages(reply)
+        with st.container(key="query_passages"):
+            passages(reply)
+
+
+def several_answers(question: Message) -> None:
+    with st.container(key="query_common"):
+        compare.common_line(question, answers)
+        pinned_line(pins(answers, opened))
+    growing = compare.columns(answers, runs.all(question.conversation_id))
+    if question.sources:
+        with st.container(key="query_passages"):
+            passages(question)
+    if growing:
+        compare.follow(growing, found=bool(question.sources))
+
+
+with st.container(key="query_form"):
+    form()
+citation_clicks(answering=answering)
+if opened is not None:
+    side_panel(opened)
+if answers:
+    with st.container(key="query_question"):
+        st.divider()
+        st.markdown(f"**{label(messages[0].text)}**")
+    if query is not None and query.kind == "compare":
+        several_answers(messages[0])
+    else:
+        one_answer(answers[0])

@@ -59,24 +59,34 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     return begun
 
 
-def ask_once(question: str, ask: Ask) -> bool:
-    """Begin to answer a question that stands alone. False also where the person is asked first."""
-    state, conversations = session(), resources.library().conversations
+def ask_once(asks: Sequence[Ask]) -> bool:
+    """Begin to answer a question that stands alone, in each of these ways. False also where the person is asked first."""
+    state, runs = session(), resources.runs()
     begun = False
 
     def run(expected: Sequence[Price | None]) -> None:
         nonlocal begun
-        made = conversations.create("query")
         try:
-            resources.runs().start(made.id, ask, expected=expected[0])
+            state.query = runs.compare(asks, expected=expected) if len(asks) > 1 else _alone(asks[0], expected[0])
         except RagError as error:
-            conversations.delete(made.id)
             state.problem = Problem.of(error)
             return
-        state.query, state.problem, state.panel, begun = made.id, None, "", True
+        state.problem, state.panel, begun = None, "", True
 
-    ask_first([ask], run)
+    ask_first(asks, run)
     return begun
+
+
+def _alone(ask: Ask, expected: Price | None) -> str:
+    """Begin the one answer; gives the id of the conversation that it is kept in."""
+    conversations = resources.library().conversations
+    made = conversations.create("query")
+    try:
+        resources.runs().start(made.id, ask, expected=expected)
+    except RagError:
+        conversations.delete(made.id)
+        raise
+    return made.id
 
 
 def ask_in_branch(message_id: str, ask: Ask) -> None:

@@ -13,6 +13,7 @@ from ui import resources, words
 from ui.i18n import _
 from ui.safetext import label
 from ui.state import session
+from ui.widgets.differences import DIFFERENCES, differences, differences_title
 from ui.widgets.everything import offer_again, reading_title
 from ui.widgets.film import film
 from ui.widgets.passage import passage
@@ -89,10 +90,11 @@ def _calls(opened: Opened) -> None:
 
 
 PANELS: Mapping[str, Panel] = {
+    DIFFERENCES: Panel(differences_title, differences),
     "passage": Panel(_passage_title, _passage),
-    "everything": Panel(reading_title, offer_again),
-    "each_file": Panel(reading_title, offer_again),
     "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
     "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),
     "calls": Panel(_calls_title, _calls),
+    "everything": Panel(reading_title, offer_again),
+    "each_file": Panel(reading_title, offer_again),
 }

@@ -1,0 +1,172 @@
+"""Several answers to one question side by side, growing at the same time, each with its way, what it took and its sources."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+import streamlit as st
+
+from ragcore.conversations import AnswerFacts, Message
+from ragcore.runs import Run
+from ui import resources, words
+from ui.i18n import _, ngettext
+from ui.safetext import answer_md, label
+from ui.state import interruptible
+from ui.widgets.answer import LOOK_SECONDS, answer, facts_line, waiting_words
+from ui.widgets.differences import pin_button, way
+from ui.widgets.passage import address
+from ui.widgets.reading import move_reading_bar
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+ROUND_SECONDS = 0.1  # between two looks at all growing answers
+
+
+class Growing:
+    """An answer that grows in its column: a whole paragraph is sent once and not again. One that another server writes is
+    looked up in the library."""
+
+    def __init__(self, message: Message, run: Run | None, place: DeltaGenerator) -> None:
+        self._message = message
+        self._run = run
+        self._place = place
+        self._slot = place.empty()
+        self._tail, self._taken = "", 0  # the paragraph that still grows, and how much of the text has been taken
+        self._looked = 0.0
+        self._slot.markdown(f":shimmer[{waiting_words()}]")
+
+    @property
+    def found(self) -> bool:
+        """Whether its passages are known."""
+        return self._run is not None and bool(self._run.sources)
+
+    def look(self) -> bool:
+        """Draw what is new. False when the answer is finished."""
+        if self._run is None:
+            return self._look_elsewhere()
+        finished, text = self._run.finished, self._run.text
+        self._tail, self._taken = self._tail + text[self._taken :], len(text)
+        if text and not finished:
+            self._draw({source.number: address(self._message, source) for source in self._run.sources})
+        return not finished
+
+    def _draw(self, links: dict[int, str]) -> None:
+        while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
+            done, self._tail = self._tail.split("\n\n", 1)
+            self._slot.markdown(answer_md(done, links))
+            self._slot = self._place.empty()
+        if self._tail:
+            self._slot.markdown(answer_md(self._tail, links))
+
+    def _look_elsewhere(self) -> bool:
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return True
+        self._looked = time.monotonic()
+        noted = resources.library().conversations.message(self._message.id)
+        if noted is None or noted.state != "writing":
+            return False
+        if noted.text:
+            self._slot.markdown(answer_md(noted.text))
+        return True
+
+
+def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
+    """Draw them side by side; gives those that are still growing."""
+    running = {run.message_id: run for run in runs}
+    growing: list[Growing] = []
+    with st.container(key="compare", horizontal=True, wrap=False):
+        for message in answers:
+            with st.container(key=f"column_{message.id}", border=True, gap="small"):
+                _head(message, answers)
+                if message.state == "writing":
+                    growing.append(Growing(message, running.get(message.id), st.chat_message("assistant")))
+                else:
+                    _finished(message)
+    return growing
+
+
+def follow(growing: list[Growing], *, found: bool) -> NoReturn:
+    """Draw what comes in all columns until one of them is finished, or the passages are `found`; then draw the screen anew."""
+    moved = time.monotonic()
+    while True:
+        going = [one.look() for one in growing]  # each column, whichever of them is finished
+        if not all(going) or (not found and any(one.found for one in growing)):
+            st.rerun()
+        interruptible()
+        if time.monotonic() - moved > 1.0:
+            moved = time.monotonic()
+            move_reading_bar()
+        time.sleep(ROUND_SECONDS)
+
+
+def common_line(question: Message, answers: Sequence[Message]) -> None:
+    """What all answers have in common: their passages and, as soon as one is finished, what wrote them."""
+    count = len(question.sources)
+    told = []
+    if count:
+        told.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
+    facts = next((message.facts for message in answers if message.facts is not None), None)
+    if facts is not None:
+        told.append(_("no language model: quoting your documents") if facts.extractive else facts.model)
+    with st.container(key="compare_common"):
+        st.caption(label(" · ".join(told)) or f":shimmer[{waiting_words()}]")
+
+
+def stop_all(answers: Sequence[Message]) -> None:
+    """A callback."""
+    for message in answers:
+        _stop(message.id)
+
+
+def _head(message: Message, answers: list[Message]) -> None:
+    with st.container(key=f"head_{message.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{label(way(message))}**")
+        if message.state == "writing":
+            st.button(
+                _("Stop"), key=f"stop_{message.id}", type="tertiary", icon=":material/stop:", on_click=_stop, args=(message.id,)
+            )
+        elif message.text and not _only_passages(message):
+            pin_button(message, answers)
+    if message.facts is not None:
+        with st.container(key=f"cost_{message.id}"):
+            st.caption(label(_cost(message.facts)))
+
+
+def _finished(message: Message) -> None:
+    if _only_passages(message) and message.state == "done":
+        st.markdown(_("The passages are listed below."))
+        facts_line(message)
+        return
+    answer(message, last=True)
+    gone = len(message.ask.node_ids or ()) - len(message.sources) if message.ask else 0
+    if gone > 0 and message.state == "done":
+        told = ngettext(
+            "{number} of the passages had been deleted when this was answered.",
+            "{number} of the passages had been deleted when this was answered.",
+            gone,
+        )
+        st.caption(told.format(number=gone))
+
+
+def _cost(facts: AnswerFacts) -> str:
+    """ "6 calls · 2,310 tokens · 1.8 s" """
+    tokens = facts.prompt_tokens + facts.completion_tokens
+    spent = [
+        ngettext("{number} call", "{number} calls", facts.calls).format(number=f"{facts.calls:,}"),
+        ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"),
+        _("{seconds} s").format(seconds=f"{facts.seconds:.1f}"),
+    ]
+    if facts.money is not None:
+        spent.append(words.money(facts.money, facts.currency))
+    return " · ".join(spent)
+
+
+def _only_passages(message: Message) -> bool:
+    return message.ask is not None and message.ask.response_mode == "no_text"
+
+
+def _stop(message_id: str) -> None:
+    resources.runs().stop(message_id)
