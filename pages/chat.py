@@ -10,8 +10,8 @@ from ui.asking import ask_in_chat, why_not
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
-from ui.widgets.everything import choose_reading, offer_here, take_offer
 from ui.widgets.ask_otherwise import branch_lines, opened_form
+from ui.widgets.everything import choose_reading, offer_here, take_offer
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem

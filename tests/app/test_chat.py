@@ -14,8 +14,6 @@ from tests.app.test_query import choose
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-OPENED = "In what wind does the railway stop?"
-
 
 def ask(page: Page, question: str) -> None:
     settled(page)
@@ -37,11 +35,14 @@ def transcript(page: Page) -> list[str]:
 
 def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) -> None:
     page.goto(app.url)
-    page.locator(".st-key-suggested").get_by_text(OPENED).click()
+    suggested = page.locator(".st-key-suggested button").nth(1)
+    suggested.wait_for()
+    asked = page.locator(".st-key-suggested button p").nth(1).inner_text()
+    suggested.click()
     answered(page)
     assert "/chat?c=" in page.url
     question, reply = transcript(page)
-    assert question == OPENED
+    assert question == asked
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
     facts = page.locator('[class*="st-key-facts_"]').inner_text()
     how = r"Follow-ups and documents · (?:\d+ calls? · )?\d+\.\d s · \d+ of \d+ passages"
@@ -122,12 +123,12 @@ def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, 
     page.get_by_role("button", name="How many steps has the Herring Stair?", exact=True).click()
     answered(page)
     assert transcript(page) == before
-    page.get_by_role("button", name="Rename or delete: How many steps has the Herring Stair?").click()
+    page.get_by_role("button", name="Rename, copy, export or delete: How many steps has the Herring Stair?").click()
     page.get_by_role("button", name="Rename", exact=True).click()
     page.get_by_label("Name of this conversation").fill("The stair")
     page.get_by_label("Name of this conversation").press("Enter")
     page.reload()
-    page.get_by_role("button", name="Rename or delete: The stair").click()
+    page.get_by_role("button", name="Rename, copy, export or delete: The stair").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_text("The conversation is deleted.").wait_for()

@@ -45,7 +45,9 @@ function draw(list) {
       row.append(sure);
       setTimeout(() => yes.focus(), 0);
     } else {
-      const open = element("button", "title", item.title);
+      const open = element("button", "title");
+      const [, name, number] = item.title.match(/^(.*?)( \(\d+\))?$/s); // a copy's number is seen however long its name is
+      open.append(element("span", "name", name), element("span", "", number || ""));
       open.title = item.title;
       if (item.id === data.open) open.setAttribute("aria-current", "page");
       open.onclick = () => send("open", item.id);

@@ -1,0 +1,173 @@
+"""Questions made from documents: each finds its own document, they are kept, and made anew when the documents change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ragcore.config import LLMSettings
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import LLMUnavailableError
+from ragcore.ingestion.files import Stage
+from ragcore.ingestion.worker import Worker
+from ragcore.library import Library
+from ragcore.llms.base import LLM
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.suggestions import LONGEST, NEAR, WANTED, Candidate, Suggested, candidates, is_near
+from ragcore.vector_stores.memory import MemoryStore
+from tests import postgres
+from tests.databases import KINDS
+
+TEXTS = {
+    "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty metres.",
+    "ferry.txt": "The Nessay Ferry is the only boat to the island. It leaves at noon on Sundays.",
+    "cellar.txt": "The Great Cellar has 300 barrels of oil. Nobody has counted them since the flood.",
+    "rules.txt": "Dogs are forbidden in the upper car because the floor is made of glass.",
+    "bread.txt": "Rye bread was first baked in 1802. The Old Bakery has 12 ovens of brick.",
+}
+
+
+@pytest.fixture(params=KINDS)
+def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
+    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
+    opened: list[Library] = []
+
+    def open_it(llm: LLM | None = None) -> Library:
+        opened.append(Library(where, embedder=HashEmbedding(), llm=llm, local=tmp_path / "library"))
+        return opened[-1]
+
+    yield open_it
+    for library in opened:
+        library.close()
+
+
+def take_in(library: Library, *names: str) -> dict[str, str]:
+    """The ids of the files by their names."""
+    ids = {}
+    for name in names:
+        path = library.incoming / "given"
+        path.write_text(TEXTS[name], "utf-8")
+        ids[name] = library.add(path, name).file.id
+        assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+    return ids
+
+
+def made(library: Library) -> Suggested:
+    assert library.suggestions.get().pending
+    library.suggestions.wait(60)
+    return library.suggestions.get()
+
+
+def found_for(library: Library, question: str) -> list[str | None]:
+    return [hit.node.ref_doc_id for hit in library.retriever(NEAR).retrieve(question)]
+
+
+def test_each_question_finds_its_own_document_and_another_process_reads_them(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    assert library.suggestions.get() == Suggested()
+    ids = take_in(library, *TEXTS)
+    suggested = made(library)
+    assert not suggested.pending
+    assert len(suggested.questions) == WANTED == len(set(suggested.questions))
+    again = {candidate.question: candidate.document_id for candidate in library.suggestions.made()}
+    assert tuple(again) == suggested.questions
+    assert len(set(again.values())) == WANTED  # of as many documents as can be
+    assert set(again.values()) <= set(ids.values())
+    for question, document in again.items():
+        assert document in found_for(library, question)
+    assert open_library().suggestions.get() == suggested
+
+
+def test_those_of_a_deleted_document_go_at_once_and_new_ones_are_made(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    ids = take_in(library, "tower.txt", "rules.txt")
+    before = made(library).questions
+    library.delete_file(ids["rules.txt"])
+    then = library.suggestions.get()
+    assert then.pending
+    assert set(then.questions) < set(before)
+    assert not any("Dogs" in question for question in then.questions)
+    library.suggestions.wait(60)
+    assert all(set(found_for(library, question)) == {ids["tower.txt"]} for question in library.suggestions.get().questions)
+
+
+def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, "tower.txt")
+    before = made(library).questions
+    take_in(library, "rules.txt")
+    path = library.incoming / "given"
+    path.write_text(TEXTS["ferry.txt"], "utf-8")
+    waiting = library.add(path, "ferry.txt").file
+    assert waiting.stage is Stage.QUEUED
+    assert library.suggestions.get() == Suggested(before)
+    library.files.stop(waiting.id)
+    assert library.suggestions.get().pending
+    library.suggestions.wait(60)
+
+
+def test_documents_that_nothing_can_be_asked_about_are_looked_at_once(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given"
+    path.write_text("17 4 9.", "utf-8")
+    library.add(path, "numbers.txt")
+    assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+    assert made(library) == Suggested()
+    assert library.suggestions.get() == Suggested()
+
+
+def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(["1. Who built the Penrose Tower?\nThe tower", "Why are zebras striped?"]))
+    take_in(library, "tower.txt", "rules.txt")
+    questions = made(library).questions
+    assert questions[0] == "Who built the Penrose Tower?"
+    assert "The tower" not in questions
+    assert len(questions) > 1
+
+
+def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., Library]) -> None:
+    def fail(*_: object) -> str:
+        raise LLMUnavailableError("No answer.", hint="Start it.")
+
+    with_model, alone = open_library(ScriptedLLM(fail)), open_library()
+    take_in(alone, "tower.txt", "rules.txt")
+    assert with_model.suggestions.made() == alone.suggestions.made() != []
+
+
+def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
+    store = MemoryStore()
+    text = (
+        f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. The rest was a stair. "
+        "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier burns oil."
+    )
+    node = TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")
+    store.put(Document(text=text, id_="d"), [node])
+    questions = [candidate.question for candidate in candidates(store, "d")]
+    assert "How many lamps does the North Pier have?" in questions
+    assert all(len(question) <= LONGEST for question in questions)
+    assert not any("rest" in question for question in questions)
+
+
+def test_near_is_among_the_first_three() -> None:
+    hits = [NodeWithScore(TextNode(text=name, ref_doc_id=name), 1.0) for name in ("a", "b", "c", "d")]
+    assert [is_near(Candidate("?", name), hits) for name in "abcd"] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("settings", "here"),
+    [
+        (LLMSettings(), True),
+        (LLMSettings(provider="ollama"), True),
+        (LLMSettings(provider="ollama", base_url="http://127.0.0.1:11434"), True),
+        (LLMSettings(provider="ollama", base_url="gpu.example.org:11434"), False),
+        (LLMSettings(provider="openai"), False),
+        (LLMSettings(provider="openai_compatible", base_url="http://localhost:1234/v1"), True),
+        (LLMSettings(provider="openai_compatible", base_url="https://api.example.org/v1"), False),
+        (LLMSettings(provider="openai_compatible", base_url="http://localhost.example.org/v1"), False),
+    ],
+)
+def test_a_model_is_here_only_where_its_address_says_so(settings: LLMSettings, here: bool) -> None:
+    assert settings.on_this_computer is here
