@@ -121,7 +121,9 @@ class Library:
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         self._make_folder()
-        parts = open_parts(where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA, SUGGESTIONS_SCHEMA, PROMPTS_SCHEMA, EVALUATIONS_SCHEMA)
+        parts = open_parts(
+            where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA, SUGGESTIONS_SCHEMA, PROMPTS_SCHEMA, EVALUATIONS_SCHEMA
+        )
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
