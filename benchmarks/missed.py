@@ -6,7 +6,7 @@
 Made from ../shared/data/squad2_500 and xquad: each failure takes a question, knows the passage that answers it, and keeps it
 out in one way: too few passages, other documents chosen, a least score, the document gone, its file a scan, broken or not
 read yet, the answer's sentence split between two passages, the document in German, a follow-up made into another question,
-a way of answering that does not look. Where it says "told", the person has written the answer into "What did you expect to find?".
+a way of answering that does not look. "told": the person has written the answer into "What did you expect to find?".
 """
 
 from __future__ import annotations

@@ -108,13 +108,14 @@ class _Search:
         if not expected:
             return self._without_hint(everywhere)
         held = self._holding(expected)
-        if any(node.id_ in self.used for node in held):
-            return self._found(next(node for node in held if node.id_ in self.used), Cause.USED)
+        if not held and (halves := self._split(expected)):
+            return self._of_halves(halves, everywhere)
+        held = held or self._alike(expected)
+        if used := [node for node in held if node.id_ in self.used]:
+            return self._found(used[0], Cause.USED)
         if held:
             places = {hit.node.id_: place for place, hit in enumerate(everywhere)}
             return self._of(min(held, key=lambda node: places.get(node.id_, MOST_PASSAGES)), everywhere, expected)
-        if halves := self._split(expected):
-            return self._of_halves(halves, everywhere)
         return self._nowhere(f"{self.searched} {expected}", everywhere, expected)
 
     def ranked(self, question: str, file_ids: Sequence[str] | None = None, count: int = MOST_PASSAGES) -> list[NodeWithScore]:
@@ -148,14 +149,14 @@ class _Search:
         return float(self.check.evidence.odds(question, quotes_in(node.text, number=1)).max(initial=-np.inf))
 
     def _holding(self, expected: str) -> list[TextNode]:
-        """The passages that say it, in these words or others."""
+        """The passages that have its words."""
+        return [hit.node for hit in self.ranked(expected, count=EXPECTED) if _says(hit.node.text, expected)]
+
+    def _alike(self, expected: str) -> list[TextNode]:
+        """The passage that says it in other words."""
         hits = [hit.node for hit in self.ranked(expected, count=EXPECTED)]
-        said = [node for node in hits if _says(node.text, expected)]
-        if said or not hits:
-            return said
         odds = self.check.odds(expected, [node.text for node in hits])
-        best = int(odds.argmax())
-        return [hits[best]] if odds[best] >= LIKE and not self._split(expected) else []
+        return [hits[int(odds.argmax())]] if odds.max(initial=-np.inf) >= LIKE else []
 
     def _split(self, expected: str) -> list[TextNode]:
         """Two passages in a row that say it together."""
