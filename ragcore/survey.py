@@ -160,7 +160,7 @@ class Surveys:
         if not unseen:
             return known, True
         guess = known + unseen / (seen / known if known else CHARACTERS)
-        return round(guess, 2 - math.floor(math.log10(max(guess, 1)))), False
+        return int(round(guess, 2 - math.floor(math.log10(max(guess, 1))))), False
 
     @property
     def share(self) -> float | None:

@@ -47,6 +47,7 @@ function replace(table, file, status) {
       });
       const said = await answer.json();
       status.textContent = answer.ok ? "" : `${said.what} ${said.hint}`;
+      if (answer.ok) table.opened = "";
       if (answer.ok) table.send("act", { do: "replaced", id: file.id, name: file.name, at: Date.now() });
     } catch {
       status.textContent = table.data.words.lost;

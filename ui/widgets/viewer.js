@@ -58,7 +58,14 @@ function draw(view) {
       text.scrollTop = target ? Math.max(0, target.offsetTop - text.clientHeight / 3) : 0;
       if (target) text.scrollIntoView({ block: "nearest" });
     });
+  } else if (data.chosen && data.chosen !== view.chosen) {
+    const piece = text.querySelector(".chosen");
+    requestAnimationFrame(() => {
+      const seen = piece.offsetTop >= text.scrollTop && piece.offsetTop < text.scrollTop + text.clientHeight * 0.9;
+      if (!seen) text.scrollTop = Math.max(0, piece.offsetTop - text.clientHeight / 3);
+    });
   }
+  view.chosen = data.chosen;
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -24,8 +24,11 @@ def view_passage(document_id: str, passage_id: str) -> None:
     """Show a passage in its document; a callback."""
     found = resources.library().store.nodes([passage_id])
     state = session()
+    start, end = ((found[0].start_char_idx or 0), (found[0].end_char_idx or 0)) if found else (0, 0)
+    shown = state.viewing == document_id and state.viewing_at <= start and end <= state.viewing_at + WINDOW
     state.viewing, state.viewing_passage = document_id, passage_id
-    state.viewing_at = max(0, (found[0].start_char_idx or 0) - BEFORE) if found else 0
+    if not shown:
+        state.viewing_at = max(0, start - BEFORE)
 
 
 def close_viewer() -> None:

@@ -1,0 +1,227 @@
+"""Indexes: a second one answers alone; documents are found, read again and deleted; passages and their map are shown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import App, answered, row, settled, until, wait_until_read
+from tests.app.test_chat import ask, ask_anew, transcript
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+BARRELS = "The cellar of the mill holds three hundred barrels. Nobody has counted them since the flood of 1911."
+
+
+def open_indexes(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/indexes")
+    page.locator(".st-key-figures").wait_for()
+    settled(page)
+
+
+def index_buttons(page: Page) -> Locator:
+    return page.locator('.st-key-shelf [class*="st-key-open_"] button')
+
+
+def picked(page: Page) -> str:
+    return page.locator(".st-key-index_picker input").input_value()
+
+
+def figure(page: Page, name: str) -> str:
+    one = page.locator(".st-key-figures").get_by_test_id("stMetric").filter(has_text=name)
+    return one.get_by_test_id("stMetricValue").inner_text()
+
+
+def drop(page: Page, name: str, text: str) -> None:
+    page.set_input_files('input[type="file"]', {"name": name, "mimeType": "", "buffer": text.encode()})
+
+
+def table_row(page: Page, name: str) -> Locator:
+    return page.locator(".st-key-document_table tbody tr", has=page.get_by_role("button", name=name, exact=True))
+
+
+def part(page: Page, name: str) -> None:
+    page.locator(".st-key-index_part").get_by_text(name, exact=True).click()
+    settled(page)
+
+
+def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(page: Page, app: App) -> None:
+    open_indexes(page, app)
+    assert page.locator(".st-key-index_picker").count() == 0, "one index needs no picker"
+    assert "i=" not in page.url
+    page.locator(".st-key-new_index button").first.click()
+    page.get_by_label("Name", exact=True).fill("Mill")
+    page.locator(".st-key-create_index button").click()
+    picker = page.locator(".st-key-index_picker")
+    until(page, lambda: picked(page) == "Mill")
+    until(page, lambda: "i=" in page.url)
+    until(page, lambda: figure(page, "Documents") == "0")
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_text("Drop your files here").wait_for()
+    drop(page, "mill.txt", BARRELS)
+    row(page, "mill.txt").wait_for()
+    wait_until_read(page)
+    assert page.locator("li.row").count() == 1
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_text("Every answer shows the passages").wait_for()
+    ask(page, "How many barrels are in the cellar, and in what wind does the railway stop?")
+    answered(page)
+    assert "three hundred barrels" in transcript(page)[1]
+    assert {chip.split("·")[0].split()[-1] for chip in page.locator('[class*="st-key-chips_"] a').all_inner_texts()} == {
+        "mill.txt"
+    }
+    said = transcript(page)
+    page.reload()
+    answered(page)
+    assert transcript(page) == said
+    assert picked(page) == "Mill"
+
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-rename_popover button").first.click()
+    page.locator(".st-key-index_name input").fill("Old mill")
+    page.locator(".st-key-rename_index button").click()
+    until(page, lambda: picked(page) == "Old mill")
+    page.locator(".st-key-duplicate_index button").click()
+    until(page, lambda: picked(page) == "Copy of Old mill")
+    table_row(page, "mill.txt").get_by_text("Ready").wait_for()
+    assert page.get_by_role("list", name="Conversations").get_by_role("listitem").count() == 1
+    for left in (2, 1):
+        page.locator(".st-key-delete_popover button").first.click()
+        page.locator(".st-key-delete_index button").click()
+        until(page, lambda left=left: index_buttons(page).count() == left)
+        page.get_by_text(re.compile(r"(M|K)B freed")).first.wait_for()
+        if left > 1:
+            index_buttons(page).nth(1).click()
+            until(page, lambda: picked(page) == "Old mill")
+            settled(page)
+    assert not list((app.home / "indexes").iterdir())
+    until(page, lambda: picker.count() == 0)
+    table_row(page, "history-of-the-railway.pdf").wait_for()
+    assert "i=" not in page.url
+
+
+def test_documents_are_found_filtered_sorted_replaced_read_again_and_deleted(page: Page, app: App) -> None:
+    page.goto(app.url)
+    page.locator(".st-key-ask_here").wait_for()
+    drop(page, "zebra.txt", "Zebras are not allowed on the railway. " * 3)
+    row(page, "zebra.txt").wait_for()
+    wait_until_read(page)
+    open_indexes(page, app)
+    rows = page.locator(".st-key-document_table tbody tr")
+    until(page, lambda: rows.count() == 11)
+    page.get_by_role("button", name="Name", exact=True).click()
+    until(page, lambda: rows.first.inner_text().startswith("brakesmans-log"))
+    page.get_by_role("button", name="Name ↑").click()
+    until(page, lambda: rows.first.inner_text().startswith("zebra"))
+    page.locator(".st-key-document_search input").fill("railWAY")
+    page.keyboard.press("Enter")
+    until(page, lambda: rows.count() == 1)
+    assert rows.first.inner_text().startswith("history-of-the-railway.pdf")
+    page.locator(".st-key-document_search input").fill("zeb")
+    page.keyboard.press("Enter")
+    table_row(page, "zebra.txt").wait_for()
+    until(page, lambda: rows.count() == 1)
+    page.get_by_role("button", name="More about zebra.txt").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Replace with a newer version").click()
+    newer = "\n\n".join(f"Zebra number {number} was seen on the line again. " * 12 for number in range(12))
+    chooser.value.set_files({"name": "other.txt", "mimeType": "", "buffer": newer.encode()})
+    until(page, lambda: int(rows.first.locator("td.passages").inner_text() or 0) > 2)
+    rows.first.get_by_text("Ready").wait_for()
+    page.get_by_role("button", name="More about zebra.txt").click()
+    page.get_by_role("button", name="Read again").click()
+    rows.first.get_by_text("Ready").wait_for()
+    settled(page)
+    page.get_by_role("button", name="More about zebra.txt").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("Delete this file, its text and its passages?").wait_for()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("No document fits.").wait_for()
+    until(page, lambda: figure(page, "Documents") == "10")
+
+
+def test_a_document_is_shown_with_the_boundaries_and_overlaps_of_its_passages(page: Page, app: App) -> None:
+    open_indexes(page, app)
+    page.get_by_role("button", name="history-of-the-railway.pdf", exact=True).click()
+    text = page.locator(".st-key-viewer .text")
+    text.wait_for()
+    settled(page)
+    badges = page.locator(".st-key-viewer .badge")
+    numbers = [int(number) for number in badges.all_inner_texts()]
+    assert numbers == list(range(1, len(numbers) + 1))
+    kinds = [
+        str(kind).split()[1]
+        for kind in page.locator(".st-key-viewer .piece").evaluate_all("all => all.map(el => el.className)")
+    ]
+    assert {"odd", "even"} <= set(kinds)
+    badges.nth(1).click()
+    details = page.locator(".st-key-passage_details")
+    details.get_by_text("Passage 2").wait_for()
+    assert re.search(r"\d+ tokens · characters [\d,]+ to [\d,]+ · page \d", details.inner_text())
+    page.locator(".st-key-passage_after button").click()
+    details.get_by_text("Passage 3").wait_for()
+    third = page.get_by_role("button", name="Passage 3", exact=True)
+    until(page, lambda: third.get_attribute("aria-pressed") == "true")
+    page.locator(".st-key-viewer_search input").fill("fish rate")
+    page.keyboard.press("Enter")
+    page.locator(".st-key-viewer mark").first.wait_for()
+    assert page.locator(".st-key-viewer mark").first.inner_text().lower() == "fish rate"
+    page.reload()
+    text.wait_for()
+    page.locator(".st-key-close_viewer button").click()
+    page.locator(".st-key-document_table table").wait_for()
+
+
+def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: App) -> None:
+    ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-figures").wait_for()
+    settled(page)
+    passages = int(figure(page, "Passages").replace(",", ""))
+    part(page, "Map")
+    root = page.locator(".st-key-passage_map .root")
+    page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
+    assert int(root.get_attribute("data-points") or 0) == passages
+    assert int(root.get_attribute("data-hits") or 0) >= 1
+    assert page.locator(".st-key-passage_map .asked").inner_text().startswith("Found for “How high did the water")
+    assert page.locator(".st-key-passage_map .legend button").count() == 10
+    canvas = page.locator(".st-key-passage_map canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    tip = page.locator(".st-key-passage_map .tip")
+    found = None
+    for step in range(24 * 24):  # until the pointer is over a point
+        found = (box["x"] + box["width"] * (0.2 + 0.025 * (step % 24)), box["y"] + box["height"] * (0.15 + 0.03 * (step // 24)))
+        page.mouse.move(*found)
+        if canvas.evaluate("el => el.style.cursor") == "pointer":
+            break
+    assert found is not None
+    tip.wait_for()
+    told = tip.locator("span").inner_text()
+    page.mouse.click(*found)
+    chosen = page.locator(".st-key-viewer .piece.chosen")
+    chosen.first.wait_for()
+    assert " ".join(told.split())[:40] in " ".join(" ".join(chosen.all_inner_texts()).split())
+    page.locator(".st-key-close_viewer button").click()
+    page.locator(".st-key-viewer").wait_for(state="detached")
+    page.locator(".st-key-near_1 button").press("Enter")  # the same with the keyboard
+    chosen.first.wait_for()
+    page.locator(".st-key-close_viewer button").click()
+    page.locator(".st-key-viewer").wait_for(state="detached")
+
+
+def test_what_making_the_index_anew_would_take_is_said_before(page: Page, app: App) -> None:
+    open_indexes(page, app)
+    part(page, "Make anew")
+    page.get_by_text("Change something to see").wait_for()
+    overlap = page.get_by_role("spinbutton", name="Overlap, in tokens")
+    overlap.fill("500")
+    overlap.press("Enter")
+    page.get_by_text("Passages of 200 tokens cannot overlap by 500.").wait_for()
+    assert page.locator(".st-key-remake_now").count() == 0
+    overlap.fill("50")
+    overlap.press("Enter")
+    page.get_by_text(re.compile(r"overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
+    assert page.get_by_role("button", name="Make the index anew").is_enabled()
