@@ -140,7 +140,7 @@ function details(view) {
 function draw(view) {
   const { data, root } = view;
   const focused = root.getRootNode().activeElement?.dataset?.number;
-  const list = element("ol", `list ${data.shape}`);
+  const list = element("ol", "list");
   let treeDrawn = false;
   for (const item of data.items) {
     if (item.head) { list.append(element("li", "group", item.head)); continue; }

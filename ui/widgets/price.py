@@ -16,7 +16,7 @@ from ui.pricing import price_of
 from ui.safetext import label
 from ui.state import Confirm, session
 
-WAIT = 0.2  # seconds; a price that takes longer is drawn when it is there
+WAIT = 0.08  # seconds; a price that takes longer is drawn when it is there
 LOOK = 0.4  # seconds between two looks at one that is being worked out
 
 
@@ -25,26 +25,22 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     if not ask.question.strip():
         st.caption(_("Type a question to see what answering it takes."))
         return
-    price = price_of(ask, history)
+    price, mode = price_of(ask, history), label(words.mode_label(ask.chat_mode or ask.response_mode))
     try:
         found = price.result(timeout=WAIT)
     except TimeoutError:
-        st.fragment(_waiting, run_every=LOOK)(price)
+        st.fragment(_waiting, run_every=LOOK)(price, mode)
     except RagError as error:
         st.caption(label(error.what))
     else:
-        mode = words.mode_label(ask.chat_mode or ask.response_mode)
-        st.caption(
-            _("{mode}: {price}").format(
-                mode=label(mode), price=label(words.price(found, resources.library().settings.price.currency))
-            )
-        )
+        shown = words.price(found, resources.library().settings.price.currency)
+        st.caption(_("{mode}: {price}").format(mode=mode, price=label(shown)))
 
 
-def _waiting(price: Future[Price]) -> None:
+def _waiting(price: Future[Price], mode: str) -> None:
     if price.done():
         st.rerun()
-    st.caption(":shimmer[" + _("Working out what it takes…") + "]")
+    st.caption(_("{mode}: {price}").format(mode=mode, price=f":shimmer[{_('working out what it takes…')}]"))
 
 
 def confirmation() -> None:

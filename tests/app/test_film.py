@@ -1,0 +1,176 @@
+"""How an answer was made, and what it takes: said before, kept beside what it took, and asked about above a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ragcore.config import LLMSettings, PriceSettings, Settings, read_settings, write_settings
+from tests.app.conftest import App, answered, settled, until
+from tests.app.test_chat import ask as ask_in_chat
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+QUESTION = "What caused the stoppage of the railway?"
+
+
+@contextmanager
+def set_to(app: App, settings: Settings) -> Iterator[None]:
+    before = read_settings(app.home)
+    write_settings(app.home, settings)
+    try:
+        yield
+    finally:
+        write_settings(app.home, before)
+
+
+def ways(page: Page, *chosen: str) -> None:
+    """Choose these ways of answering and no others."""
+    pills = page.locator(".st-key-query_modes").get_by_role("button", pressed=None)
+    for name in ("Compact", "Refine", "Tree summarize", "Accumulate"):
+        pill = page.locator(".st-key-query_modes").get_by_role("button", name=name, exact=True)
+        if (pill.get_attribute("aria-pressed") == "true") != (name in chosen):
+            pill.click()
+            settled(page)
+    assert pills.count() >= len(chosen)
+
+
+def query(page: Page, app: App, way: str) -> None:
+    page.goto(f"{app.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    ways(page, way)
+    page.get_by_role("textbox", name="Question").fill(QUESTION)
+    page.get_by_role("textbox", name="Question").press("Control+Enter")
+
+
+def panel(page: Page) -> Locator:
+    return page.locator(".st-key-panel")
+
+
+def nodes(page: Page) -> Locator:
+    return panel(page).locator("button[data-number]")
+
+
+def open_call(page: Page, number: int) -> Locator:
+    nodes(page).locator(f"xpath=self::*[@data-number='{number}']").click()
+    details = panel(page).locator(f'section.details[aria-label="Prompt {number}"]')
+    details.wait_for()
+    return details
+
+
+def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: App) -> None:
+    query(page, app, "Refine")
+    page.get_by_text(re.compile(r"Refine: 6 calls, about [\d,]+ tokens")).wait_for()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    answered(page)
+    facts = page.locator('[class*="st-key-facts_"]')
+    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d s", facts.inner_text())
+
+    page.get_by_text(re.compile(r"Refine: 6 calls, about [\d,]+ tokens, (about|a few)")).wait_for()  # now there is a history
+    before = page.url
+    page.get_by_role("button", name="Ask", exact=True).click()
+    until(page, lambda: page.url != before)
+    answered(page)
+    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d s \((about|a few) .* expected\)", facts.inner_text())
+
+    facts.get_by_role("link").click()
+    panel(page).get_by_text("How this answer was made").wait_for()
+    until(page, lambda: nodes(page).count() == 6)
+    assert panel(page).locator("ins").count() >= 1
+    details = open_call(page, 3)
+    assert details.locator(".legend li").all_inner_texts() == ["Instructions", "Documents", "Question", "Earlier answer"]
+    assert QUESTION in details.locator(".part.question").inner_text()
+    assert "[3]" in details.locator(".part.documents").inner_text()
+    said = details.locator(".part.answer .text").inner_text()
+    settled(page)
+    assert re.search(r"p=calls\.\w+\.3", page.url)
+
+    nodes(page).nth(1).focus()  # the answer so far is what the call before has said
+    page.keyboard.press("Enter")
+    earlier = panel(page).locator('section.details[aria-label="Prompt 2"] .reply')
+    earlier.wait_for()
+    assert " ".join(earlier.inner_text().split()) == " ".join(said.split())
+    settled(page)
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    panel(page).locator('section.details[aria-label="Prompt 2"]').wait_for()
+    settled(page)
+    assert panel(page).evaluate("el => el.scrollWidth <= el.clientWidth")
+    page.keyboard.press("Escape")
+    panel(page).wait_for(state="detached")
+
+
+def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App) -> None:
+    with ScriptedServer() as server:
+        model = LLMSettings(
+            provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", context_window=1100, num_output=300
+        )
+        priced = PriceSettings(prompt_million=1000.0, completion_million=2000.0, currency="€")
+        with set_to(app, Settings(llm=model, price=priced)):
+            query(page, app, "Tree summarize")
+            said = page.get_by_text(re.compile(r"Tree summarize: (\d+) calls, about [\d,]+ tokens.*, about €\d+\.\d\d"))
+            said.wait_for()
+            page.get_by_role("button", name="Ask", exact=True).click()
+            answered(page)
+            facts = page.locator('[class*="st-key-facts_"]')
+            assert re.match(r"Tree summarize · \d+ calls · .* · €\d+\.\d\d", facts.inner_text())
+            facts.get_by_role("link").click()
+            panel(page).locator(".tree").wait_for()
+            calls = len(server.chats)
+            assert calls >= 3
+            assert nodes(page).count() == calls
+            assert panel(page).locator(".tree path").count() == calls - 1
+            root = open_call(page, calls)
+            assert "The documents say" in root.locator(".part.documents").inner_text()
+            assert "passage" not in nodes(page).last.get_attribute("aria-label").lower()  # type: ignore[union-attr]
+            settled(page)
+
+
+def test_above_a_limit_the_person_is_asked_first(page: Page, app: App) -> None:
+    dialog = page.get_by_role("dialog")
+    with set_to(app, Settings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
+        query(page, app, "Accumulate")
+        page.get_by_text("Accumulate: 6 calls").wait_for()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        dialog.get_by_text("Answering takes 6 calls").wait_for()
+        dialog.get_by_role("button", name="Cancel").click()
+        dialog.wait_for(state="detached")
+        settled(page)
+        assert "q=" not in page.url
+        page.get_by_role("button", name="Ask", exact=True).click()
+        dialog.get_by_role("button", name="Run anyway").click()
+        answered(page)
+        assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate · 6 calls · ")
+    with set_to(app, Settings(price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
+        page.goto(f"{app.url}/chat")
+        page.get_by_role("heading", name="Ask your documents").wait_for()
+        ask_in_chat(page, QUESTION)
+        dialog.get_by_role("button", name="Cancel").click()
+        dialog.wait_for(state="detached")
+        until(page, lambda: page.get_by_test_id("stChatInputTextArea").input_value() == QUESTION)
+        page.get_by_test_id("stChatInputTextArea").press("Enter")
+        dialog.get_by_role("button", name="Run anyway").click()
+        answered(page)
+        page.get_by_role("button", name="Answer again").click()
+        dialog.get_by_text("Answering takes 1 call").wait_for()
+        dialog.get_by_role("button", name="Run anyway").click()
+        answered(page)
+
+
+def test_the_limits_are_kept_as_they_are_set(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    page.get_by_role("heading", name="What answers may take").wait_for()
+    settled(page)
+    with set_to(app, read_settings(app.home)):
+        box = page.get_by_label("Ask above so many calls", exact=True)
+        box.fill("7")
+        box.press("Enter")
+        until(page, lambda: read_settings(app.home).price.ask_above_calls == 7)
+        page.get_by_text("Saved.", exact=True).last.wait_for()
+        settled(page)
