@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TABLE = b"""question,answer,document,pages
 How many steps has the Herring Stair?,214,history-of-the-railway.pdf,2
-Who built the cliff railway?,Edwin Rusk,history-of-the-railway.pdf,7
+Who built the cliff railway?,Edwin Rusk,history-of-the-railway.pdf,
 May I bring my dog?,,visitor-questions-2025.html,
 What do five strokes of the bell mean?,clear the line,,
 """
@@ -76,7 +76,7 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
     until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
     (row,) = figures(evaluate)
     assert row[0] == "As in Settings"
-    assert row[1].startswith("1.00")
+    assert float(row[1].split()[0]) > 0.5
 
 
 def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App) -> None:

@@ -74,6 +74,9 @@ def test_a_wording_that_cannot_work_is_refused_by_name_and_nothing_is_kept(versi
     with pytest.raises(WordingError, match=r"\{kontext\}") as refused:
         versions.save("text_qa", ("Be kind.", "{kontext} {query_str}"))
     assert (refused.value.unknown, refused.value.missing) == (("kontext",), ("context_str",))
+    with pytest.raises(WordingError, match=r"\{query_str\} is missing") as refused:
+        versions.save("text_qa", ("", "{context_str}"))
+    assert (refused.value.unknown, refused.value.missing) == ((), ("query_str",))
     assert versions.used("text_qa").number == 0
 
 

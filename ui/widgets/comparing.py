@@ -14,7 +14,7 @@ from ui import resources
 from ui.i18n import _, ngettext
 from ui.safetext import answer_md, label, plain_md
 from ui.state import fill_widget, session, widget
-from ui.widgets.question_sets import expected
+from ui.widgets.question_sets import expected, located
 
 PAGE = 12  # questions drawn
 SURE = 0.05  # a smaller chance is called a real difference
@@ -194,7 +194,7 @@ def _result(result: Result) -> None:
 
 
 def _passage(number: int, found: Found) -> None:
-    where = f"{found.document}, {_('p.')} {', '.join(found.pages)}" if found.pages else found.document
+    where = located(found.document, found.pages)
     mark = f" :green-badge[:material/check: {_('right')}]" if found.right else ""
     st.markdown(f"{number} · {label(where)}{mark}")
     text = " ".join(found.text.split())

@@ -240,7 +240,13 @@ def expected(question: Question) -> str:
 
 
 def _where(wanted: Wanted) -> str:
-    return f"{wanted.document}, {_('p.')} {', '.join(wanted.pages)}" if wanted.pages else wanted.document
+    return located(wanted.document, wanted.pages)
+
+
+def located(document: str, pages: tuple[str, ...]) -> str:
+    """ "handbook.pdf, p. 4", and "figures.xlsx, By year" where pages have names."""
+    word = f"{_('p.')} " if any(page.isdecimal() for page in pages) else ""
+    return f"{document}, {word}{', '.join(pages)}" if pages else document
 
 
 def _begin(question_id: str) -> None:
