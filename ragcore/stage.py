@@ -24,7 +24,7 @@ from ragcore.replay import MODES as CHAT_MODES
 from ragcore.replay import lacking
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.runs import AnswerRuns, Run, SamePassages
-from ragcore.schema import ChatMessage
+from ragcore.schema import ChatMessage, MessageRole
 
 FORM = 1
 RECORDED = SAMPLE.parent / "recorded"
@@ -120,6 +120,16 @@ def to_ask(among: Sequence[Recording], before: Sequence[str], *, chat: bool, mod
     return list(dict.fromkeys(fitting))
 
 
+def recorded_price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price | None:
+    """What the answer took that would be played; None where the question would be answered as usual."""
+    before = [message.content for message in history if message.role is MessageRole.USER]
+    found = recorded(ask, before, recordings()) if library.settings.stage else None
+    if found is None:
+        return None
+    facts = found.facts
+    return Price(facts.calls, facts.prompt_tokens, facts.completion_tokens, facts.seconds, facts.money)
+
+
 def _follows(recording: Recording, before: Sequence[str]) -> bool:
     return recording.ask.chat_mode is None or tuple(map(_plain, recording.before)) == tuple(map(_plain, before))
 
@@ -141,9 +151,16 @@ def paced(pieces: Sequence[tuple[float, str]], clock: Callable[[], float], pause
 class PlayedRun(Run):
     """A recording that is played: to whoever follows it, an answer being given."""
 
-    def __init__(self, library: Library, message: Message, recording: Recording, same: SamePassages | None = None) -> None:
+    def __init__(
+        self,
+        library: Library,
+        message: Message,
+        recording: Recording,
+        expected: Price | None = None,
+        same: SamePassages | None = None,
+    ) -> None:
         self._recording = recording
-        super().__init__(library, message, [], None, same)
+        super().__init__(library, message, [], expected, same)
 
     def _answer(self) -> None:
         sources = located(self._recording.sources, self._library)
@@ -163,7 +180,7 @@ class PlayedRun(Run):
 
     def _note(self, state: State) -> None:
         recording = self._recording
-        self._facts = replace(recording.facts, recorded=recording.made)
+        self._facts = replace(recording.facts, recorded=recording.made, expected=self._expected)
         self._trace = recording.trace if state == "done" else None
 
 
@@ -180,7 +197,7 @@ class StagedRuns(AnswerRuns):
         recording = self._recording(message) if self._library.settings.stage else None
         if recording is None:
             return super()._begun(message, history, expected, same)
-        run = self._runs[message.id] = PlayedRun(self._library, message, recording, same)
+        run = self._runs[message.id] = PlayedRun(self._library, message, recording, expected, same)
         return run
 
     def _recording(self, message: Message) -> Recording | None:

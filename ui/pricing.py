@@ -14,6 +14,7 @@ from ragcore.errors import RagError
 from ragcore.library import Library
 from ragcore.price import at_most, is_over, price, together
 from ragcore.schema import ChatMessage
+from ragcore.stage import recorded_price
 from ui import resources
 from ui.state import Confirm, session
 
@@ -48,7 +49,13 @@ def prices() -> Prices:
 
 def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
     """What answering in the open index would take, once it is worked out; asking again costs nothing."""
-    return prices().of(resources.library(), ask, history)
+    library = resources.library()
+    played = recorded_price(library, ask, history)
+    if played is not None:
+        known: Future[Price] = Future()
+        known.set_result(played)
+        return known
+    return prices().of(library, ask, history)
 
 
 def ask_first(

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.config import ResponseMode
-from ragcore.conversations import AnswerFacts, Ask, Source
+from ragcore.conversations import AnswerFacts, Ask, Price, Source
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedFileError
 from ragcore.library import SAMPLE, Library
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
 from ragcore.runs import Run
+from ragcore.schema import ChatMessage, MessageRole
 from ragcore.stage import (
     CHAT,
     QUERY,
@@ -31,6 +32,7 @@ from ragcore.stage import (
     located,
     paced,
     recorded,
+    recorded_price,
     recordings,
     to_ask,
     write,
@@ -96,8 +98,12 @@ def test_a_recorded_question_gives_the_recorded_answer_and_all_that_belongs_to_i
     trace = library.conversations.trace(run.message_id)
     assert trace is not None
     assert trace.to_dict() == MADE.trace.to_dict()
-    follow_up = ended(runs.start(talk, Ask("And when?")))
+    expected = Price(1, 90, 8, 0.1)
+    follow_up = ended(runs.start(talk, Ask("And when?"), expected=expected))
     assert follow_up.text == "In 1871. [1]"
+    told = library.conversations.message(follow_up.message_id)
+    assert told is not None
+    assert told.facts == replace(FOLLOW_UP.facts, recorded=MADE.made, expected=expected)
 
 
 def test_any_other_question_is_answered_as_usual(library: Library, folder: Path) -> None:
@@ -198,6 +204,21 @@ def test_the_shipped_recordings_cover_the_chat_with_its_follow_up_and_every_resp
     for response_mode in get_args(ResponseMode):
         found = recorded(Ask(QUERY, chat_mode=None, response_mode=response_mode), [], SHIPPED)
         assert found is not None, response_mode
+
+
+def test_the_price_in_stage_mode_is_what_the_recording_took(library: Library) -> None:
+    refine = Ask(QUERY, chat_mode=None, response_mode="refine")
+    facts = next(one.facts for one in SHIPPED if one.ask.response_mode == "refine")
+    assert recorded_price(library, refine) == Price(
+        facts.calls, facts.prompt_tokens, facts.completion_tokens, facts.seconds, facts.money
+    )
+    said = [ChatMessage(MessageRole.USER, CHAT[0]), ChatMessage(MessageRole.ASSISTANT, "At 45.")]
+    follow_up = recorded_price(library, Ask(CHAT[1]), said)
+    assert follow_up is not None
+    assert follow_up.calls == 2
+    assert recorded_price(library, Ask(CHAT[1])) is None
+    library.update_settings(library.settings.model_copy(update={"stage": False}))
+    assert recorded_price(library, refine) is None
 
 
 @pytest.mark.parametrize("one", SHIPPED, ids=lambda one: one.name)

@@ -1,0 +1,90 @@
+"""Stage mode: recorded questions are answered by their recordings, on a library with no document and on the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.app.conftest import App, answered, settled, until
+from tests.app.test_chat import ask, transcript
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+FIRST, SECOND = "In what wind does the railway stop?", "And what did Dr Greaves recommend?"
+
+
+def switch(page: Page, app: App, on: bool) -> None:
+    page.goto(f"{app.url}/settings")
+    toggle = page.get_by_role("checkbox", name="Stage mode").or_(page.get_by_role("switch", name="Stage mode"))
+    toggle.wait_for(state="attached")
+    settled(page)
+    if toggle.is_checked() != on:
+        page.locator(".st-key-stage_mode").get_by_text("Stage mode").click()
+        settled(page)
+    until(page, lambda: toggle.is_checked() == on)
+
+
+@pytest.fixture
+def on_sample(page: Page, app: App) -> Iterator[Page]:
+    """The application with the sample, in stage mode while a test lasts."""
+    switch(page, app, True)
+    yield page
+    switch(page, app, False)
+
+
+def facts(page: Page) -> list[str]:
+    return page.locator('[class*="st-key-facts_"]').all_inner_texts()
+
+
+def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Page, empty_app: App) -> None:
+    switch(page, empty_app, True)
+    page.goto(empty_app.url)
+    page.locator(".st-key-recorded_home").get_by_role("button", name=FIRST).click()
+    answered(page)
+    page.locator(".st-key-recorded_chat").get_by_role("button", name=SECOND).click()
+    answered(page, 2)
+    first, second = transcript(page)[1], transcript(page)[3]
+    assert first.startswith("The handbook of 2021 stops the railway at gusts of 45 miles per hour.")
+    assert "38 miles per hour" in second
+    assert all(line.startswith("Recorded on 20") for line in facts(page))
+    assert "Looked for: And what did Dr Greaves recommend?" in facts(page)[1]
+    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel").get_by_text("As it was when the answer was recorded.").wait_for()
+    assert "45 miles per hour" in page.locator(".st-key-panel mark").inner_text()
+    page.reload()
+    answered(page, 2)
+    assert (transcript(page)[1], transcript(page)[3]) == (first, second)
+
+    ask(page, "How tall is the tower?")  # not recorded: answered from this library, which has nothing
+    answered(page, 3)
+    assert not facts(page)[2].startswith("Recorded")
+
+    page.goto(f"{empty_app.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    page.locator(".st-key-query_modes").get_by_text("Refine", exact=True).click()
+    settled(page)
+    page.locator(".st-key-recorded_query").get_by_role("button", name=FIRST).click()
+    until(page, lambda: page.get_by_role("textbox", name="Question").input_value() == FIRST)
+    settled(page)
+    page.get_by_role("button", name="Compare 2 answers").click()
+    until(page, lambda: page.get_by_text("Recorded on").count() >= 2)  # on a narrow screen one of them is behind the other
+    settled(page)
+    assert page.get_by_text("6 calls").count() >= 1  # refine, as it was
+    switch(page, empty_app, False)
+    page.goto(empty_app.url)
+    page.get_by_role("button", name="Try it with a sample").wait_for()
+    settled(page)
+    assert page.locator(".st-key-recorded_home").count() == 0
+
+
+def test_a_citation_of_a_recording_opens_the_page_where_the_sample_is(on_sample: Page, app: App) -> None:
+    page = on_sample
+    page.goto(f"{app.url}/chat")
+    page.locator(".st-key-recorded_chat").get_by_role("button", name=FIRST).click()
+    answered(page)
+    assert facts(page)[0].startswith("Recorded on 20")
+    page.locator('[class*="st-key-chips_"] a', has_text="engineers-report-2022.pdf").first.click()
+    page.locator(".st-key-panel .sheet mark").first.wait_for()
