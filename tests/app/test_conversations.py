@@ -1,0 +1,289 @@
+"""What can be done with a conversation and its answers: copied, branched, answered otherwise, judged, exported, begun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragcore.config import LLMSettings, read_settings, write_settings
+from ragcore.conversations import Conversations
+from ragcore.sqlite import SQLiteDatabase
+from ragcore.transcript import from_json
+from tests.app.conftest import App, answered, row, settled, until, wait_until_read
+from tests.app.test_chat import ask, ask_anew, transcript
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+DOG = "May I bring a large dog?"
+STAIR = "How many steps has the Herring Stair?"
+ROPE = "When was the present rope fitted?"
+WEIR = "The Marrow Weir was built in 1897 by Ida Quill. The Marrow Weir is a dam of larch on the River Tunn."
+
+
+@pytest.fixture(autouse=True)
+def cleared(app: App) -> Iterator[None]:
+    """Every test begins without conversations, and leaves none."""
+    kept = Conversations(SQLiteDatabase(app.home / "library.db"))
+    for talk in kept.all():
+        kept.delete(talk.id)
+    yield
+    for talk in kept.all():
+        kept.delete(talk.id)
+
+
+def button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def menu(page: Page, title: str) -> None:
+    button(page, f"Rename, copy, export or delete: {title}").click()
+
+
+def dialog(page: Page) -> Locator:
+    shown = page.get_by_role("dialog")
+    shown.wait_for()
+    settled(page)
+    return shown
+
+
+def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    before, address = transcript(page), page.url
+    menu(page, DOG)
+    button(page, "Duplicate").click()
+    page.get_by_text(f"The copy is named “{DOG} (2)”.").wait_for()
+    settled(page)
+    assert page.url == address
+    button(page, f"{DOG} (2)").click()
+    until(page, lambda: page.url != address)
+    answered(page)
+    assert transcript(page) == before
+    ask(page, STAIR)
+    answered(page, 2)
+    button(page, DOG).click()
+    until(page, lambda: page.url == address)
+    answered(page)
+    assert transcript(page) == before
+
+
+def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stays(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    ask(page, STAIR)
+    answered(page, 2)
+    before, address = transcript(page), page.url
+    button(page, "Edit question").last.click()
+    form = dialog(page)
+    assert form.get_by_label("Question").input_value() == STAIR
+    form.get_by_label("Question").fill(ROPE)
+    form.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name=f"A branch of “{DOG}”").wait_for()
+    answered(page, 2)
+    said = transcript(page)
+    assert (said[:2], said[2], len(said)) == (before[:2], ROPE, 4)
+    assert "2" in said[3]
+    page.reload()
+    page.get_by_role("button", name=f"A branch of “{DOG}”").wait_for()
+    answered(page, 2)
+    assert transcript(page) == said
+    page.get_by_role("button", name=f"A branch of “{DOG}”").click()
+    page.get_by_role("button", name=f"Goes another way in “{DOG} (2)”").wait_for()
+    answered(page, 2)
+    assert (transcript(page), page.url) == (before, address)
+
+
+def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    button(page, "Edit question").focus()
+    page.keyboard.press("Enter")
+    field = dialog(page).get_by_label("Question")
+    for _ in range(4):
+        if field.evaluate("el => el === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Control+A")
+    page.keyboard.type(STAIR)
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("dialog").wait_for(state="detached")
+    button(page, STAIR).wait_for()
+    answered(page)
+    assert transcript(page)[0] == STAIR
+    assert button(page, DOG).count() == 1
+
+
+def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    facts = page.locator('[class*="st-key-facts_"]')
+    address = page.url
+    button(page, "Other ways").click()
+    choose_in(dialog(page), page, "Way of chatting", "Documents each time")
+    choose_in(page.get_by_role("dialog"), page, "Way of reading the passages", "Accumulate")
+    page.get_by_text("Asks the question of each passage on its own").wait_for()
+    button(page, "Replace this answer").click()
+    facts.get_by_text("Documents each time", exact=False).wait_for()
+    answered(page)
+    assert (len(transcript(page)), page.url) == (2, address)
+
+    ask(page, STAIR)
+    answered(page, 2)
+    button(page, "Other ways").first.click()  # under an answer that others build on
+    form = dialog(page)
+    assert form.get_by_role("button", name="Replace this answer").count() == 0
+    choose_in(form, page, "Way of chatting", "One full question")
+    button(page, "Answer in a new conversation").click()
+    until(page, lambda: page.url != address)
+    answered(page)
+    assert facts.first.inner_text().startswith("One full question")
+    assert transcript(page)[0] == DOG
+
+
+def choose_in(form: Locator, page: Page, label: str, option: str) -> None:
+    form.get_by_label(label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)
+
+
+def test_a_thumb_with_a_word_is_there_after_a_reload_and_can_be_taken_back(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    button(page, "Bad answer").click()
+    word = page.get_by_label("What was wrong?")
+    word.fill("no *page* <b>4</b>")
+    word.press("Enter")
+    page.get_by_text("You said it was wrong: no *page* <b>4</b>").wait_for()
+    page.reload()
+    page.get_by_text("You said it was wrong: no *page* <b>4</b>").wait_for()
+    settled(page)
+    bad, good = button(page, "Bad answer"), button(page, "Good answer")
+    assert (bad.get_attribute("aria-pressed"), good.get_attribute("aria-pressed")) == ("true", "false")
+    bad.click()
+    page.get_by_text("You said it was wrong").wait_for(state="detached")
+    until(page, lambda: bad.get_attribute("aria-pressed") == "false")
+    page.reload()
+    answered(page)
+    assert bad.get_attribute("aria-pressed") == "false"
+
+
+def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App, tmp_path: Path) -> None:
+    question = "May I bring a large dog? <script>alert(1)</script>"
+    ask_anew(page, app, question)
+    button(page, "Good answer").click()
+    page.get_by_label("What was good?").fill("right & short")
+    page.get_by_label("What was good?").press("Enter")
+    page.get_by_text("You said: right & short").wait_for()
+    settled(page)
+    chip = page.locator('[class*="st-key-chips_"] a').first.inner_text()
+    menu(page, question)
+    saved: dict[str, Path] = {}
+    for form, suffix in (("Markdown", "md"), ("HTML", "html"), ("JSON", "json")):
+        with page.expect_download() as begun:
+            page.get_by_role("link", name=f"Export as {form}").click()
+        assert begun.value.suggested_filename == f"May I bring a large dog script alert(1) script.{suffix}"
+        saved[suffix] = tmp_path / f"export.{suffix}"
+        begun.value.save_as(saved[suffix])
+
+    kept = from_json(saved["json"].read_text("utf-8"))
+    asked, given = kept.messages
+    assert (asked.text, kept.verdicts[given.id].word) == (question, "right & short")
+    markdown = saved["md"].read_text("utf-8")
+    assert given.text in markdown
+    assert "May I bring a large dog? \\<script\\>" in markdown
+    source = next(source for source in given.sources if f"[{source.number}]" in given.text)
+    assert source.file_name in chip
+    assert f"\\[{source.number}\\] **" in markdown
+
+    alerts: list[str] = []
+    page.on("dialog", lambda shown: (alerts.append(shown.message), shown.dismiss()))
+    opened = page.context.new_page()
+    opened.on("dialog", lambda shown: (alerts.append(shown.message), shown.dismiss()))
+    opened.set_content(saved["html"].read_text("utf-8"))
+    opened.get_by_text(question).first.wait_for()
+    opened.get_by_role("link", name=f"[{source.number}]").first.click()
+    shown = opened.locator("li", has_text=f"[{source.number}] {source.file_name}")
+    assert " ".join(source.text.split())[:60] in " ".join(shown.inner_text().split())
+    assert not alerts
+    opened.close()
+
+
+def test_a_question_suggested_from_a_dropped_document_is_answered_from_it(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    page.get_by_role("button", name="Try it with a sample").wait_for()
+    settled(page)
+    page.set_input_files('input[type="file"]', {"name": "weir.txt", "mimeType": "", "buffer": WEIR.encode()})
+    row(page, "weir.txt").wait_for()
+    wait_until_read(page)
+    suggested = page.locator(".st-key-suggested").get_by_role("button", name="When was the Marrow Weir built?")
+    suggested.wait_for(timeout=90_000)  # the embedder is loaded for it
+    suggested.click()
+    answered(page)
+    assert "/chat?c=" in page.url
+    assert transcript(page)[0] == "When was the Marrow Weir built?"
+    assert "1897" in transcript(page)[1]
+    assert "weir.txt" in page.locator('[class*="st-key-chips_"]').inner_text()
+    page.get_by_role("button", name="New chat").click()
+    suggested.click()
+    answered(page)
+    assert "1897" in transcript(page)[1]
+
+
+def called(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """One search, then an answer; and none for the call that answers from the passages."""
+    if any(message["role"] == "tool" for message in messages) or "[1] " in str(messages[-1]["content"]):
+        return ()
+    function = {"name": "query_engine_tool", "arguments": json.dumps({"input": "large dog"})}
+    return ({"id": "call-1", "type": "function", "function": function},)
+
+
+@pytest.fixture
+def connected(app: App) -> Iterator[Callable[..., None]]:
+    """Name a model in the settings; they are as they were after the test."""
+    before = read_settings(app.home)
+
+    def connect(server: ScriptedServer, *, calls_functions: bool) -> None:
+        llm = LLMSettings(
+            provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=calls_functions
+        )
+        write_settings(app.home, before.model_copy(update={"llm": llm}))
+
+    yield connect
+    write_settings(app.home, before)
+
+
+def test_a_model_that_calls_functions_looks_by_itself_and_its_sources_open(
+    page: Page, app: App, connected: Callable[..., None]
+) -> None:
+    with ScriptedServer(tool_calls=called) as server:
+        connected(server, calls_functions=False)
+        page.goto(f"{app.url}/chat")
+        set_way(page, "By functions")
+        page.get_by_text("tiny is not set up to call functions.").wait_for()
+        ask(page, DOG)
+        page.get_by_text("Choose another way above the question.").wait_for()
+        assert page.get_by_test_id("stChatInputTextArea").input_value() == DOG
+        assert server.chats == []
+
+        connected(server, calls_functions=True)
+        page.reload()
+        page.get_by_role("heading", name="Ask your documents").wait_for()
+        set_way(page, "By functions")
+        ask(page, DOG)
+        answered(page)
+        facts = page.locator('[class*="st-key-facts_"]').inner_text()
+        assert facts.startswith("By functions · 3 calls")
+        assert [bool(request.body.get("tools")) for request in server.chats] == [True, False, True]
+        page.locator('a[href^="#passage-"]').first.click()
+        page.locator(".st-key-panel_head").wait_for()
+        settled(page)
+
+
+def set_way(page: Page, way: str) -> None:
+    settled(page)
+    page.locator(".st-key-mode_popover button").first.click()
+    page.get_by_test_id("stRadio").get_by_text(way, exact=True).click()
+    settled(page)
+    page.keyboard.press("Escape")
+    settled(page)
