@@ -209,6 +209,8 @@ class _Calls:
                 numbers = tuple(n for n in pack.facts.get("passages", ()) if n is not None) if pack is not None else ()
                 inputs = shown[place] if sums_up and before and place < len(shown) else _last_reply(before)
                 made.append(self._put(span, _kind(span), passages=numbers, inputs=inputs, level=level))
+                if sums_up and inputs:
+                    made[-1] = self._known[id(span)] = _of_summaries(made[-1])
             before = made if sums_up else [*before, *made]
             if parent.facts.get("mode") in ("accumulate", "compact_accumulate"):
                 before = []
@@ -242,6 +244,15 @@ def _shown(packs: Sequence[Span], summaries: Sequence[int]) -> list[tuple[int, .
         found.append(tuple(summaries[first : first + len(pack.facts.get("passages", ()))]))
         first = len(summaries) - int(pack.facts.get("waiting", 0))
     return found
+
+
+def _of_summaries(call: Call) -> Call:
+    """What stands in the place of passages are earlier replies."""
+
+    def said(message: Said) -> Said:
+        return replace(message, parts=tuple(("answer" if kind == "documents" else kind, text) for kind, text in message.parts))
+
+    return replace(call, messages=tuple(map(said, call.messages)))
 
 
 def _last_reply(before: Sequence[Call]) -> tuple[int, ...]:

@@ -127,7 +127,8 @@ def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App) -> None:
             assert nodes(page).count() == calls
             assert panel(page).locator(".tree path").count() == calls - 1
             root = open_call(page, calls)
-            assert "The documents say" in root.locator(".part.documents").inner_text()
+            assert "The documents say" in root.locator(".part.answer").inner_text()
+            assert root.locator(".part.documents").count() == 0
             assert "passage" not in nodes(page).last.get_attribute("aria-label").lower()  # type: ignore[union-attr]
             settled(page)
 

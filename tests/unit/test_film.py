@@ -9,7 +9,7 @@ from contextlib import closing
 from itertools import count, pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcore.agent.react import ReActAgent
@@ -91,6 +91,7 @@ def spoken(trace: Span) -> list[str]:
     ]
 
 
+@settings(deadline=None)
 @given(
     mode=st.sampled_from(MODES),
     number=st.integers(0, 9),
@@ -114,6 +115,7 @@ def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
     assert json.loads(json.dumps(shown.to_dict()))["shape"] == shown.shape
 
 
+@settings(deadline=None)
 @given(
     mode=st.sampled_from(("refine", "compact", "tree_summarize", "accumulate", "compact_accumulate", "simple_summarize")),
     number=st.integers(1, 12),
@@ -132,6 +134,7 @@ def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
     assert {n for call in shown.calls for n in call.passages} == set(range(1, number + 1))
 
 
+@settings(deadline=None)
 @given(number=st.integers(2, 14), window=st.sampled_from((340, 420, 560)))
 def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answer(number: int, window: int) -> None:
     shown = film(made("tree_summarize", number, window))
@@ -142,6 +145,8 @@ def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answ
     for call in shown.calls:
         assert all(shown.calls[source - 1].level == call.level - 1 for source in call.inputs)
         assert bool(call.passages) == (call.level == 1)
+        shows = {origin for said in call.messages for origin, _text in said.parts}
+        assert ("documents" in shows, "answer" in shows) == (call.level == 1, call.level > 1)
 
 
 def test_a_strip_says_what_each_call_changed_of_the_answer_before() -> None:
@@ -162,6 +167,7 @@ def test_a_strip_says_what_each_call_changed_of_the_answer_before() -> None:
     assert [call.inputs for call in shown.calls] == [(), (1,), (2,)]
 
 
+@settings(deadline=None)
 @given(st.text("ab \n.", max_size=40), st.text("ab \n.", max_size=40))
 def test_changes_hold_both_texts(before: str, after: str) -> None:
     found = changes(before, after)

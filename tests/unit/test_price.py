@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcore.config import PriceSettings, Settings
@@ -160,6 +160,7 @@ def test_before_the_first_answer_there_is_no_idea_how_long_it_takes() -> None:
     assert habits([facts(1000, 100, 2.0, model="another")], "m", "compact").seconds(1000, 100) is None
 
 
+@settings(deadline=None)
 @given(
     reading=st.floats(0.0005, 0.05),
     writing=st.floats(0.005, 0.5),
