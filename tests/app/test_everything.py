@@ -1,0 +1,167 @@
+"""Reading everything once its price was agreed to, one answer per document as a table, and the run card."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.app.conftest import App, answered, settled, until
+from tests.app.test_chat import ask, ask_anew, transcript
+from tests.app.test_model import connect, server, settings  # noqa: F401  # fixtures
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+QUESTION = "How many steps has the Herring Stair?"
+
+
+def facts(page: Page) -> str:
+    return page.locator('[class*="st-key-facts_"]').last.inner_text()
+
+
+def choose_in_menu(page: Page, label: str) -> None:
+    settled(page)
+    page.get_by_role("button", name="More", exact=True).last.click()
+    page.get_by_role("menuitem", name=label).click()
+
+
+def agree(page: Page, place: str, label: str) -> str:
+    """Wait for the price, and agree to it; gives the price."""
+    button = page.locator(place).get_by_role("button", name=label, exact=True)
+    button.wait_for()
+    until(page, button.is_enabled)
+    price = page.locator(place).inner_text()
+    button.click()
+    return price
+
+
+def total(page: Page) -> int:
+    found = re.search(r"of ([\d,]+) passages", facts(page))
+    assert found is not None
+    return int(found.group(1).replace(",", ""))
+
+
+def test_everything_is_read_once_the_price_is_agreed_to(page: Page, app: App) -> None:
+    ask_anew(page, app, QUESTION)
+    passages = total(page)
+    assert re.search(rf"\d+ of {passages} passages, \d+ of \d+ files", facts(page))
+    choose_in_menu(page, "Read everything")
+    assert page.locator('[class*="st-key-facts_"]').count() == 1  # nothing has begun
+    price = agree(page, ".st-key-panel", "Read everything")
+    assert f"Reads all {passages} passages of" in price
+    assert re.search(r"Tree summarize: \d+ calls?, about [\d,]+ tokens", price)
+    answered(page, 2)
+    files = re.search(r"(\d+) of (\d+) files", facts(page))
+    assert files is not None
+    assert files.group(1) == files.group(2)
+    assert f"{passages} of {passages} passages" in facts(page)
+    assert facts(page).startswith("Read everything · Tree summarize ·")
+    said = page.get_by_test_id("stChatMessage").last
+    assert "211" in said.inner_text() or said.locator('a[href^="#passage-"]').count() >= 1
+    said.locator('a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel_head").get_by_text("1 ·").wait_for()
+    page.keyboard.press("Escape")
+    page.locator(".st-key-panel").wait_for(state="detached")
+    before = transcript(page)
+    page.reload()
+    answered(page, 2)
+    assert transcript(page) == before
+
+
+@pytest.fixture
+def table(page: Page, app: App) -> Locator:
+    """The question asked of each document, from the menu beside the question box."""
+    page.goto(f"{app.url}/chat")
+    settled(page)
+    page.locator(".st-key-chat_reading_popover button").first.click()
+    page.get_by_test_id("stPopoverBody").get_by_text("Each document", exact=True).click()
+    page.locator(".st-key-chat_reading_popover button").get_by_text("Each document").wait_for()
+    page.keyboard.press("Escape")
+    ask(page, "Who built the railway?")
+    price = agree(page, ".st-key-offer", "Ask each document")
+    assert re.search(r"Asks \d+ documents, each on its own", price)
+    answered(page)
+    return page.locator("table.file-answers")
+
+
+def test_each_document_answers_in_a_table_that_is_kept_and_saved(page: Page, table: Locator) -> None:
+    rows = table.locator("tbody tr")
+    names = table.locator("tbody th").all_inner_texts()
+    assert len(names) >= 4
+    assert sum(kind == "found" for kind in rows.evaluate_all("rows => rows.map(row => row.className)")) >= 1
+    table.locator('a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel_head").wait_for()
+    page.keyboard.press("Escape")
+    page.locator(".st-key-panel").wait_for(state="detached")
+    shown = rows.all_inner_texts()
+    page.reload()
+    answered(page)
+    assert rows.all_inner_texts() == shown
+    page.locator(".st-key-chat_reading_popover").get_by_text("Best passages").wait_for()
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    data = Path(download.value.path()).read_bytes()
+    assert data.startswith(b"\xef\xbb\xbf")
+    head, *saved = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    assert head == ["Document", "Answer", "Pages", "Found"]
+    assert [row[0] for row in saved] == names
+    assert not [cell for row in saved for cell in row if "[" in cell or cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: Browser, tmp_path: Path) -> None:
+    ask_anew(page, app, QUESTION)
+    said = page.get_by_test_id("stChatMessageContent").last.locator("p").first.inner_text()
+    with page.expect_download() as download:
+        choose_in_menu(page, "Save the run card")
+    saved = tmp_path / download.value.suggested_filename
+    assert saved.suffix == ".html"
+    download.value.save_as(saved)
+    asked: list[str] = []
+    context = browser.new_context(offline=True, color_scheme="dark", viewport={"width": 390, "height": 844})
+    context.on("request", lambda request: asked.append(request.url))
+    card = context.new_page()
+    card.goto(saved.as_uri())
+    assert card.get_by_role("heading", name=QUESTION).is_visible()
+    assert card.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(25, 24, 22)"
+    assert card.evaluate("document.documentElement.scrollWidth") <= 390
+    assert said.split(".")[0].split("\n")[0] in card.locator("body").inner_text()
+    assert asked == [saved.as_uri()]
+    card.locator("summary", has_text="context_chat").or_(card.locator("summary", has_text="text_qa")).first.click()
+    assert card.locator(".origin.documents").first.is_visible()
+    context.close()
+
+
+def by_parts(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Cites the last passage of its call, and no more; a small window makes several calls of the documents."""
+    numbers = re.findall(r"^\[(\d+)\]", str(messages[-1]["content"]), re.MULTILINE)
+    return f"So it is. [{numbers[-1]}]" if numbers else "That is all. [1]"
+
+
+def test_a_model_reads_everything_and_its_table(settings: Page, app: App, server: ScriptedServer) -> None:  # noqa: F811
+    page = settings
+    server.reply = by_parts
+    connect(page, server)
+    ask_anew(page, app, QUESTION)
+    choose_in_menu(page, "Read everything")
+    agree(page, ".st-key-panel", "Read everything")
+    answered(page, 2)
+    passages = total(page)
+    assert f"{passages} of {passages} passages" in facts(page)
+    assert "tiny" in facts(page)
+    numbers = page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').all_inner_texts()
+    assert numbers
+    assert numbers[0] == "1"
+    choose_in_menu(page, "Each document")
+    agree(page, ".st-key-panel", "Ask each document")
+    answered(page, 3)
+    kinds = page.locator("table.file-answers tbody tr").evaluate_all("rows => rows.map(row => row.className)")
+    assert kinds
+    assert set(kinds) == {"found"}
