@@ -107,10 +107,10 @@ class _Search:
         everywhere = self.ranked(self.searched)
         if not expected:
             return self._without_hint(everywhere)
-        held = self._holding(expected)
+        held = self._quoting(expected)
         if not held and (halves := self._split(expected)):
             return self._of_halves(halves, everywhere)
-        held = held or self._alike(expected)
+        held = held or self._saying(expected)
         if used := [node for node in held if node.id_ in self.used]:
             return self._found(used[0], Cause.USED)
         if held:
@@ -137,7 +137,9 @@ class _Search:
             exact = self.ranked(self.ask.question)
             missed += [(hit.node, self.ask.question) for hit in exact if hit.node.id_ not in self.used][:TRIED]
         odds = [self._answers(question, node) for node, question in missed]
-        if odds and max(odds) >= THRESHOLD:
+        # The very best was not looked at: whether it answers or not, something has kept it out.
+        first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in self.used
+        if odds and (first_is_missed or max(odds) >= THRESHOLD):
             return self._of(missed[int(np.argmax(odds))][0], everywhere)
         used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
         answering = [self._answers(self.searched, node) for node in used]
@@ -148,13 +150,15 @@ class _Search:
     def _answers(self, question: str, node: TextNode) -> float:
         return float(self.check.evidence.odds(question, quotes_in(node.text, number=1)).max(initial=-np.inf))
 
-    def _holding(self, expected: str) -> list[TextNode]:
-        """The passages that have its words."""
-        return [hit.node for hit in self.ranked(expected, count=EXPECTED) if _says(hit.node.text, expected)]
+    def _quoting(self, expected: str) -> list[TextNode]:
+        """The passages that have its words one after another."""
+        return [hit.node for hit in self.ranked(expected, count=EXPECTED) if _quotes(hit.node.text, expected)]
 
-    def _alike(self, expected: str) -> list[TextNode]:
-        """The passage that says it in other words."""
+    def _saying(self, expected: str) -> list[TextNode]:
+        """The passages that have its words in any order; where none has, the one that says it in other words."""
         hits = [hit.node for hit in self.ranked(expected, count=EXPECTED)]
+        if held := [node for node in hits if _says(node.text, expected)]:
+            return held
         odds = self.check.odds(expected, [node.text for node in hits])
         return [hits[int(odds.argmax())]] if odds.max(initial=-np.inf) >= LIKE else []
 
@@ -164,7 +168,7 @@ class _Search:
             for id_ in (hit.node.next_id, hit.node.prev_id):
                 for other in self.library.store.nodes([id_]) if id_ else ():
                     pair = sorted((hit.node, other), key=lambda node: node.start_char_idx or 0)
-                    if _says(" ".join(node.text for node in pair), expected, together=True):
+                    if _quotes(" ".join(node.text for node in pair), expected):
                         return pair
         return []
 
@@ -309,13 +313,16 @@ def _enough(rank: int) -> int:
     return min(rank + max(rank // 5, 1), MOST_PASSAGES)
 
 
-def _says(text: str, expected: str, *, together: bool = False) -> bool:
-    """The words of what was expected, one after another; or, unless they must stand together, nearly all of them."""
-    if f" {' '.join(words(expected))} " in f" {' '.join(words(text))} ":
-        return True
+def _quotes(text: str, expected: str) -> bool:
+    """The words of what was expected, one after another."""
+    return f" {' '.join(words(expected))} " in f" {' '.join(words(text))} "
+
+
+def _says(text: str, expected: str) -> bool:
+    """Nearly all of its words, of few all."""
     meant = set(content_words(expected) or words(expected))
     covered = len(meant & {*content_words(text), *words(text)}) / max(len(meant), 1)
-    return not together and covered >= (1.0 if len(meant) <= FEW_WORDS else ALL_WORDS)
+    return covered >= (1.0 if len(meant) <= FEW_WORDS else ALL_WORDS)
 
 
 def _with_words(ask: Ask, expected: str, node: TextNode) -> str:
