@@ -19,7 +19,7 @@ from ragcore.llms.scripted import Line, ScriptedLLM
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span
 from ragcore.prompts import RenderedMessage
-from ragcore.replay import MODES, Lane, Replay, Replays, ToolUse, lacking, steps_of
+from ragcore.replay import AT_ONCE, MODES, Lane, Replay, Replays, ToolUse, lacking, steps_of
 from ragcore.runs import AnswerRuns
 from ragcore.schema import Document, TextNode
 
@@ -140,21 +140,55 @@ def test_a_mode_remembers_its_own_answers_and_no_other(open_library: list[Librar
 
 
 def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], tmp_path: Path) -> None:
+    broken_now = threading.Event()
+
     def faulty(call: LLMCall) -> Line:
-        if call.prompt.name == "condense_question":
+        if (broken_now.is_set() and call.prompt.name == "simple_chat") or call.prompt.name == "condense_question":
             return LLMUnavailableError("Nobody answers.", hint="Start it.")
         return obedient(call)
 
     library = library_with(open_library, tmp_path, ScriptedLLM(faulty))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)
-    replays.start(talk, ["context", "condense_question"])
+    broken_now.set()
+    replays.start(talk, ["context", "condense_question", "simple"])
     replay = whole(replays, talk)
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
+    assert [cell.state for cell in lane(replay, "simple").cells] == ["failed"]  # what stands on its answer is not asked
     broken = lane(replay, "condense_question").cells
     assert [cell.state for cell in broken] == ["done", "failed"]
     assert broken[1].problem is not None
     assert (broken[1].problem.what, broken[1].steps) == ("Nobody answers.", None)
+
+
+def test_what_waits_when_a_replay_is_stopped_is_never_asked(open_library: list[Library], tmp_path: Path) -> None:
+    slow, go_on = threading.Event(), threading.Event()
+
+    class Slow(ScriptedLLM):
+        def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+            assert not slow.is_set() or go_on.wait(30)
+            return (yield from super()._stream(call, messages))
+
+    library = library_with(open_library, tmp_path, Slow(obedient))
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    slow.set()
+    replays.start(talk, ["simple", "condense_question", "context", "condense_plus_context"])
+    deadline = time.monotonic() + 30
+    while sum(len(one.cells) for one in now(replays, talk).lanes) < AT_ONCE:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    replays.stop(talk)
+    go_on.set()
+    replay = whole(replays, talk)
+    states = sorted([cell.state for cell in one.cells] for one in replay.lanes)
+    assert states == [[], *[["stopped"]] * AT_ONCE]
+
+
+def test_a_rewriting_that_changes_nothing_is_none() -> None:
+    condensed = Span("condense", {"question": FIRST})
+    assert steps_of(Span("chat", {"question": FIRST, "mode": "context"}, children=[condensed])).rewritten is None
+    assert steps_of(Span("chat", {"question": SECOND, "mode": "context"}, children=[condensed])).rewritten == FIRST
 
 
 def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Library], tmp_path: Path) -> None:
