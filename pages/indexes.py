@@ -18,9 +18,13 @@ state.viewing = places.from_address("d", state.viewing or None) or ""
 places.to_address("d", state.viewing or None, "")
 
 st.title(_("Indexes"), anchor=False)
-shelf()
-figures()
-index_actions()
+# Each part has its place, drawn or not: what moves by itself would otherwise land in another's.
+with st.container():
+    shelf()
+with st.container():
+    figures()
+with st.container():
+    index_actions()
 
 PARTS = {"documents": _("Documents"), "map": _("Map"), "anew": _("Make anew")}
 part = st.segmented_control(
@@ -32,7 +36,6 @@ part = st.segmented_control(
     label_visibility="collapsed",
     required=True,
 )
-# Each part has its place, drawn or not: what moves by itself would otherwise land in another's.
 with st.container():
     if part == "map":
         passage_map()

@@ -2,7 +2,7 @@
 
 A sample is laid out by t-SNE (van der Maaten and Hinton 2008, Journal of Machine Learning Research 9; here openTSNE, Poličar
 and others 2024, Journal of Statistical Software 109) by the cosine, and the others are put where their nearest neighbours of
-the sample are. So 100,000 vectors take about as long as 5,000, and passages that come later find their place among those that
+the sample are. So 100,000 vectors take about as long as 15,000, and passages that come later find their place among those that
 are there.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-SAMPLE = 5000  # vectors that are laid out
-NEIGHBOURS = 8  # of the sample, between which another vector is put
+SAMPLE = 15_000  # vectors that are laid out
+NEIGHBOURS = 4  # of the sample, between which another vector is put
 SHARPNESS = 20.0  # how much nearer neighbours count more: weights are exp(SHARPNESS * cosine)
 FEW = 10  # vectors for which a layout says nothing
 BATCH = 2000  # rows at a time
