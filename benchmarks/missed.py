@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,6 @@ from ragcore.schema import Document, TextNode
 from ragcore.sentence_check import SentenceCheck
 from ragcore.text.sentences import sentence_spans
 
-EACH = 20  # failures of a kind
 TOP_K = 6
 
 
@@ -52,20 +52,23 @@ class Item:
 
 
 class Failures:
-    def __init__(self, folder: Path) -> None:
+    """`each`: how many of a kind."""
+
+    def __init__(self, folder: Path, each: int) -> None:
+        self.each = each
         self.embedder = HuggingFaceEmbedding()
         self.said = "x"
         self.library = Library(folder, embedder=self.embedder, llm=ScriptedLLM(lambda call: self.said))
         self.runs, self.check = AnswerRuns(self.library), SentenceCheck(self.embedder)
         self.lot = random.Random(0)
         corpus = {item["_id"]: item for item in lines(DATA / "squad2_500" / "corpus.jsonl")}
-        texts = {id_: plain(item["text"]) for id_, item in corpus.items()}
+        texts = {id_: f" {plain(item['text'])} " for id_, item in corpus.items()}
         for id_, item in corpus.items():
             self.put(id_, item["title"], item["text"])
         self.items = []
         for asked in lines(DATA / "squad2_500" / "qa.jsonl"):
             for answer in asked["answers"][:1]:
-                holding = [id_ for id_, text in texts.items() if plain(answer) in text]
+                holding = [id_ for id_, text in texts.items() if f" {plain(answer)} " in text]
                 if holding == asked["doc_ids"]:
                     one = corpus[holding[0]]
                     self.items.append(Item(asked["question"], one["_id"], one["title"], one["text"], answer))
@@ -92,7 +95,7 @@ class Failures:
         return message
 
     def some(self) -> list[Item]:
-        return self.lot.sample(self.items, EACH)
+        return self.lot.sample(self.items, self.each)
 
     @contextmanager
     def without(self, item: Item) -> Iterator[None]:
@@ -103,7 +106,7 @@ class Failures:
     def all(self) -> Iterator[tuple[Cause, str, bool]]:
         """(the true cause, told or not, whether it was named)."""
         plainly = Ask("", chat_mode=None, response_mode="no_text", top_k=TOP_K)
-        low = [(item, rank) for item in self.items if 1 < (rank := self.rank(item)) <= 100][:EACH]
+        low = list(islice(((item, rank) for item in self.items if 1 < (rank := self.rank(item)) <= 100), self.each))
         for item, rank in low:
             yield from self.both(Cause.TOP_K, self.answered(replace(plainly, question=item.question, top_k=rank - 1)), item)
         for item in self.some():
@@ -193,7 +196,7 @@ class Failures:
         done = 0
         for item in told:
             one = corpus[item["doc_ids"][0]]
-            if plain(one["title"]) in known or item["id"] not in asked or done == EACH:
+            if plain(one["title"]) in known or item["id"] not in asked or done == self.each:
                 continue
             self.put(one["_id"], f"dokument {done}", one["text"])
             message = self.answered(replace(plainly, question=asked[item["id"]]))
@@ -203,9 +206,9 @@ class Failures:
             self.library.store.delete(one["_id"])
 
 
-def report(folder: Path) -> None:
+def report(folder: Path, each: int) -> None:
     right: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for cause, told, named in Failures(folder).all():
+    for cause, told, named in Failures(folder, each).all():
         right[cause.value, told].append(named)
     for (cause, told), named in right.items():
         print(f"{cause:12s} {told:9s} {sum(named):4d} of {len(named):4d}")
@@ -239,9 +242,13 @@ def timed(folder: Path, count: int = 20_000) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--time", action="store_true", help="how long a look takes")
-    timing = parser.parse_args().time
+    parser.add_argument("--each", type=int, default=20, help="how many failures of a kind")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        (timed if timing else report)(Path(folder))
+        if given.time:
+            timed(Path(folder))
+        else:
+            report(Path(folder), given.each)
 
 
 if __name__ == "__main__":

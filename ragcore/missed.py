@@ -25,6 +25,7 @@ from ragcore.text.keywords import content_words, words
 from ragcore.text.language import language_of
 from ragcore.text.phrases import keywords
 from ragcore.text.quotes import quotes_in
+from ragcore.text.sentences import sentences
 from ragcore.vector_stores.base import Scope
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ TRIED = 4  # of the best missed passages, whether they answer the question
 EXPECTED = 16  # passages that are held against what was expected
 ALL_WORDS = 0.8  # share of the expected words that a passage must have, of few all
 FEW_WORDS = 4
+EASED = 2.0  # log odds below the reader's threshold at which a passage that beats all that were looked at still counts
 LIKE = (SUPPORTED + WEAK) / 2  # log odds of saying the same in other words
 LOOKED_THROUGH = 40  # documents, for pages without text and for their languages
 
@@ -136,15 +138,16 @@ class _Search:
         if self.searched != self.ask.question:
             exact = self.ranked(self.ask.question)
             missed += [(hit.node, self.ask.question) for hit in exact if hit.node.id_ not in self.used][:TRIED]
+        used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
         odds = [self._answers(question, node) for node, question in missed]
+        answering = [self._answers(self.searched, node) for node in used]
+        best, best_used = max(odds, default=-np.inf), max(answering, default=-np.inf)
         # The very best was not looked at: whether it answers or not, something has kept it out.
         first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in self.used
-        if odds and (first_is_missed or max(odds) >= THRESHOLD):
-            return self._of(missed[int(np.argmax(odds))][0], everywhere)
-        used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
-        answering = [self._answers(self.searched, node) for node in used]
-        if answering and max(answering) >= THRESHOLD:
-            return self._found(used[int(np.argmax(answering))], Cause.USED)
+        if missed and (first_is_missed or best >= THRESHOLD or best >= max(best_used, THRESHOLD - EASED)):
+            return self._of(missed[odds.index(best)][0], everywhere)
+        if best_used >= THRESHOLD:
+            return self._found(used[answering.index(best_used)], Cause.USED)
         return self._nowhere(self.searched, everywhere)
 
     def _answers(self, question: str, node: TextNode) -> float:
@@ -319,10 +322,11 @@ def _quotes(text: str, expected: str) -> bool:
 
 
 def _says(text: str, expected: str) -> bool:
-    """Nearly all of its words, of few all."""
+    """Nearly all of its words, of few all, in a sentence and the next."""
     meant = set(content_words(expected) or words(expected))
-    covered = len(meant & {*content_words(text), *words(text)}) / max(len(meant), 1)
-    return covered >= (1.0 if len(meant) <= FEW_WORDS else ALL_WORDS)
+    said = [{*content_words(sentence), *words(sentence)} for sentence in sentences(text)]
+    most = max((len(meant & set().union(*said[at : at + 2])) for at in range(len(said))), default=0)
+    return most >= (1.0 if len(meant) <= FEW_WORDS else ALL_WORDS) * len(meant)
 
 
 def _with_words(ask: Ask, expected: str, node: TextNode) -> str:
