@@ -213,11 +213,11 @@ def _tidy(question: str) -> str:
 def _rank(question: str, text: str) -> tuple[int, int] | None:
     """0 for a question of a sentence, 1 about a heading or a name of several words, 2 about a name of one word, the one that
     the text says most often first. None for what reads like a slip."""
-    if len(question) > LONGEST or _ODD.search(question) or leans_on_context(question):
+    if len(question) > LONGEST or _ODD.search(question):
         return None
     what = _WHAT.match(question)
     if not what and not question.startswith(_VAGUE):
-        return 0, 0
+        return None if leans_on_context(question) else (0, 0)
     topic = what["subject"] if what else question.removeprefix(_VAGUE)[:-1]
     said = text.lower().count(topic.lower())
     if not topic or _LEANING.search(topic) or (what and said < OFTEN):

@@ -26,6 +26,8 @@ TEXTS = {
     "ferry.txt": "The Nessay Ferry is the only boat to the island. It leaves at noon on Sundays.",
     "cellar.txt": "The Great Cellar has 300 barrels of oil. Nobody has counted them since the flood.",
     "rules.txt": "Dogs are forbidden in the upper car because the floor is made of glass.",
+    "ferry-2.txt": "The Nessay Ferry leaves the island at noon in winter.",
+    "ferry-3.txt": "The Nessay Ferry leaves the island at one in summer.",
     "bread.txt": "Rye bread was first baked in 1802. The Old Bakery has 12 ovens of brick.",
 }
 
@@ -68,7 +70,7 @@ def found_for(library: Library, question: str) -> list[str | None]:
 def test_each_question_finds_its_own_document_and_another_process_reads_them(open_library: Callable[..., Library]) -> None:
     library = open_library()
     assert library.suggestions.get() == Suggested()
-    ids = take_in(library, *TEXTS)
+    ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
     suggested = made(library)
     assert not suggested.pending
     assert len(suggested.questions) == WANTED == len(set(suggested.questions))
@@ -126,6 +128,16 @@ def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Li
     assert questions[0] == "Who built the Penrose Tower?"
     assert "The tower" not in questions
     assert len(questions) > 1
+
+
+def test_a_question_whose_own_document_is_not_found_for_it_is_dropped(open_library: Callable[..., Library]) -> None:
+    asked = "When does the Nessay Ferry leave the island?"
+    library = open_library(ScriptedLLM([asked, ""]))
+    ids = take_in(library, "rules.txt", "ferry.txt", "ferry-2.txt", "ferry-3.txt")  # the model is asked about the first
+    assert ids["rules.txt"] not in found_for(library, asked)
+    questions = [candidate.question for candidate in library.suggestions.made()]
+    assert questions
+    assert asked not in questions
 
 
 def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., Library]) -> None:
