@@ -96,8 +96,10 @@ def test_a_turn_of_a_conversation_is_priced_with_the_call_that_condenses(
     library = open_library(llm)
     ask = Ask("How many lamps has it?", chat_mode=mode)
     said = price(library, ask, talk)
-    library.answer(ask, talk).whole()
+    spent = library.answer(ask, talk).whole().trace
+    assert spent is not None
     assert said.calls == len(llm.calls)
+    assert said.completion_tokens == spent.total_tokens().completion
     assert said.calls == 1 + (bool(talk) and mode not in ("simple", "context"))
 
 
