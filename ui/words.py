@@ -167,10 +167,16 @@ def coverage(facts: AnswerFacts) -> str:
     return f"{read}, {files.format(used=f'{facts.files_used:,}', number=f'{facts.files_total:,}')}"
 
 
+def recorded(facts: AnswerFacts) -> list[str]:
+    """ "Recorded on 2026-05-01" of an answer that was played; else nothing."""
+    if facts.recorded is None:
+        return []
+    return [_("Recorded on {day}").format(day=time.strftime("%Y-%m-%d", time.localtime(facts.recorded)))]
+
+
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer; with what was expected where that was said before."""
-    day = "" if facts.recorded is None else time.strftime("%Y-%m-%d", time.localtime(facts.recorded))
-    parts = [_("Recorded on {day}").format(day=day)] if day else []
+    parts = recorded(facts)
     if facts.reading != "best":
         parts.append(READINGS[facts.reading].label)
     parts.append(mode_label(facts.mode))

@@ -155,6 +155,7 @@ def _cost(facts: AnswerFacts) -> str:
     """ "6 calls · 2,310 tokens · 1.8 s" """
     tokens = facts.prompt_tokens + facts.completion_tokens
     spent = [
+        *words.recorded(facts),
         ngettext("{number} call", "{number} calls", facts.calls).format(number=f"{facts.calls:,}"),
         ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"),
         _("{seconds} s").format(seconds=f"{facts.seconds:.1f}"),

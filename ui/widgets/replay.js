@@ -89,7 +89,14 @@ function drawCell(td, cell, words, open) {
     }
   }
   if (cell.note) box.append(element("p", "note", cell.note));
-  if (cell.facts) box.append(element("div", "facts", cell.facts));
+  if (cell.facts) {
+    const facts = element(cell.calls ? "a" : "div", "facts", cell.facts);
+    if (cell.calls) {
+      facts.href = cell.calls;
+      facts.title = words.calls;
+    }
+    box.append(facts);
+  }
   td.replaceChildren(box);
 }
 

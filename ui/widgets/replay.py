@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ragcore.conversations import Source
+from ragcore.conversations import AnswerFacts, Source
 from ragcore.llms.base import LLMMetadata
 from ragcore.replay import Cell, Lack, Lane, Replay, Steps, ToolUse, lacking
 from ui import words
@@ -39,7 +39,7 @@ def table(replay: Replay, model: LLMMetadata) -> None:
             "choose": _("Way of answering"),
             "more": _("Show all of it"),
             "less": _("Show less"),
-            "passages": _("Passages"),
+            "calls": _("How this answer was made"),
         },
     }
     _REPLAY(key="replay_table", data=data)
@@ -61,6 +61,11 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
     if running and not whole and not busy and not facts:
         facts = _("Waiting")
     return column | {"state": "busy" if busy else "done" if whole else "part", "facts": facts}
+
+
+def _facts(facts: AnswerFacts) -> str:
+    spent = _spent(facts.calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds)
+    return " · ".join([*words.recorded(facts), spent])
 
 
 def _spent(calls: int, tokens: int, seconds: float) -> str:
@@ -92,9 +97,8 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
         "lookups": _lookups(cell.steps) if cell.steps else [],
         "same": _same(cell, lane, place, replay.lanes),
         "sources": [_source(cell, source) for source in cell.sources],
-        "facts": _spent(cell.facts.calls, cell.facts.prompt_tokens + cell.facts.completion_tokens, cell.facts.seconds)
-        if cell.facts
-        else "",
+        "facts": _facts(cell.facts) if cell.facts else "",
+        "calls": f"#calls-{cell.message_id}" if cell.steps else "",
     }
 
 
