@@ -79,7 +79,7 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
     growing: list[Growing] = []
     with st.container(key="compare", horizontal=True, wrap=False):
         for message in answers:
-            with st.container(key=f"column_{message.id}", border=True, gap="small"):
+            with st.container(key=f"column_{message.id}", border=True, gap="xsmall"):
                 _head(message, answers)
                 if message.state == "writing":
                     growing.append(Growing(message, running.get(message.id), st.chat_message("assistant")))
@@ -154,12 +154,12 @@ def _finished(message: Message) -> None:
 def _cost(facts: AnswerFacts) -> str:
     """ "6 calls · 2,310 tokens · 1.8 s" """
     tokens = facts.prompt_tokens + facts.completion_tokens
-    spent = [
-        *words.recorded(facts),
-        ngettext("{number} call", "{number} calls", facts.calls).format(number=f"{facts.calls:,}"),
-        ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"),
-        _("{seconds} s").format(seconds=f"{facts.seconds:.1f}"),
-    ]
+    spent = words.recorded(facts)
+    if facts.calls:
+        spent.append(ngettext("{number} call", "{number} calls", facts.calls).format(number=f"{facts.calls:,}"))
+    if tokens:  # of an answer that was stopped they are not known
+        spent.append(ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"))
+    spent.append(_("{seconds} s").format(seconds=f"{facts.seconds:.1f}"))
     if facts.money is not None:
         spent.append(words.money(facts.money, facts.currency))
     return " · ".join(spent)

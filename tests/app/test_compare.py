@@ -1,0 +1,164 @@
+"""Compare: one question, several ways of answering side by side, from the same passages, and where two answers differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragcore.config import LLMSettings, read_settings, write_settings
+from tests.app.conftest import App, settled, until
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+QUESTION = "Which year had the most passengers?"
+LONG = "\n\n".join(" ".join(f"word{part}-{number}" for number in range(60)) for part in range(40))
+
+
+def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
+    return LONG
+
+
+@pytest.fixture
+def slow_model(app: App) -> Iterator[ScriptedServer]:
+    """A language model that says forty words a second; taken away again."""
+    before = read_settings(app.home)
+    with ScriptedServer(long_answer, words_per_second=40) as server:
+        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        write_settings(app.home, before.model_copy(update={"llm": llm}))
+        yield server
+        write_settings(app.home, before)
+
+
+def compare(page: Page, app: App, *ways: str) -> Locator:
+    """Ask the question in these ways and Compact; gives the columns."""
+    page.goto(f"{app.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    for way in ways:
+        page.get_by_role("button", name=way, exact=True).click()
+        settled(page)
+    page.get_by_role("textbox", name="Question").fill(QUESTION)
+    page.get_by_role("button", name=f"Compare {len(ways) + 1} answers").click()
+    columns = page.locator('[class*="st-key-column_"]')
+    columns.nth(len(ways)).wait_for()
+    return columns
+
+
+def finished(page: Page, count: int) -> None:
+    """Wait until so many columns say what they took."""
+    page.locator('[class*="st-key-cost_"]').nth(count - 1).wait_for(timeout=60_000)
+    settled(page)
+
+
+def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Page, app: App) -> None:
+    columns = compare(page, app, "Refine", "Tree summarize", "Accumulate")
+    finished(page, 4)
+    assert [columns.nth(place).locator("strong").first.inner_text() for place in range(4)] == [
+        "Compact", "Refine", "Tree summarize", "Accumulate",
+    ]  # fmt: skip
+    costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
+    assert all(re.search(r"\d+ calls? · [\d,]+ tokens · [\d.]+ s", cost) for cost in costs), costs
+    page.get_by_text("All from the same 6 passages").wait_for()
+    hits = page.locator('[class*="st-key-hit_"]')
+    assert hits.count() == 6
+    assert "score" in hits.first.inner_text()
+    places = dict(name.split(" · ", 1) for name in hits.locator("a").all_inner_texts())
+    for column in columns.all():  # [n] is the same passage in each
+        chips = column.locator('[class*="st-key-chips_"] a').all_inner_texts()
+        assert chips
+        assert all(places[chip.split()[0]].startswith(chip.split(" ", 1)[1].strip()[:12]) for chip in chips)
+
+    columns.first.get_by_role("button", name="Pin").click()
+    page.get_by_text("Pin a second answer to see where it differs from Compact.").wait_for()
+    columns.last.get_by_role("button", name="Pin").click()
+    panel = page.locator(".st-key-panel")
+    panel.get_by_text("From Compact to Accumulate").wait_for()
+    panel.locator(".text ins").first.wait_for()
+    assert "Response 1" in " ".join(panel.locator(".text ins").all_inner_texts())
+    shown = panel.locator(".text").inner_text()
+    settled(page)
+    until(page, lambda: "p=differences." in page.url)
+
+    page.reload()
+    panel.locator(".text ins").first.wait_for()
+    finished(page, 4)
+    assert panel.locator(".text").inner_text() == shown
+    assert page.get_by_role("button", name="Pinned").count() == 2
+    assert page.locator('[class*="st-key-cost_"]').all_inner_texts() == costs
+    until(page, lambda: page.get_by_role("textbox", name="Question").input_value() == QUESTION)
+
+    page.get_by_role("button", name="Close").click()
+    panel.wait_for(state="hidden")
+    page.get_by_role("button", name="Differences between Compact and Accumulate").click()
+    panel.get_by_text("From Compact to Accumulate").wait_for()
+
+
+def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
+    columns = compare(page, app, "Simple summarize", "Passages only")
+    until(page, lambda: all("word0-3" in columns.nth(place).inner_text() for place in (0, 1)))
+    assert all("word39-59" not in columns.nth(place).inner_text() for place in (0, 1))
+    page.locator('[class*="st-key-hit_"]').nth(5).wait_for()  # the passages are there before the answers are
+
+    columns.first.get_by_role("button", name="Stop").click()
+    columns.first.get_by_text("What had been written is kept").wait_for()
+    said = columns.first.get_by_test_id("stChatMessage").get_by_test_id("stMarkdownContainer").first
+    kept = said.inner_text()
+    before = len(columns.nth(1).inner_text())
+    until(page, lambda: len(columns.nth(1).inner_text()) > before)
+
+    page.reload()
+    columns.first.get_by_text("What had been written is kept").wait_for()
+    until(page, lambda: len(columns.nth(1).inner_text()) > before)
+    page.get_by_role("button", name="Stop all").click()
+    columns.nth(1).get_by_text("What had been written is kept").wait_for()
+    finished(page, 3)
+    assert said.inner_text() == kept
+    assert page.get_by_role("button", name="Compare 3 answers").is_enabled()
+
+    page.get_by_role("button", name="Earlier questions").click()
+    page.get_by_role("button", name=f"{QUESTION} · Compact, Simple summarize, Passages only").first.wait_for()
+
+
+def test_on_a_phone_the_answers_stand_below_each_other(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    columns = compare(page, app, "Passages only")
+    finished(page, 2)
+    first, second = (columns.nth(place).bounding_box() for place in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert first["width"] > 340
+    assert second["y"] >= first["y"] + first["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_search_settings_say_what_is_not_as_usual_and_a_missing_model_in_a_sentence(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Search settings").click()
+    page.get_by_label("Passages", exact=True).fill("3")
+    page.get_by_label("Passages", exact=True).press("Enter")
+    page.get_by_text("Search settings · 3 passages").wait_for()
+    page.get_by_text("Different passages").click()
+    page.get_by_text("Search settings · 3 passages · different passages").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("textbox", name="Question").fill(QUESTION)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator('[class*="st-key-hit_"]').nth(2).wait_for()
+    settled(page)
+    assert page.locator('[class*="st-key-hit_"]').count() == 3
+
+    page.get_by_role("button", name="Search settings").click()
+    page.get_by_label("Reranking model", exact=True).fill("nobody/has-this")
+    page.get_by_label("Reranking model", exact=True).press("Enter")
+    page.get_by_text("· reranked").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_text("The reranking model 'nobody/has-this' is not on this computer.").wait_for()
