@@ -31,12 +31,16 @@ class Confirm:
 
 @dataclass(frozen=True)
 class Offer:
-    """A question for more than its best passages, and the documents it is for; `chat`: it was asked in a chat."""
+    """A question for more than its best passages, and the documents it is for.
+
+    `chat`: it was asked in a chat, which is `conversation` unless it begins a new one.
+    """
 
     question: str
     reading: Reading
     file_ids: tuple[str, ...] | None = None
     chat: bool = True
+    conversation: str | None = None
 
 
 @dataclass

@@ -42,8 +42,12 @@ def offer_again(opened: Opened) -> None:
 
 def offer_here(*, chat: bool) -> None:
     """On a page: the offer that waits for the person's word, if there is one."""
-    offered = session().offer
+    state = session()
+    offered = state.offer
     if offered is None or offered.chat != chat:
+        return
+    if offered.conversation != (state.conversation if chat else None):
+        state.offer = None  # another conversation was opened meanwhile
         return
     with st.container(key="offer", border=True):
         st.markdown(f"**{label(words.READINGS[offered.reading].label)}**")
@@ -146,11 +150,13 @@ def take_offer(question: str, *, chat: bool) -> bool:
     """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
     reading = session().to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or not question.strip():
+        session().offer = None
         return False
     files = widget("chat_files" if chat else "query_files")
     for name in ("offered_files", "offered_way"):
         st.session_state.pop(name, None)
-    session().offer = Offer(question, reading, tuple(files or ()) or None, chat=chat)
+    conversation = session().conversation if chat else None
+    session().offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
     return True
 
 
