@@ -28,24 +28,27 @@ def set_to(app: App, settings: Settings) -> Iterator[None]:
         write_settings(app.home, before)
 
 
-def ways(page: Page, *chosen: str) -> None:
-    """Choose these ways of answering and no others."""
-    pills = page.locator(".st-key-query_modes").get_by_role("button", pressed=None)
-    for name in ("Compact", "Refine", "Tree summarize", "Accumulate"):
-        pill = page.locator(".st-key-query_modes").get_by_role("button", name=name, exact=True)
-        if (pill.get_attribute("aria-pressed") == "true") != (name in chosen):
+def choose_way(page: Page, way: str) -> None:
+    """This way of answering and no other."""
+    pills = page.locator(".st-key-query_modes [role=toolbar] button")
+    pills.first.wait_for()
+    for pill in pills.all():
+        wanted = str(pill.inner_text().strip() == way).lower()
+        if pill.get_attribute("aria-pressed") != wanted:
             pill.click()
+            until(page, lambda pill=pill, wanted=wanted: pill.get_attribute("aria-pressed") == wanted)
             settled(page)
-    assert pills.count() >= len(chosen)
 
 
 def query(page: Page, app: App, way: str) -> None:
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Query").wait_for()
     settled(page)
-    ways(page, way)
     page.get_by_role("textbox", name="Question").fill(QUESTION)
     page.get_by_role("textbox", name="Question").press("Control+Enter")
+    page.locator(".st-key-query_ways").get_by_text(": ").first.wait_for()  # the price of some way, or that it is worked out
+    settled(page)
+    choose_way(page, way)
 
 
 def panel(page: Page) -> Locator:
