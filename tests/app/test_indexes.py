@@ -16,7 +16,7 @@ BARRELS = "The cellar of the mill holds three hundred barrels. Nobody has counte
 
 def open_indexes(page: Page, app: App) -> None:
     page.goto(f"{app.url}/indexes")
-    page.locator(".st-key-figures").wait_for()
+    page.locator(".st-key-index_figures").wait_for()
     settled(page)
 
 
@@ -29,7 +29,7 @@ def picked(page: Page) -> str:
 
 
 def figure(page: Page, name: str) -> str:
-    one = page.locator(".st-key-figures").get_by_test_id("stMetric").filter(has_text=name)
+    one = page.locator(".st-key-index_figures").get_by_test_id("stMetric").filter(has_text=name)
     return one.get_by_test_id("stMetricValue").inner_text()
 
 
@@ -179,7 +179,7 @@ def test_a_document_is_shown_with_the_boundaries_and_overlaps_of_its_passages(pa
 def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: App) -> None:
     ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
     page.get_by_role("link", name="Indexes").click()
-    page.locator(".st-key-figures").wait_for()
+    page.locator(".st-key-index_figures").wait_for()
     settled(page)
     passages = int(figure(page, "Passages").replace(",", ""))
     part(page, "Map")

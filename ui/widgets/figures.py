@@ -16,7 +16,7 @@ from ui.widgets.rebuilding import rebuilding
 def figures() -> None:
     status = resources.library().status()
     tokens, exact = resources.surveys().tokens()
-    with st.container(key="figures", horizontal=True, gap="medium"):
+    with st.container(key="index_figures", horizontal=True, gap="medium"):
         st.metric(_("Documents"), f"{status.files:,}", width="content")
         st.metric(_("Passages"), f"{status.passages:,}", width="content")
         st.metric(
