@@ -46,16 +46,16 @@ def test_other_words_for_the_same_are_supported_and_inventions_are_not(check: Se
 
 
 @pytest.mark.parametrize(
-    "false",
+    ("false", "verdict"),
     [
-        "The tower was built by Ada Penrose in 1872.",
-        "The tower was built by Robert Penrose in 1871.",
-        "The tower was not built by Ada Penrose in 1871.",
-        "塔由阿达·彭罗斯于1891年建造。",
+        ("The tower was built by Ada Penrose in 1872.", "absent"),
+        ("塔由阿达·彭罗斯于1891年建造。", "absent"),
+        ("The tower was built by Robert Penrose in 1871.", "weak"),
+        ("The tower was not built by Ada Penrose in 1871.", "weak"),
     ],
 )
-def test_another_number_or_name_or_a_not_is_never_supported(check: SentenceCheck, false: str) -> None:
-    assert verdicts(check, false) in (["weak"], ["absent"])
+def test_another_number_or_name_or_a_not_is_never_supported(check: SentenceCheck, false: str, verdict: str) -> None:
+    assert verdicts(check, false) == [verdict]
 
 
 def test_a_script_without_spaces(check: SentenceCheck) -> None:
