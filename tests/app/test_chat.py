@@ -217,7 +217,7 @@ def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app
     box = page.get_by_test_id("stChatInputTextArea")
     until(page, lambda: box.evaluate("el => el === document.activeElement"))
     chip = page.locator('[class*="st-key-chips_"] a').last
-    for _ in range(8):
+    for _ in range(20):
         page.keyboard.press("Shift+Tab")
         if chip.evaluate("el => el === document.activeElement"):
             break
