@@ -108,19 +108,19 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
     evaluate.locator('[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg').first.wait_for()
 
     choose_kind(evaluate)
-    evaluate.locator('[class*="st-key-open_pair_"] button').first.click()
+    found_first = evaluate.locator('[class*="st-key-pair_"]', has_text="1.00 → 1.00").first
+    found_first.get_by_role("button").click()
     evaluate.get_by_text("Expected: ").wait_for()
-    assert evaluate.get_by_text("right", exact=True).count() >= 1
+    until(evaluate, lambda: found_first.locator(".stMarkdownBadge").count() == 2)  # the right passage, of each setting
     settled(evaluate)
-    before, address = evaluate.locator('[class*="st-key-pair_"]').first.inner_text(), evaluate.url
+    before, address = found_first.inner_text(), evaluate.url
     assert "&p=compare." in address
 
     evaluate.reload()
     evaluate.get_by_text("Expected: ").wait_for()
-    choose_kind(evaluate)
     settled(evaluate)
     assert evaluate.url == address
-    assert evaluate.locator('[class*="st-key-pair_"]').first.inner_text() == before
+    until(evaluate, lambda: found_first.inner_text() == before)
 
 
 def choose_kind(page: Page) -> None:

@@ -130,10 +130,11 @@ def _questions(
         )
         kinds = {"better": _("Better"), "worse": _("Worse"), "same": _("Same")}
         counts = {kind: sum(_kind(pair) == kind for pair in pairs[metric]) for kind in kinds}
+        looked_at = next((_kind(pair) for pair in pairs[metric] if pair.question_id == opened), None)
         kind = st.segmented_control(
             _("Second against first"),
             list(kinds),
-            default=next((name for name in ("worse", "better") if counts[name]), "same"),
+            default=looked_at or next((name for name in ("worse", "better") if counts[name]), "same"),
             format_func=lambda name: f"{kinds[name]} ({counts[name]})",
             required=True,
             key=f"compare_kind_{first[0]}_{second[0]}_{metric}",
@@ -141,7 +142,7 @@ def _questions(
     some = sorted((pair for pair in pairs[metric] if _kind(pair) == kind), key=lambda pair: -abs(pair.second - pair.first))
     if not some:
         st.caption(_("There are none."))
-    for pair in some[:PAGE]:
+    for pair in [pair for place, pair in enumerate(some) if place < PAGE or pair.question_id == opened]:
         with st.container(key=f"pair_{pair.question_id}", border=pair.question_id == opened):
             with st.container(horizontal=True, vertical_alignment="center"):
                 is_open = pair.question_id == opened
