@@ -19,9 +19,9 @@ def choose(page: Page, label: str, option: str) -> None:
 
 def answer_by(page: Page, *ways: str) -> None:
     """Choose these ways of answering, and no other."""
-    chips = page.locator(".st-key-query_modes button")
+    chips = page.locator(".st-key-query_modes button[aria-pressed]")
     for chip in chips.all():
-        if (chip.inner_text() in ways) != (chip.get_attribute("aria-checked") == "true"):
+        if (chip.inner_text() in ways) != (chip.get_attribute("aria-pressed") == "true"):
             chip.click()
             settled(page)
 
