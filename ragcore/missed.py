@@ -36,6 +36,7 @@ TRIED = 4  # of the best missed passages, whether they answer the question
 EXPECTED = 16  # passages that are held against what was expected
 ALL_WORDS = 0.8  # share of the expected words that a passage must have, of few all
 FEW_WORDS = 4
+TELLING = 3  # different words; fewer, scattered over a passage, say nothing
 EASED = 2.0  # log odds below the reader's threshold at which a passage that beats all that were looked at still counts
 LIKE = (SUPPORTED + WEAK) / 2  # log odds of saying the same in other words
 LOOKED_THROUGH = 40  # documents, for pages without text and for their languages
@@ -159,6 +160,8 @@ class _Search:
 
     def _saying(self, expected: str) -> list[TextNode]:
         """The passages that have its words in any order; where none has, the one that says it in other words."""
+        if len(set(content_words(expected))) < TELLING:
+            return []
         hits = [hit.node for hit in self.ranked(expected, count=EXPECTED)]
         if held := [node for node in hits if _says(node.text, expected)]:
             return held
