@@ -34,7 +34,7 @@ class OpenIndex:
     fetching: Fetching
     measuring: Measuring
     looked_at: float = field(default_factory=time.monotonic)
-    warmed: bool = False
+    warming: threading.Timer | None = None  # loads its embedder a little later
 
     @property
     def busy(self) -> bool:
@@ -49,6 +49,8 @@ class OpenIndex:
 
     def close(self) -> None:
         """End its answers, what it fetches, and its worker."""
+        if self.warming is not None:
+            self.warming.cancel()
         self.runs.stop_all()
         self.fetching.end()
         self.surveys.end()

@@ -68,8 +68,7 @@ def surveys() -> Surveys:
 def warm_embedder() -> None:
     """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn."""
     index = opened(session().index)
-    if not index.warmed:
-        index.warmed = True
-        timer = threading.Timer(WARM_AFTER, index.library.warm)
-        timer.daemon = True
-        timer.start()
+    if index.warming is None:
+        index.warming = threading.Timer(WARM_AFTER, index.library.warm)
+        index.warming.daemon = True
+        index.warming.start()
