@@ -141,6 +141,7 @@ class AnswerFacts:
     files_total: int = 0
     rows: tuple[FileAnswer, ...] = ()  # where each document was asked on its own
     recorded: float | None = None  # when it was given, in seconds since the epoch, where a recording of it was played
+    files_unread: int = 0  # documents that were still being read when it was given
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
@@ -335,7 +336,9 @@ class Conversations:
 
     def keep_trace(self, message_id: str, trace: Span) -> None:
         """Of an answer that was stopped, once all its steps have ended."""
-        self._change("UPDATE messages SET trace = ? WHERE id = ? AND state = 'stopped'", (json.dumps(trace.to_dict()), message_id))
+        self._change(
+            "UPDATE messages SET trace = ? WHERE id = ? AND state = 'stopped'", (json.dumps(trace.to_dict()), message_id)
+        )
 
     def trace(self, message_id: str) -> Span | None:
         rows = self._read("SELECT trace FROM messages WHERE id = ? AND trace IS NOT NULL", (message_id,))

@@ -25,7 +25,15 @@ from ragcore import config
 from ragcore.config import Settings, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
-from ragcore.errors import EmbeddingError, InputError, RagError, StoreError, UnknownDocumentError, UnreadableFileError
+from ragcore.errors import (
+    EmbeddingError,
+    InputError,
+    RagError,
+    StillReadingError,
+    StoreError,
+    UnknownDocumentError,
+    UnreadableFileError,
+)
 from ragcore.evaluation.kept import SCHEMA as EVALUATIONS_SCHEMA
 from ragcore.evaluation.kept import Evaluations
 from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
@@ -431,9 +439,14 @@ class Library:
         return self._finding(ask).passages(ask.question)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
-        """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise."""
+        """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
+
+        StillReadingError where it is put to documents and none of them has been read yet.
+        """
         from ragcore.answering import answer, answer_each
 
+        if (reading := self.being_read(ask)) and not self._has_passages(ask.file_ids):
+            raise StillReadingError(reading)
         llm, finding = self.llm(extractive=ask.extractive), self._finding(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
         if ask.reading == "each_file":
@@ -445,6 +458,15 @@ class Library:
                 wording=wording,
             )
         return answer(ask, history, llm=llm, finding=finding, system_prompt=system_prompt, wording=wording)
+
+    def being_read(self, ask: Ask) -> int:
+        """How many of the documents that it is put to are still being read."""
+        if ask.without_documents:
+            return 0
+        return sum(file.active and (ask.file_ids is None or file.id in ask.file_ids) for file in self.files.all())
+
+    def _has_passages(self, file_ids: Sequence[str] | None) -> bool:
+        return len(self.store) > 0 if file_ids is None else any(self.store.passage_ids(file_id) for file_id in file_ids)
 
     def asked(self, ask: Ask) -> dict[str, str]:
         """The documents that can answer, by id, in the order of their names."""

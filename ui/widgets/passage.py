@@ -49,7 +49,9 @@ def passage(source: Source, *, recorded: bool = False) -> None:
         if recorded:
             st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
         else:
-            st.markdown(f"**{label(error.what)}**  \n{label(error.hint)}" if isinstance(error, InputError) else label(error.what))
+            st.markdown(
+                f"**{label(error.what)}**  \n{label(error.hint)}" if isinstance(error, InputError) else label(error.what)
+            )
         _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": source.text, "after": ""})
         return
     data: dict[str, object] = {"kind": view.kind, "name": view.file_name}
