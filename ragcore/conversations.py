@@ -177,6 +177,13 @@ class Ask:
     retrieval: Retrieval = Retrieval()
     reading: Reading = "best"
 
+    @property
+    def without_documents(self) -> bool:
+        """Answered by the model alone."""
+        if self.reading != "best":
+            return False
+        return self.chat_mode == "simple" if self.chat_mode else self.response_mode == "generation"
+
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 

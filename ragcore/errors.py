@@ -3,6 +3,7 @@
 RagError
 ├── InputError                    what a person gave cannot be used as it is
 │   ├── QuestionError                 an empty question, or one that is far too long
+│   ├── StillReadingError             the documents that a question is put to are still being read
 │   └── UnreadableFileError           a file that yields no text
 │       ├── EmptyFileError
 │       ├── EncryptedFileError            needs a password, or the one given is wrong
@@ -66,6 +67,7 @@ class Problem:
     hint: str = ""
     retryable: bool = False
     needs_password: bool = False
+    needs_reading: bool = False  # nothing to do but to wait until documents are read
     details: str = ""  # for whoever looks into it; unfolded on demand
 
     @classmethod
@@ -76,6 +78,7 @@ class Problem:
             hint=error.hint,
             retryable=error.retryable,
             needs_password=isinstance(error, EncryptedFileError),
+            needs_reading=isinstance(error, StillReadingError),
             details=f"{type(cause).__name__}: {cause}" if cause else type(error).__name__,
         )
 
@@ -86,6 +89,17 @@ class InputError(RagError):
 
 class QuestionError(InputError):
     pass
+
+
+class StillReadingError(InputError):
+    retryable = True
+
+    def __init__(self, documents: int) -> None:
+        still = "1 document is" if documents == 1 else f"{documents:,} documents are"
+        super().__init__(
+            f"Nothing can be answered yet: {still} still being read.",
+            hint="Try again as soon as the first is ready. Documents shows how far the reading has come.",
+        )
 
 
 class UnreadableFileError(InputError):

@@ -60,6 +60,7 @@ class Run:
         self._trace: Span | None = None
         self._answering: AnswerStream | None = None
         self._model: LLMMetadata | None = None
+        self._unread = 0
         self.conversation_id = message.conversation_id
         self.message_id = message.id
         self.text = ""
@@ -119,6 +120,7 @@ class Run:
             if self._same is not None:
                 self._ask = self._same.chosen_for(self._ask)
                 self._library.conversations.note_ask(self.message_id, self._ask)
+            self._unread = self._library.being_read(self._ask)
             answer = self._answering = self._library.answer(self._ask, self._history)
             with closing(answer):
                 sources = tuple(self._library.sources(answer.source_nodes))
@@ -183,6 +185,7 @@ class Run:
             files_used=len({hit.node.ref_doc_id for hit in read}),
             files_total=self._library.files.ready_and_bytes()[0],
             rows=self.rows,
+            files_unread=self._unread,
         )
 
     def _fail(self, problem: Problem) -> None:

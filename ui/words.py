@@ -33,9 +33,7 @@ CHAT_MODES: Mapping[str, Mode] = {
     "openai": Mode(
         "By functions", "The model decides itself when to look in your documents. Needs a model that calls functions."
     ),
-    "best": Mode(
-        "Best for your model", "By functions where your model can; otherwise the same as “Follow-ups and documents”."
-    ),
+    "best": Mode("Best for your model", "By functions where your model can; otherwise the same as “Follow-ups and documents”."),
 }
 
 RESPONSE_MODES: Mapping[str, Mode] = {

@@ -144,10 +144,20 @@ def facts_line(message: Message) -> None:
         line += f"  \nLooked for: {label(message.facts.condensed)}"
     with st.container(key=f"facts_{message.id}"):
         st.caption(line)
+        if unread := message.facts.files_unread:
+            told = ngettext(
+                "{number} document was still being read. Answer again to have it looked at, too.",
+                "{number} documents were still being read. Answer again to have them looked at, too.",
+                unread,
+            )
+            st.caption(told.format(number=f"{unread:,}"))
 
 
 def _failed(message: Message) -> None:
     shown = message.problem or Problem("The answer could not be finished.")
+    if shown.needs_reading:
+        _retry(message, shown, [AGAIN])
+        return
     model = resources.library().settings.llm.provider != "none"
     choices = [AGAIN, QUOTE, CHANGE] if model else [AGAIN]
     _retry(message, shown, choices if shown.retryable or not model else [QUOTE, CHANGE, AGAIN])
