@@ -7,6 +7,7 @@ import streamlit as st
 from ragcore.errors import Problem
 from ui import places, resources, words
 from ui.asking import ask_in_chat, why_not
+from ui.i18n import _
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer
@@ -91,7 +92,8 @@ run = runs.get(conversation.id) if conversation else None
 messages = library.conversations.messages(conversation.id) if conversation else []
 elsewhere = None if run else answer.written_elsewhere(messages)
 answering = run is not None or elsewhere is not None
-ready = sum(file.ready for file in library.files.all())
+files = library.files.all()
+ready, reading = sum(file.ready for file in files), any(file.active for file in files)
 
 if asked_for and conversation is None:
     problem(Problem("This conversation is no longer here.", "It was deleted. Begin a new one below."), key="gone")
@@ -102,6 +104,9 @@ if not messages and state.problem is None:
         if ready:
             st.markdown("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
             suggested(box="ask")
+        elif reading:
+            st.markdown(_("Your documents are being read. You can ask as soon as the first one is ready."))
+            st.page_link(places.HOME, label=_("See how far they are"), icon=":material/upload_file:")
         else:
             st.markdown("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read.")
             st.page_link(places.HOME, label="Add documents", icon=":material/upload_file:")

@@ -180,9 +180,7 @@ class Ask:
     @property
     def without_documents(self) -> bool:
         """Answered by the model alone."""
-        if self.reading != "best":
-            return False
-        return self.chat_mode == "simple" if self.chat_mode else self.response_mode == "generation"
+        return self.reading == "best" and self.chat_mode == "simple"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
