@@ -296,7 +296,12 @@ class PostgresConnection:
         try:
             with _in_words(self._address):
                 self._start()
-                yield
+                try:
+                    yield
+                except AttributeError as error:
+                    if not self._closed:
+                        raise
+                    raise _no_answer(error, self._address) from error  # closed meanwhile, the driver has no wire any more
         except LostConnectionError:
             self._lost = True
             self._hang_up()
