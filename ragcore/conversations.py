@@ -61,6 +61,8 @@ _CONVERSATION = ("id", "kind", "title", "created", "updated")
 _MESSAGE = ("id", "conversation_id", "role", "text", "state", "created", "signed", "ask", "facts", "sources", "problem",
             "trace", "place")  # fmt: skip
 
+_CITATIONS = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
+
 # All but the trace: it is long, and read on demand.
 _COLUMNS = "id, conversation_id, role, text, state, created, signed, ask, facts, sources, problem"
 
@@ -207,6 +209,13 @@ class Message:
     facts: AnswerFacts | None = None
     sources: tuple[Source, ...] = ()
     problem: Problem | None = None
+
+    @property
+    def cited(self) -> list[Source]:
+        """The passages that the text refers to, each once, in its order."""
+        numbers = [int(number) for found in _CITATIONS.findall(self.text) for number in re.findall(r"\d+", found)]
+        by_number = {source.number: source for source in self.sources}
+        return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,13 +46,6 @@ class Labels:
     untitled: str = "Conversation"
 
 
-def cited(message: Message) -> list[Source]:
-    """The passages that the text refers to, in its order; all of them where it refers to none."""
-    numbers = [int(number) for found in _CITATIONS.findall(message.text) for number in re.findall(r"\d+", found)]
-    by_number = {source.number: source for source in message.sources}
-    return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number] or list(message.sources)
-
-
 def file_name(transcript: Transcript, suffix: str) -> str:
     """From the title, as every system takes it; `suffix` without the dot."""
     title = re.sub(r'[\x00-\x1f\x7f\\/:*?"<>|]', " ", transcript.conversation.title)
@@ -95,7 +88,7 @@ def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
         parts += [f"## {labels.answer}", _answer_md(message.text)]
         if note := _unfinished(message, labels):
             parts.append(f"*{_plain_md(note)}*")
-        if sources := cited(message):
+        if sources := message.cited or message.sources:
             listed = "\n".join(
                 f"- \\[{source.number}\\] **{_plain_md(source.place)}**: {_plain_md(source.text)}" for source in sources
             )
@@ -135,7 +128,7 @@ def _message(data: Mapping[str, object]) -> Message:
     return Message(
         **kept,  # type: ignore[arg-type]
         ask=Ask.from_json(json.dumps(ask)) if ask else None,
-        facts=AnswerFacts(**facts) if facts else None,  # type: ignore[arg-type]
+        facts=AnswerFacts.from_json(json.dumps(facts)) if facts else None,
         sources=tuple(sources),
         problem=Problem(**problem) if problem else None,  # type: ignore[arg-type]
     )
@@ -197,7 +190,7 @@ _STYLE = (
 def _turn_html(number: int, message: Message, transcript: Transcript, labels: Labels) -> str:
     if message.role == "user":
         return f'<section class="question" dir="auto" aria-label="{escape(labels.question)}">{escape(message.text)}</section>'
-    sources = cited(message)
+    sources = message.cited or message.sources
     listed = "".join(
         f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] {escape(source.place)}</b>'
         f"<q>{escape(source.text.strip())}</q></li>"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.conversations import AnswerFacts, Ask, Conversation, Message, Source
+from ragcore.conversations import AnswerFacts, Ask, Conversation, FileAnswer, Message, Price, Source
 from ragcore.errors import InputError, Problem
 from ragcore.feedback import Verdict
 from ragcore.transcript import (
@@ -18,7 +18,6 @@ from ragcore.transcript import (
     as_html,
     as_json,
     as_markdown,
-    cited,
     file_name,
     from_json,
 )
@@ -88,9 +87,11 @@ def test_html_leads_from_a_citation_to_its_passage() -> None:
 
 
 def test_without_citations_all_passages_are_listed() -> None:
-    message = transcript("I cannot tell.").messages[1]
-    assert [each.number for each in cited(message)] == [1, 2]
-    assert [each.number for each in cited(transcript("So [2, 1] and [9].").messages[1])] == [2, 1]
+    assert transcript("I cannot tell.").messages[1].cited == []
+    assert [each.number for each in transcript("So [2, 1] and [9], or [2].").messages[1].cited] == [2, 1]
+    for said in (as_markdown(transcript("I cannot tell.")), Page(as_html(transcript("I cannot tell."))).text):
+        assert "Another." in said
+        assert "The tower was built by Ada." in said
 
 
 def test_lists_headings_and_code_of_an_answer_look_like_that() -> None:
@@ -156,6 +157,14 @@ def test_html_has_our_elements_only_whatever_is_said(answer: str, question: str,
         "code",
     }
     assert {tag for tag, _ in page.elements} <= ours
+
+
+def test_the_price_and_the_rows_of_an_answer_are_read_back() -> None:
+    rows = (FileAnswer("tower.pdf", "Ada [1].", "found", ("4",)), FileAnswer("ferry.pdf", "Gone.", "failed", hint="Again."))
+    facts = AnswerFacts("compact", "compact", 2, 1.8, 2, 340, expected=Price(2, 90, 8, 1.5), reading="each_file", rows=rows)
+    answer = Message("a1", "c1", "assistant", "Ada [1].", "done", 1.0, Ask("Who?", reading="each_file"), facts, (source(1),))
+    made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))
+    assert from_json(as_json(made)) == made
 
 
 def test_a_failure_is_read_back_and_told() -> None:

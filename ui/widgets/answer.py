@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 
@@ -112,17 +111,10 @@ def waiting_words() -> str:
     return "Getting ready for the first question…" if state in ("idle", "loading") else "Reading your documents…"
 
 
-def cited(message: Message) -> list[Source]:
-    """The passages the text refers to, in its order."""
-    numbers = [int(number) for number in re.findall(r"\d{1,3}", " ".join(re.findall(r"\[[\d,;\s]+\]", message.text)))]
-    by_number = {source.number: source for source in message.sources}
-    return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number]
-
-
 def sources_row(message: Message) -> None:
     if not message.sources or (message.facts is not None and (message.facts.mode == "generation" or message.facts.rows)):
         return
-    quoted = cited(message)
+    quoted = message.cited
     if not quoted:
         st.caption("Looked at, and not quoted:")
     chips = [
