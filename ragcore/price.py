@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -24,7 +24,7 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
 
-__all__ = ["Habits", "at_most", "habits", "is_over", "price", "together"]
+__all__ = ["Habits", "at_most", "basis", "habits", "is_over", "price", "together"]
 
 ANSWER_TOKENS = 150  # of a model that has not answered yet
 LATEST = 100  # answers that a model's habits are learned from
@@ -60,6 +60,13 @@ def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> 
     text = " ".join(["word"] * round(size * SLACK))
     with under(Span("price")):
         return _priced(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
+
+
+def basis(library: Library) -> Hashable:
+    """All that a price depends on beside the ask and its history: while it is the same, so is the price."""
+    latest = tuple(library.conversations.latest_facts(1))  # an answer more is a better guess of the time
+    index = library.store.versions.current(), len(library.store)
+    return library.name, index, library.settings.model_dump_json(), latest, repr(library.prompts.current())
 
 
 def _of_each_file(library: Library, ask: Ask) -> Price:
@@ -126,8 +133,10 @@ class Habits:
 
 
 def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
-    """Learned from this model's answers in this mode, or in any where there are fewer than ALIKE."""
-    by_model = [each for each in facts if each.model == model and each.calls and each.seconds > 0 and each.prompt_tokens]
+    """Learned from this model's answers in this mode, or in any where there are fewer than ALIKE; not from recordings, which
+    may be of another machine."""
+    given = [each for each in facts if each.recorded is None and each.calls and each.seconds > 0 and each.prompt_tokens]
+    by_model = [each for each in given if each.model == model]
     alike = [each for each in by_model if each.mode == mode]
     known = alike if len(alike) >= ALIKE else by_model
     if not known:

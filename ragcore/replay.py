@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -20,7 +20,7 @@ from ragcore.errors import InputError, Problem, RagError
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span
-from ragcore.price import at_most, together
+from ragcore.price import at_most, basis, together
 from ragcore.runs import AnswerRuns
 from ragcore.schema import new_id
 
@@ -133,7 +133,7 @@ class Replays:
         self._runs = runs
         self._lock = threading.Lock()
         self._stops: dict[str, threading.Event] = {}  # by the conversation that is being replayed
-        self._priced: dict[tuple[str, str, str], Price] = {}  # by message, mode and model
+        self._priced: tuple[Hashable, dict[tuple[str, str], Price]] = (None, {})  # by message and mode, for one basis
         self._steps: dict[str, Steps] = {}  # by message; a whole answer of a replay is never made anew
 
     def questions(self, conversation_id: str) -> tuple[Ask, ...]:
@@ -147,22 +147,25 @@ class Replays:
     def price(self, conversation_id: str, modes: Sequence[str]) -> Price:
         """About what replaying would take. The first question is priced, and of the others the middle one for all of them, as
         what is remembered grows evenly."""
-        answers = self._answers(conversation_id)
-        return together([each for mode in modes for each in self._prices(answers, mode)])
+        answers, now = self._answers(conversation_id), basis(self._library)
+        if self._priced[0] != now:
+            self._priced = now, {}
+        priced = self._priced[1]
+        return together([each for mode in modes for each in self._prices(answers, mode, priced)])
 
-    def _prices(self, answers: Sequence[Message], mode: str) -> list[Price]:
+    def _prices(self, answers: Sequence[Message], mode: str, priced: dict[tuple[str, str], Price]) -> list[Price]:
         if not answers:
             return []
         first, others = answers[0], answers[1:]
-        later = [self._price(others[len(others) // 2], mode)] * len(others) if others else []
-        return [self._price(first, mode), *later]
+        later = [self._price(others[len(others) // 2], mode, priced)] * len(others) if others else []
+        return [self._price(first, mode, priced), *later]
 
-    def _price(self, message: Message, mode: str) -> Price:
-        known = (message.id, mode, self._library.llm().metadata.model_name)
-        if known not in self._priced and message.ask is not None:
+    def _price(self, message: Message, mode: str, priced: dict[tuple[str, str], Price]) -> Price:
+        known = (message.id, mode)
+        if known not in priced and message.ask is not None:
             ask = _in_mode(message.ask, mode)
-            self._priced[known] = at_most(self._library, ask, self._runs.history(message.conversation_id, before=message.id))
-        return self._priced[known]
+            priced[known] = at_most(self._library, ask, self._runs.history(message.conversation_id, before=message.id))
+        return priced[known]
 
     def start(self, conversation_id: str, modes: Sequence[str]) -> None:
         """Ask in each of `modes`, and forget the replay before. InputError without a question or a mode, or while one runs."""

@@ -12,7 +12,7 @@ import streamlit as st
 from ragcore.conversations import Ask, Price
 from ragcore.errors import RagError
 from ragcore.library import Library
-from ragcore.price import at_most, is_over, price, together
+from ragcore.price import at_most, basis, is_over, price, together
 from ragcore.schema import ChatMessage
 from ragcore.stage import recorded_price
 from ui import resources
@@ -32,8 +32,7 @@ class Prices:
     def of(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
         """Its result is the price, or the RagError that answering would end in."""
         said = tuple((message.role, message.content) for message in history)
-        state = (library.name, library.store.versions.current(), len(library.store), library.settings.model_dump_json())
-        key = (ask, said, state, tuple(library.conversations.latest_facts(1)))  # an answer more is a better guess of the time
+        key = (ask, said, basis(library))
         with self._lock:
             if key not in self._known:
                 self._known[key] = self._pool.submit(price, library, ask, tuple(history))

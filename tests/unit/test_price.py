@@ -20,7 +20,7 @@ from ragcore.ingestion.worker import Worker
 from ragcore.library import Library
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.price import ANSWER_TOKENS, Habits, at_most, habits, is_over, price, together
+from ragcore.price import ANSWER_TOKENS, Habits, at_most, basis, habits, is_over, price, together
 from ragcore.prompts import Task
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.runs import AnswerRuns
@@ -198,6 +198,24 @@ def test_answers_in_the_same_way_count_before_others() -> None:
     assert habits([*slow, *quick], "m", "accumulate").seconds(1000, 100) == pytest.approx(1.0, rel=0.1)
     assert habits([*slow, *quick[:1]], "m", "accumulate").seconds(1000, 100) == pytest.approx(10.0, rel=0.1)
     assert habits(quick, "m", "accumulate").answer_tokens == 10
+
+
+def test_a_recording_says_nothing_about_the_time_on_this_machine() -> None:
+    played = replace(facts(1000, 100, 60.0), recorded=1_700_000_000.0)
+    assert habits([played], "m", "compact") == Habits()
+    assert habits([played, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
+
+
+def test_what_a_price_rests_on_changes_with_the_settings_and_the_wording_of_a_prompt(
+    open_library: Callable[[ScriptedLLM], Library],
+) -> None:
+    library = open_library(ScriptedLLM(obedient))
+    before = basis(library)
+    assert basis(library) == before
+    library.prompts.save("text_qa", ("Be brief.", "{context_str} {query_str}"))
+    reworded = basis(library)
+    library.update_settings(Settings(price=PriceSettings(prompt_million=1.0)))
+    assert len({before, reworded, basis(library)}) == 3
 
 
 def test_money_is_said_where_tokens_have_a_price(open_library: Callable[[ScriptedLLM], Library]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcore.config import PriceSettings, Settings
 from ragcore.conversations import Ask
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMUnavailableError
@@ -18,6 +19,7 @@ from ragcore.llms.base import LLMCall, LLMMetadata, Stream
 from ragcore.llms.scripted import Line, ScriptedLLM
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span
+from ragcore.prompt_versions import built_in
 from ragcore.prompts import RenderedMessage
 from ragcore.replay import AT_ONCE, MODES, Lane, Replay, Replays, ToolUse, lacking, steps_of
 from ragcore.runs import AnswerRuns
@@ -255,6 +257,19 @@ def test_the_price_of_a_long_conversation_grows_with_its_questions(open_library:
     assert five.calls == 9 + 5
     assert five.prompt_tokens > 2 * both.prompt_tokens
     assert replays.price(talk, []).calls == 0
+
+
+def test_the_price_of_a_replay_follows_what_tokens_cost_and_how_prompts_are_worded(
+    open_library: list[Library], tmp_path: Path
+) -> None:
+    library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    before = replays.price(talk, ["context"])
+    library.update_settings(Settings(price=PriceSettings(prompt_million=1.0)))
+    assert replays.price(talk, ["context"]).money == pytest.approx(before.prompt_tokens / 1e6)
+    library.prompts.save("context_chat", tuple(f"{text} {'and more ' * 50}" for text in built_in("context_chat").texts))
+    assert replays.price(talk, ["context"]).prompt_tokens > before.prompt_tokens + 100
 
 
 def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library], tmp_path: Path) -> None:
