@@ -295,8 +295,8 @@ class PostgresConnection:
         """The driver's failures in words; after one of the network the connection is not used again."""
         try:
             with _in_words(self._address):
-                self._start()
                 try:
+                    self._start()
                     yield
                 except AttributeError as error:
                     if not self._closed:

@@ -240,7 +240,11 @@ class SQLiteDatabase:
                     hint="Check that the folder exists, that you may write in it, and that its disk is connected.",
                 ) from error
             raise
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError):
+        except sqlite3.ProgrammingError as error:
+            if "closed database" in str(error):  # by another thread, in the middle of this one's work
+                raise StoreError(f"The library file {self.path} was closed.", hint="Open the library again.") from error
+            raise
+        except (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError):
             raise  # a bug of ours
         except sqlite3.DatabaseError as error:
             raise DamagedStoreError(
