@@ -115,34 +115,38 @@ class Run:
 
     def _answer(self) -> None:
         try:
-            # Asked now: by the time the answer is finished, the settings may name another model.
-            self._model = self._library.llm(extractive=self._ask.extractive).metadata
-            if self._same is not None:
-                self._ask = self._same.chosen_for(self._ask)
-                self._library.conversations.note_ask(self.message_id, self._ask)
-            self._unread = self._library.being_read(self._ask)
-            answer = self._answering = self._library.answer(self._ask, self._history)
-            with closing(answer):
-                sources = tuple(self._library.sources(answer.source_nodes))
-                with self._changed:
-                    if self.finished:  # stopped while the passages were looked for
-                        return
-                    self.sources = sources
-                for piece in answer:
-                    with self._changed:
-                        if self.finished:
-                            return
-                        self._cite(answer.source_nodes)
-                        self.text += piece
-                        self._changed.notify_all()
-                with self._changed:
-                    self._cite(answer.source_nodes)  # an agent's are known only now
+            self._give()
             self._end("done")
         except RagError as error:
             self._fail(Problem.of(error))
         except Exception:  # nobody must be left waiting for a thread that has died; the log has the trace of our bug
             logger.exception("answer %s failed", self.message_id)
             self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
+
+    def _give(self) -> None:
+        """Say all of the answer, or less where it is stopped."""
+        # Asked now: by the time the answer is finished, the settings may name another model.
+        self._model = self._library.llm(extractive=self._ask.extractive).metadata
+        if self._same is not None:
+            self._ask = self._same.chosen_for(self._ask)
+            self._library.conversations.note_ask(self.message_id, self._ask)
+        self._unread = self._library.being_read(self._ask)
+        answer = self._answering = self._library.answer(self._ask, self._history)
+        with closing(answer):
+            sources = tuple(self._library.sources(answer.source_nodes))
+            with self._changed:
+                if self.finished:  # stopped while the passages were looked for
+                    return
+                self.sources = sources
+            for piece in answer:
+                with self._changed:
+                    if self.finished:
+                        return
+                    self._cite(answer.source_nodes)
+                    self.text += piece
+                    self._changed.notify_all()
+            with self._changed:
+                self._cite(answer.source_nodes)  # an agent's are known only now
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
         """Sources that the answer has come to cite while it grows."""
@@ -366,8 +370,11 @@ class AnswerRuns:
         self, message: Message, history: list[ChatMessage], expected: Price | None, same: SamePassages | None = None
     ) -> Run:
         self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
-        run = self._runs[message.id] = Run(self._library, message, history, expected, same)
+        run = self._runs[message.id] = self._run(message, history, expected, same)
         return run
+
+    def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SamePassages | None) -> Run:
+        return Run(self._library, message, history, expected, same)
 
     def _before(self, message: Message) -> tuple[list[ChatMessage], SamePassages | None]:
         """What an answer that is given again goes on from, once it is sure that nobody else is giving it."""

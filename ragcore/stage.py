@@ -162,7 +162,7 @@ class PlayedRun(Run):
         self._recording = recording
         super().__init__(library, message, [], expected, same)
 
-    def _answer(self) -> None:
+    def _give(self) -> None:
         sources = located(self._recording.sources, self._library)
         conversations = self._library.conversations
         if self._same is not None:
@@ -176,7 +176,6 @@ class PlayedRun(Run):
                     return
                 self.text += piece
                 self._changed.notify_all()
-        self._end("done")
 
     def _note(self, state: State) -> None:
         recording = self._recording
@@ -191,14 +190,11 @@ class StagedRuns(AnswerRuns):
         super().__init__(library)
         self._folder = folder
 
-    def _begun(
-        self, message: Message, history: list[ChatMessage], expected: Price | None, same: SamePassages | None = None
-    ) -> Run:
+    def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SamePassages | None) -> Run:
         recording = self._recording(message) if self._library.settings.stage else None
         if recording is None:
-            return super()._begun(message, history, expected, same)
-        run = self._runs[message.id] = PlayedRun(self._library, message, recording, expected, same)
-        return run
+            return super()._run(message, history, expected, same)
+        return PlayedRun(self._library, message, recording, expected, same)
 
     def _recording(self, message: Message) -> Recording | None:
         before = questions(self._library.conversations.messages(message.conversation_id), message.id)

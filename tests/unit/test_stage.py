@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -136,6 +138,24 @@ def test_stop_keeps_what_was_played(library: Library, tmp_path: Path) -> None:
     assert message is not None
     assert (message.text, message.state) == ("Ada ", "stopped")
     assert library.conversations.trace(run.message_id) is None
+
+
+def test_a_recording_that_cannot_be_played_ends_as_a_failure(library: Library) -> None:
+    begun = library.conversations.begin(library.conversations.create().id, MADE.ask)
+    broken = replace(MADE, pieces=((0.0, "Ada "), ("soon", "Penrose.")))  # type: ignore[arg-type]
+    ended(PlayedRun(library, begun, broken))
+    message = library.conversations.message(begun.id)
+    assert message is not None
+    assert (message.state, message.text) == ("failed", "Ada ")
+    assert message.problem is not None
+
+
+def test_what_was_played_is_not_kept_in_memory(library: Library, folder: Path) -> None:
+    runs, talk = StagedRuns(library, folder), library.conversations.create().id
+    first = weakref.ref(ended(runs.start(talk, Ask("Who built it?"))))
+    ended(runs.start(talk, Ask("And when?")))
+    gc.collect()
+    assert first() is None
 
 
 class Clock:
