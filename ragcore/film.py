@@ -5,15 +5,14 @@ A strip in which the answer changes from call to call, a tree of summaries, a ro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from ragcore.observe import Span
+from ragcore.text.word_differences import Piece, word_differences
 
-__all__ = ["Call", "Change", "Film", "Said", "Step", "changes", "film"]
+__all__ = ["Call", "Film", "Said", "Step", "film"]
 
 Shape = Literal["none", "single", "strip", "tree", "rows", "rounds", "documents"]
 Kind = Literal["condense", "answer", "refine", "summarize", "act", "other"]
@@ -26,15 +25,6 @@ _SHAPES: Mapping[str, Shape] = {
     "accumulate": "rows",
     "compact_accumulate": "rows",
 }
-_WORD = re.compile(r"\S+\s*|^\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Words of a reply that are as before, new, or gone from the reply before."""
-
-    kind: Literal["same", "new", "gone"]
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +57,7 @@ class Call:
     passages: tuple[int, ...] = ()
     inputs: tuple[int, ...] = ()
     level: int = 1
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Piece, ...] = ()
     tools: tuple[str, ...] = ()  # that the model wants to be called
     error: str = ""
 
@@ -117,23 +107,6 @@ def film(trace: Span) -> Film:
     chat_mode = str(trace.facts.get("mode", "")) if trace.name in ("chat", "agent") else ""
     shape = _shape(trace, mode, calls.all)
     return Film(shape, mode, chat_mode, steps, _with_changes(calls.all) if shape == "strip" else calls.all, trace.seconds)
-
-
-def changes(before: str, after: str) -> tuple[Change, ...]:
-    """From one text to the other by words, with the white space behind them: "same" and "new" together are `after`, "same" and
-    "gone" the words of `before`. The fewest changes that difflib finds."""
-    old, new = _WORD.findall(before), _WORD.findall(after)
-    matcher = SequenceMatcher(None, [word.strip() for word in old], [word.strip() for word in new], autojunk=False)
-    found: list[Change] = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            found.append(Change("same", "".join(new[j1:j2])))
-            continue
-        if i2 > i1:
-            found.append(Change("gone", "".join(old[i1:i2])))
-        if j2 > j1:
-            found.append(Change("new", "".join(new[j1:j2])))
-    return tuple(found)
 
 
 def _shape(trace: Span, mode: str, calls: Sequence[Call]) -> Shape:
@@ -310,6 +283,6 @@ def _with_changes(calls: Sequence[Call]) -> tuple[Call, ...]:
         if call.kind == "condense" or not call.reply:
             found.append(call)
             continue
-        found.append(replace(call, changes=changes(before, call.reply)))
+        found.append(replace(call, changes=tuple(word_differences(before, call.reply))))
         before = call.reply
     return tuple(found)

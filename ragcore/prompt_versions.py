@@ -5,7 +5,6 @@ A version that is the built-in wording again holds no text, so that it follows t
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import time
@@ -105,18 +104,6 @@ def fits(version: PromptVersion) -> bool:
     except WordingError:
         return False
     return len(version.texts) == len(EDITABLE[version.name].messages)
-
-
-def differences(before: PromptVersion, after: PromptVersion) -> list[tuple[str, str]]:
-    """The words of both in order, as stretches ("same" | "removed" | "added", text)."""
-    old, new = (re.findall(r"\s+|[^\s]+", "\n\n".join(version.texts)) for version in (before, after))
-    found: list[tuple[str, str]] = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found.append(("same", "".join(old[a:b])))
-            continue
-        found += [(name, "".join(words)) for name, words in (("removed", old[a:b]), ("added", new[c:d])) if words]
-    return found
 
 
 class PromptVersions:

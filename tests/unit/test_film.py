@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ragcore.agent.react import ReActAgent
 from ragcore.chat_engine.registry import chat_engine
 from ragcore.errors import LLMTimeoutError
-from ragcore.film import Film, changes, film
+from ragcore.film import Film, film
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
@@ -159,21 +159,13 @@ def test_a_strip_says_what_each_call_changed_of_the_answer_before() -> None:
     shown = film(trace)
     assert shown.shape == "strip"
     assert [(change.kind, change.text) for change in shown.calls[1].changes] == [
-        ("same", "The tower was built in "),
-        ("gone", "1871."),
-        ("new", "1872 by Ada."),
+        ("same", "The tower was built in"),
+        ("removed", " 1871"),
+        ("added", " 1872 by Ada"),
+        ("same", "."),
     ]
     assert [change.kind for change in shown.calls[2].changes] == ["same"]
     assert [call.inputs for call in shown.calls] == [(), (1,), (2,)]
-
-
-@settings(deadline=None)
-@given(st.text("ab \n.", max_size=40), st.text("ab \n.", max_size=40))
-def test_changes_hold_both_texts(before: str, after: str) -> None:
-    found = changes(before, after)
-    assert "".join(change.text for change in found if change.kind != "gone") == after
-    assert " ".join(c.text for c in found if c.kind != "new").split() == before.split()
-    assert all(change.text for change in found)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ function reply(item) {
   const words = element("p", "words");
   if (item.changes?.length) {
     for (const [kind, changed] of item.changes) {
-      words.append(kind === "same" ? changed : element(kind === "new" ? "ins" : "del", "", changed.trimEnd()), kind === "same" ? "" : " ");
+      const space = changed.slice(0, changed.length - changed.trimStart().length);
+      words.append(kind === "same" ? changed : space, kind === "same" ? "" : element(kind === "added" ? "ins" : "del", "", changed.trimStart()));
     }
   } else words.textContent = item.text;
   if (item.text || item.changes?.length) text.append(words);

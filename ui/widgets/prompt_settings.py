@@ -9,7 +9,8 @@ from html import escape
 import streamlit as st
 
 from ragcore.errors import Problem
-from ragcore.prompt_versions import EDITABLE, PromptVersion, WordingError, differences, fits
+from ragcore.prompt_versions import EDITABLE, PromptVersion, WordingError, fits
+from ragcore.text.word_differences import word_differences
 from ui import resources
 from ui.i18n import _, ngettext
 from ui.state import fill_new_widget, fill_widget, session, widget
@@ -192,12 +193,13 @@ def _marked(before: PromptVersion, after: PromptVersion) -> str:
     """What changed, as HTML, with a little of what stayed around it."""
     tags = {"removed": "del", "added": "ins"}
     shown = []
-    stretches = differences(before, after)
-    if all(kind == "same" for kind, _text in stretches):
+    stretches = word_differences("\n\n".join(before.texts), "\n\n".join(after.texts))
+    if all(stretch.kind == "same" for stretch in stretches):
         return escape(_("Says the same as the version before."))
-    for place, (kind, text) in enumerate(stretches):
-        if kind != "same":
-            shown.append(f"<{tags[kind]}>{escape(text)}</{tags[kind]}>")
+    for place, stretch in enumerate(stretches):
+        text = stretch.text
+        if stretch.kind != "same":
+            shown.append(f"<{tags[stretch.kind]}>{escape(text)}</{tags[stretch.kind]}>")
         elif len(text) > 2 * AROUND:
             head = text[:AROUND] if place else ""
             tail = text[-AROUND:] if place < len(stretches) - 1 else ""
