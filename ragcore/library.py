@@ -137,8 +137,10 @@ class Library:
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
-        self.suggestions = Suggestions(self.database, self.store, retriever=self.retriever, llm=self._own_llm)
         self.prompts = PromptVersions(self.database, clock=parts.clock)
+        self.suggestions = Suggestions(
+            self.database, self.store, retriever=self.retriever, llm=self._own_llm, wording=self.prompts.current
+        )
         self.evaluations = Evaluations(self.database, clock=parts.clock)
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm

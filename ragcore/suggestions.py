@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from ragcore.text.questions import questions_in
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
+    from ragcore.prompts import Prompt
     from ragcore.retrievers.base import BaseRetriever
     from ragcore.schema import NodeWithScore, TextNode
     from ragcore.vector_stores.base import Store
@@ -82,12 +83,20 @@ class Suggestions:
     """Of one library. Threads may share one."""
 
     def __init__(
-        self, database: Database, store: Store, *, retriever: Callable[[int], BaseRetriever], llm: Callable[[], LLM]
+        self,
+        database: Database,
+        store: Store,
+        *,
+        retriever: Callable[[int], BaseRetriever],
+        llm: Callable[[], LLM],
+        wording: Callable[[], Mapping[str, Prompt]],
     ) -> None:
+        """`wording` gives the prompts that are worded otherwise than built in, by their names."""
         self._database = database
         self._store = store
         self._retriever = retriever
         self._llm = llm
+        self._wording = wording
         self._lock = threading.Lock()
         self._begun = ""  # the version that was last worked on, in vain or not
         self._thread: threading.Thread | None = None
@@ -169,10 +178,11 @@ class Suggestions:
         from ragcore.llms.base import LLMCall
         from ragcore.prompts import QUESTIONS, Passage
 
+        prompt = self._wording().get(QUESTIONS.name, QUESTIONS)
         asked: list[list[Candidate]] = []
         for document in documents:
             passage = max(_passages(self._store, document), key=lambda node: len(node.text))
-            call = LLMCall(QUESTIONS, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
+            call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
             try:
                 reply = llm.generate(call).text
             except LLMError as error:
