@@ -67,7 +67,7 @@ def settle_index() -> None:
     wanted = given if given and given != state.addressed.get("i") else state.index
     if wanted != MAIN and resources.shelf().get(wanted) is None:
         wanted = MAIN
-        for letter in ("c", "p", "q"):
+        for letter in ("c", "d", "p", "q", "r", "s"):
             st.query_params.pop(letter, None)
         state.notice = _("This index is no longer here. It was deleted.")
     if wanted != state.index:

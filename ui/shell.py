@@ -8,6 +8,7 @@ import streamlit as st
 
 from ui import places, resources
 from ui.i18n import _
+from ui.safetext import label
 from ui.state import fill_widget, open_index, session, widget
 from ui.widgets.conversations import conversation_list
 from ui.widgets.price import confirmation
@@ -36,7 +37,7 @@ def frame() -> None:
     places.go_onward()
     state = session()
     if state.notice:
-        st.toast(state.notice.replace("[", "\\[").replace(":", "\\:"), duration="long")
+        st.toast(label(state.notice), duration="long")
         state.notice = ""
     with st.sidebar:
         index_picker()

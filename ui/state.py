@@ -91,7 +91,13 @@ class Session:
 def open_index(index_id: str) -> None:
     """Begin anew with another index: nothing of the one before is shown any more."""
     before = session()
-    st.session_state["_session"] = Session(index=index_id, addressed=dict(before.addressed), notice=before.notice)
+    st.session_state["_session"] = Session(
+        index=index_id,
+        addressed=dict(before.addressed),
+        notice=before.notice,
+        uploads=before.uploads + 1,
+        readings=before.readings + 1,
+    )
     for key in [key for key in st.session_state if str(key).endswith("_files")]:
         del st.session_state[key]  # documents of the other index
 

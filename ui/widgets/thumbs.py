@@ -27,8 +27,10 @@ def judge(message: Message, good: bool) -> None:
     """A second press of the same thumb takes it back."""
     state, feedback = session(), resources.library().feedback
     if is_judged(message, good):
-        feedback.take_back(message.id)
-        state.verdicts.pop(message.id, None)
+        try:
+            feedback.take_back(message.id)
+        except RagError as error:
+            state.problem = Problem.of(error)
         state.explaining = ""
         return
     _give(message.id, Verdict(good))
