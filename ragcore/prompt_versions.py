@@ -84,6 +84,11 @@ def built_in(name: str) -> PromptVersion:
 def check(name: str, texts: Sequence[str]) -> None:
     """WordingError, with the variables that the prompt does not have, and those that the texts lack."""
     prompt = EDITABLE[name]
+    if len(texts) != len(prompt.messages):
+        raise WordingError(
+            f"For {name} the number of texts is {len(prompt.messages)}, not {len(texts)}.",
+            "Give one for each message; it may be empty.",
+        )
     given = {found.group(1) for text in texts for found in _BRACED.finditer(text)}
     unknown, missing = sorted(given - prompt.variables), sorted(prompt.variables - given)
     if unknown or missing:
@@ -103,7 +108,7 @@ def fits(version: PromptVersion) -> bool:
         check(version.name, version.texts)
     except WordingError:
         return False
-    return len(version.texts) == len(EDITABLE[version.name].messages)
+    return True
 
 
 class PromptVersions:

@@ -74,7 +74,9 @@ def test_a_wording_that_cannot_work_is_refused_by_name_and_nothing_is_kept(versi
     with pytest.raises(WordingError, match=r"\{query_str\} is missing") as refused:
         versions.save("text_qa", ("", "{context_str}"))
     assert (refused.value.unknown, refused.value.missing) == ((), ("query_str",))
-    assert versions.used("text_qa").number == 0
+    with pytest.raises(WordingError, match="the number of texts is 1, not 2"):
+        versions.save("questions", ("Be kind.", "{num_questions} of {context_str}"))
+    assert versions.used("text_qa").number == versions.used("questions").number == 0
 
 
 def test_every_built_in_wording_passes_its_own_check_and_json_in_braces_is_text() -> None:

@@ -133,7 +133,7 @@ def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Li
 def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM(["Who built the Penrose Tower?"])
     library = open_library(llm)
-    library.prompts.save("questions", ("Be a child of ten.", "{num_questions} questions about {context_str}"))
+    library.prompts.save("questions", ("Be a child of ten. {num_questions} questions about {context_str}",))
     take_in(library, "tower.txt")
     assert made(library).questions[0] == "Who built the Penrose Tower?"
     assert "Be a child of ten." in str(llm.calls[0].messages)
