@@ -8,6 +8,7 @@ from ragcore.errors import Problem, RagError
 from ragcore.replay import MODES, Replay, lacking
 from ui import places, resources, words
 from ui.i18n import _, ngettext
+from ui.pricing import agree_first
 from ui.safetext import label
 from ui.state import fill_new_widget, session, widget
 from ui.widgets.panel import opened_panel, side_panel
@@ -30,9 +31,17 @@ places.to_address("r", state.replay, state.panel if opened else "")
 
 
 def start() -> None:
+    replayed, modes = str(state.replay), list(widget("replay_modes") or ())
+
+    def begin() -> None:
+        try:
+            replays.start(replayed, modes)
+            state.problem, state.replay_anew = None, False
+        except RagError as error:
+            state.problem = Problem.of(error)
+
     try:
-        replays.start(str(state.replay), list(widget("replay_modes") or ()))
-        state.problem, state.replay_anew = None, False
+        agree_first(replays.price(replayed, modes), len(modes) * len(replays.questions(replayed)), begin)
     except RagError as error:
         state.problem = Problem.of(error)
 

@@ -202,6 +202,16 @@ class Replays:
                 if message.state == "writing":
                     self._runs.stop(message.id)
 
+    @property
+    def busy(self) -> bool:
+        """Whether any conversation is being replayed, also between two of its answers."""
+        return bool(self._stops)
+
+    def stop_all(self) -> None:
+        """Ask nothing more, in any replay. The answers being given are those of the runs."""
+        for stopped in list(self._stops.values()):
+            stopped.set()
+
     def get(self, conversation_id: str) -> Replay | None:
         """As far as it has come; None when the conversation was never replayed."""
         kept = self._lanes(conversation_id)

@@ -41,6 +41,8 @@ class OpenIndex:
         coming = self.library.rebuilding()
         return (
             self.runs.answering
+            or self.replays.busy
+            or self.surveys.share is not None
             or bool(self.fetching.running())
             or self.measuring.busy
             or any(file.active for file in self.library.files.all())
@@ -51,6 +53,7 @@ class OpenIndex:
         """End its answers, what it fetches, and its worker."""
         if self.warming is not None:
             self.warming.cancel()
+        self.replays.stop_all()
         self.runs.stop_all()
         self.fetching.end()
         self.surveys.end()

@@ -83,10 +83,16 @@ def ask_first(
     except RagError:
         run([None] * len(asks))  # which says what is wrong
         return
-    if is_over(together(found), settings):
-        session().confirm = Confirm(together(found), len(asks), lambda: run(found), cancelled)
+    agree_first(together(found), len(asks), lambda: run(found), cancelled)
+
+
+def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
+    """`run`, at once where so many answers, which take this together, are within the limits; else once the person has said
+    so. For callbacks."""
+    if is_over(price, resources.library().settings.price):
+        session().confirm = Confirm(price, answers, run, cancelled)
     else:
-        run(found)
+        run()
 
 
 def _known(price: Future[Price]) -> Price | None:

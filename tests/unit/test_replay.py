@@ -193,7 +193,8 @@ def test_a_rewriting_that_changes_nothing_is_none() -> None:
     assert steps_of(Span("chat", {"question": SECOND, "mode": "context"}, children=[condensed])).rewritten == FIRST
 
 
-def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Library], tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [False, True])
+def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Library], tmp_path: Path, every: bool) -> None:
     reached, go_on = threading.Event(), threading.Event()
 
     class Slow(ScriptedLLM):
@@ -214,9 +215,15 @@ def test_stop_keeps_what_there_is_and_asks_nothing_more(open_library: list[Libra
         time.sleep(0.02)
     with pytest.raises(InputError, match="already"):
         replays.start(talk, ["context"])
-    replays.stop(talk)
+    assert replays.busy
+    if every:  # as when the library is closed
+        replays.stop_all()
+        runs.stop_all()
+    else:
+        replays.stop(talk)
     go_on.set()
     replay = whole(replays, talk)
+    assert not replays.busy
     assert [cell.state for cell in lane(replay, "simple").cells] == ["stopped"]
     assert [cell.state for cell in lane(replay, "context").cells] == ["done", "done"]
     assert Replays(library, AnswerRuns(library)).get(talk) == replay  # as another process reads it, or this one after a restart
