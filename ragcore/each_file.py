@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -21,9 +19,6 @@ from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.parallel import GRACE, HEARTBEAT
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, WORKERS, tallied
 from ragcore.schema import NodeWithScore
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a cell begins with that a spreadsheet would run: https://owasp.org/www-community/attacks/CSV_Injection."""
 
 EngineOf: TypeAlias = Callable[[str], QueryEngine]
 
@@ -127,15 +122,3 @@ def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:
     labels = [str(found.node.metadata["page_label"]) for found in cited if found.node.metadata.get("page_label") is not None]
     word = next((str(found.node.metadata["page_word"]) for found in cited if "page_word" in found.node.metadata), "page")
     return tuple(dict.fromkeys(labels)), word
-
-
-def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
-    """A table that spreadsheets open as it is: UTF-8 with its mark, and no cell that they would run as a formula."""
-    written = io.StringIO(newline="")
-    csv.writer(written).writerows([harmless(cell) for cell in row] for row in rows)
-    return written.getvalue().encode("utf-8-sig")
-
-
-def harmless(cell: str) -> str:
-    """The text with an apostrophe before what a spreadsheet would take for a formula; it hides the apostrophe."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA) else cell

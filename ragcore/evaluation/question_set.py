@@ -18,6 +18,7 @@ from typing import Any
 from ragcore.errors import InputError
 from ragcore.readers.decode import decode
 from ragcore.schema import new_id
+from ragcore.text.spreadsheet import as_meant, harmless
 
 MOST_QUESTIONS = 5000
 QUESTION_CHARS = 8000
@@ -112,10 +113,10 @@ def as_csv(questions: Iterable[Question]) -> str:
         first = question.wanted[0] if question.wanted else Wanted("")
         writer.writerow(
             {
-                "question": question.text,
-                "answers": " | ".join(question.answers),
-                "documents": " | ".join(wanted.document for wanted in question.wanted),
-                "pages": ", ".join(first.pages),
+                "question": harmless(question.text),
+                "answers": harmless(" | ".join(question.answers)),
+                "documents": harmless(" | ".join(wanted.document for wanted in question.wanted)),
+                "pages": harmless(", ".join(first.pages)),
                 "start": "" if first.start is None else first.start,
                 "end": "" if first.end is None else first.end,
             }
@@ -159,7 +160,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]
             if "\0more" in row:
                 yield line, "has more cells than the first line has columns"
             elif any((value or "").strip() for value in row.values()):
-                yield line, {key: value or "" for key, value in row.items()}
+                yield line, {key: as_meant(value or "") for key, value in row.items()}
     except csv.Error as error:
         yield reader.line_num, f"cannot be read as CSV ({error})"
 

@@ -9,8 +9,8 @@ from html import escape
 import streamlit as st
 
 from ragcore.conversations import FileAnswer, Message, Source
-from ragcore.each_file import as_csv
 from ragcore.runs import Run
+from ragcore.text.spreadsheet import as_csv
 from ui.i18n import _, ngettext
 from ui.state import interruptible
 from ui.widgets.everything import draw_progress

@@ -51,6 +51,12 @@ def test_a_set_that_is_written_is_read_again_as_it_was(written: list[Question]) 
         assert read.ignored == ()
 
 
+def test_no_cell_of_a_set_is_a_formula_to_a_spreadsheet() -> None:
+    ran = "=HYPERLINK(A1)"
+    cells = next(csv.DictReader(io.StringIO(as_csv([Question(ran, (ran,), (Wanted(ran, (ran,)),))]))))
+    assert {cells[name] for name in ("question", "answers", "documents", "pages")} == {f"'{ran}"}
+
+
 @given(st.binary(max_size=300), st.sampled_from(["set.csv", "set.jsonl"]))
 def test_any_bytes_are_read_or_refused_in_words(data: bytes, name: str) -> None:
     told = ""
