@@ -180,6 +180,11 @@ class Ask:
     reading: Reading = "best"
 
     @property
+    def mode(self) -> str:
+        """The one that answers: of the chat, or of the response where there is no chat or more is read than the best."""
+        return self.response_mode if self.reading != "best" or self.chat_mode is None else self.chat_mode
+
+    @property
     def without_documents(self) -> bool:
         """Answered by the model alone."""
         return self.reading == "best" and self.chat_mode == "simple"

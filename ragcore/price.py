@@ -50,7 +50,7 @@ def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Pr
     with under(Span("price")):
         if ask.reading == "each_file":
             return _of_each_file(library, ask)
-        return _priced(library, ask, history, [] if ask.chat_mode == "simple" else library.passages(ask))
+        return _priced(library, ask, history, [] if ask.without_documents else library.passages(ask))
 
 
 def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
@@ -87,7 +87,7 @@ def _of_each_file(library: Library, ask: Ask) -> Price:
 
 def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
     model, settings = library.llm(extractive=ask.extractive), library.settings
-    learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.chat_mode or ask.response_mode)
+    learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.mode)
     shown, times = _some(nodes, ResponseMode(ask.response_mode))
     pretender = _Pretender(model, learned.answer_tokens)
     finding, wording = Finding(_Found(shown)), library.prompts.current()

@@ -139,8 +139,7 @@ def _mode(run: _Run) -> str:
     facts = run.message.facts
     if facts is not None:
         return facts.mode_label if facts.reading == "best" else f"{facts.reading.replace('_', ' ')} · {facts.mode_label}"
-    ask = run.message.ask or Ask("")
-    return (ask.chat_mode or ask.response_mode).replace("_", " ")
+    return (run.message.ask or Ask("")).mode.replace("_", " ")
 
 
 def _settings(run: _Run) -> list[tuple[str, str]]:

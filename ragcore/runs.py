@@ -167,7 +167,7 @@ class Run:
         calls = trace.named("llm")
         condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
-        mode = ask.response_mode if ask.reading != "best" or ask.chat_mode is None else ask.chat_mode
+        mode = ask.mode
         spent, price = trace.total_tokens(), self._library.settings.price
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(

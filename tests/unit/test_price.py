@@ -115,6 +115,7 @@ def test_everything_and_each_document_are_priced_too(open_library: Callable[[Scr
     library = open_library(llm)
     ask = Ask("How many?", chat_mode=None, response_mode="accumulate", reading="everything")
     assert price(library, ask).calls == len(library.store)
+    assert price(library, replace(ask, chat_mode="simple")) == price(library, ask)
     each = replace(ask, reading="each_file", top_k=2)
     assert price(library, each).calls == 3 * 2
 

@@ -25,7 +25,7 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     if not ask.question.strip():
         st.caption(_("Type a question to see what answering it takes."))
         return
-    price, mode = price_of(ask, history), label(words.mode_label(ask.chat_mode or ask.response_mode))
+    price, mode = price_of(ask, history), label(words.mode_label(ask.mode))
     try:
         found = price.result(timeout=WAIT)
     except TimeoutError:
