@@ -10,24 +10,22 @@ from starlette.responses import PlainTextResponse, Response
 
 from ragcore.errors import RagError
 from ragcore.library import Library
-from ragcore.shelf import MAIN
 from ragcore.transcript import FORMS, Labels, Transcript, file_name
 from ui import resources
 from ui.i18n import _
-from ui.state import session
+from ui.web import asked_index, in_open_index
 
 
 def export_address(conversation_id: str, form: str) -> str:
     """Where a conversation of this tab's index is as a file; `form` is one of FORMS."""
-    index = session().index
-    return f"/api/conversation/{conversation_id}/{form}" + ("" if index == MAIN else f"?i={index}")
+    return in_open_index(f"/api/conversation/{conversation_id}/{form}")
 
 
 async def conversation_file(request: Request) -> Response:
     """A conversation as Markdown, HTML or JSON, under the name of its title. Its id is known to its own pages alone."""
     conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
     except RagError as error:
         return PlainTextResponse(f"{error.what} {error.hint}", status_code=404)

@@ -135,6 +135,20 @@ def security_headers() -> dict[str, str]:
     }
 
 
+# Which index an address is about.
+
+
+def in_open_index(address: str) -> str:
+    """An address of this server, for the index that this tab has open."""
+    index = session().index
+    return address if index == MAIN else f"{address}{'&' if '?' in address else '?'}i={index}"
+
+
+def asked_index(request: Request) -> str:
+    """The id of the index that such an address names; it may be of none."""
+    return request.query_params.get("i") or MAIN
+
+
 # Uploads.
 
 
@@ -320,7 +334,7 @@ async def run_card(request: Request) -> Response:
     """The run card of an answer, or of all answers of its comparison, to be saved."""
     message_id = str(request.path_params["message_id"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
     except RagError as error:
         return PlainTextResponse(f"{error.what} {error.hint}", status_code=404)
@@ -342,8 +356,7 @@ def _card(library: Library, message_id: str) -> str:
 
 def card_address(message_id: str) -> str:
     """Where the run card of an answer is saved from."""
-    index = session().index
-    return f"/api/card/{message_id}" + ("" if index == MAIN else f"?i={index}")
+    return in_open_index(f"/api/card/{message_id}")
 
 
 # Page images.
@@ -353,7 +366,7 @@ async def page_image(request: Request) -> Response:
     """A page of a PDF as an image. The address carries the file's version, so that a browser may keep it."""
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         data = await anyio.to_thread.run_sync(opened.library.page_image, file_id, index)
     except RagError as error:
         return JSONResponse({"what": error.what, "hint": error.hint}, status_code=404)
@@ -368,8 +381,7 @@ def image_type(data: bytes) -> str:
 
 def page_address(file_id: str, version: str) -> str:
     """Where the pages of a file are; add the page's index to it, and then the version."""
-    index = session().index
-    return f"/api/page/{file_id}/{{index}}?v={version[:12]}" + ("" if index == MAIN else f"&i={index}")
+    return in_open_index(f"/api/page/{file_id}/{{index}}?v={version[:12]}")
 
 
 # The map of all passages.
@@ -392,8 +404,11 @@ async def map_passage(request: Request) -> Response:
     if isinstance(made, Response):
         return made
     row = int(request.path_params["row"])
-    library = resources.opened(request.query_params.get("i") or MAIN).library
-    found = await anyio.to_thread.run_sync(library.store.nodes, list(made.ids[row : row + 1]))
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        found = await anyio.to_thread.run_sync(opened.library.store.nodes, list(made.ids[row : row + 1]))
+    except RagError as error:
+        return _refusal(503, error.what, error.hint)
     if not found:
         return _refusal(404, "This passage is no longer there.", "Draw the map anew.")
     node = found[0]
@@ -403,7 +418,7 @@ async def map_passage(request: Request) -> Response:
 
 async def _survey(request: Request) -> Survey | Response:
     try:
-        surveys = (await anyio.to_thread.run_sync(resources.opened, request.query_params.get("i") or MAIN)).surveys
+        surveys = (await anyio.to_thread.run_sync(resources.opened, asked_index(request))).surveys
         made = await anyio.to_thread.run_sync(surveys.latest)
     except RagError as error:
         return _refusal(404, error.what, error.hint)
@@ -418,5 +433,4 @@ def _edition(made: Survey) -> str:
 
 def map_address(made: Survey) -> str:
     """Where the points of a map are; a row's passage is at the same address with its number at the end of the path."""
-    index = session().index
-    return f"/api/map?v={_edition(made)}" + ("" if index == MAIN else f"&i={index}")
+    return in_open_index(f"/api/map?v={_edition(made)}")
