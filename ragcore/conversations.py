@@ -266,7 +266,7 @@ class Conversations:
         return [_conversation(row) for row in rows]
 
     def rename(self, conversation_id: str, title: str) -> None:
-        self._change("UPDATE conversations SET title = ? WHERE id = ?", (title.strip(), conversation_id))
+        self._change("UPDATE conversations SET title = ? WHERE id = ?", (writable(title.strip()), conversation_id))
 
     def delete(self, conversation_id: str) -> None:
         """With what belongs to it."""

@@ -17,7 +17,7 @@ from ui import resources, words
 from ui.i18n import _, ngettext
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets.comparing import comparison
+from ui.widgets.comparing import comparison, markdown_table
 from ui.widgets.problem import problem
 from ui.widgets.question_sets import missing_documents
 
@@ -286,12 +286,6 @@ def _table(shown: Sequence[Shown]) -> None:
 
 def _cell(figure: Mean | None) -> str:
     return "–" if figure is None else f"{figure.value:.2f} ± {(figure.high - figure.low) / 2:.2f}"
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that a screen reader reads. The cells are Markdown already."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _drawing(shown: Sequence[Shown]) -> None:
