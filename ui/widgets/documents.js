@@ -16,7 +16,7 @@ function button(text, className, onclick, label) {
   return made;
 }
 
-const filled = (text, name) => text.replace("{name}", name);
+const filled = (text, name) => text.replace("{name}", () => name);  // a name may hold $&
 
 function head(table) {
   const { data, send } = table;

@@ -179,7 +179,8 @@ def _act() -> None:
             state.document_sort = f"-{id_}" if state.document_sort == id_ else id_
             state.document_page = 1
         elif do == "open":
-            state.viewing, state.viewing_at, state.viewing_passage, state.viewing_asked = id_, 0, "", True
+            state.viewing, state.viewing_at, state.viewing_found, state.viewing_passage = id_, 0, -1, ""
+            state.viewing_asked = True
         elif do == "again":
             library.files.read_again(id_)
             library.start_worker()
@@ -194,4 +195,4 @@ def _act() -> None:
             if state.viewing == id_:
                 state.viewing = ""
     except RagError as error:
-        state.problem = Problem.of(error)
+        state.problem, state.viewing_asked = Problem.of(error), True  # it is shown above, in the rest of the page

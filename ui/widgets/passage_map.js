@@ -187,7 +187,7 @@ async function tell(map, row, x, y) {
     if (map.hover !== row) return;
     map.tip.hidden = false;
   }
-  const page = said.page ? ` · ${map.data.words.page.replace("{page}", said.page)}` : "";
+  const page = said.page ? ` · ${map.data.words.page.replace("{page}", () => said.page)}` : "";
   map.tip.replaceChildren(element("b", "", said.name + page), element("span", "", said.text));
 }
 
