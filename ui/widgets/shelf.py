@@ -27,13 +27,13 @@ _IMPORT = component(
 def shelf() -> None:
     """The list of indexes; what to do with the open one."""
     on_shelf, state = resources.shelf(), session()
+    if state.problem is not None and problem(state.problem, key="indexes"):
+        state.problem = None
     if on_shelf.one_only:
         st.markdown(_("This library is in a database on a server, which holds one index. Everything about it is below."))
         return
     all_ = on_shelf.all()
     st.markdown(_("An index has its own documents, passages and conversations. Settings and keys are shared."))
-    if state.problem is not None and problem(state.problem, key="indexes"):
-        state.problem = None
     with st.container(key="shelf", horizontal=True, gap="small"):
         for index in all_:
             is_open = index.id == state.index
