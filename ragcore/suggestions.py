@@ -6,18 +6,22 @@ They are made by a thread whenever the documents have changed, and kept in the l
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.database import Database, writable
 from ragcore.errors import LLMError, StoreError
 from ragcore.ingestion.files import Stage
 from ragcore.text.follow_up import leans_on_context
+from ragcore.text.keywords import content_words
 from ragcore.text.listed import listed
 from ragcore.text.questions import questions_in
 
@@ -30,16 +34,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SAMPLE_QUESTIONS = Path(__file__).parents[1] / "sample" / "questions.jsonl"
+RULES = 2  # of the rules below: questions that others made are made anew
 WANTED = 4
 NEAR = 3  # passages, among which the question's own document must be
-DOCUMENTS = 12  # that are looked into, evenly spread
-PASSAGES = 8  # of each, evenly spread
-TRIED = 32  # questions that are looked up, at most
+DOCUMENTS = 96  # that are looked into, evenly spread
+PASSAGES = 96  # of them together, evenly spread
+TRIED = 24  # questions that are looked up, at most
 LONGEST = 90  # characters: a suggestion is read at a glance
 OF_A_PASSAGE = 6  # questions of each
+OF_NO_NAME = 2  # words with a meaning, of a question with neither a name nor "a"
+TWICE = 2  # times that it says one of several
 OFTEN = 3  # times that a text says a name of one word which it is about
 ASKED_OF = 2  # documents that a model is asked about: a few seconds of its time
+LOOKED_AT = 8  # passages of such a document, to find a long one
 BY_MODEL = 2  # questions that it is asked for about each
+PARTICULAR, DEFINITION, TOPIC = range(3)  # what a question is about, the most telling first
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS suggestions (
@@ -52,14 +62,19 @@ CREATE TABLE IF NOT EXISTS suggestions (
 """
 
 _VAGUE = "What can you tell me about "
-_WHAT = re.compile(r"^(?:What|Who) (?:is|are|was|were) (?P<subject>.*)\?$")
+_WHAT = re.compile(r"^(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren) (?P<subject>.*)\?$")
+_WHAT_FOR = re.compile(r" (?:responsible|used|made|built|called|known|named|based|caused)(?: \w+)?\?$")
 _LEANING = re.compile(r"^(?:the|an?|under|over|in|on|dear|now|then) |\d$| and | one$|[.,:;!?]$", re.IGNORECASE)
+_ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
 _ASKED = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
 _NUMBER = re.compile(r"^(?:\d+|[IVX]+)[.)](?:\d+[.)]?)*\s+")
 _ODD = re.compile(
-    r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{12}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
-    r"|\b(?:and|or|of|the)\?$"
+    r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
+    r"|\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
 )
+_ANY = re.compile(r" (?:an?|each|every) ")
+_NAME = re.compile(r"(?<= )[A-ZÄÖÜ]")
+_PARTICULAR = re.compile(r"^the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,13 @@ class Candidate:
 
     question: str
     document_id: str
-    rank: tuple[int, int] = (0, 0)
+    rank: tuple[int, float] = (PARTICULAR, 0)
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """What it asks for, by its first words - who, when, how many -, and its last."""
+        words = self.question.casefold().split()
+        return " ".join(words[: 2 if words[0] in ("how", "wie") else 1]), words[-1]
 
 
 class Suggestions:
@@ -135,7 +156,7 @@ class Suggestions:
                 " min(ready.hash), max(ready.hash), count(CASE WHEN files.stage NOT IN (" + idle + ") THEN 1 END)"
                 " FROM files LEFT JOIN files ready ON ready.id = files.id AND ready.stage = 'ready'"
             ).fetchone()
-        return ("|".join(str(part) for part in (count, *rest)) if count else ""), bool(active)
+        return ("|".join(str(part) for part in (RULES, count, *rest)) if count else ""), bool(active)
 
     def _begin(self, version: str) -> bool:
         """Whether a thread is at it."""
@@ -165,13 +186,25 @@ class Suggestions:
             logger.exception("suggestions could not be made")
 
     def made(self) -> list[Candidate]:
-        """Make WANTED suggestions, or fewer, now: of as many documents as can be. Takes seconds."""
+        """Make WANTED suggestions, or fewer, now: of as many documents and kinds as can be. Takes seconds."""
         llm = self._llm()
         documents = _spread([document.id_ for document in self._store.documents() if document.passages], DOCUMENTS)
-        rounds = zip_longest(*(candidates(self._store, document) for document in documents))
-        offered = chain.from_iterable(sorted(filter(None, each), key=lambda candidate: candidate.rank) for each in rounds)
-        asked = iter(()) if llm.metadata.is_extractive else self._by_model(llm, _spread(documents, ASKED_OF))
-        return list(islice(self._answerable(islice(chain(asked, offered), TRIED), llm), WANTED))
+        first: Iterator[Candidate] = of_the_sample(self._store)
+        if not llm.metadata.is_extractive:
+            first = chain(first, self._by_model(llm, _spread(documents, ASKED_OF)))
+        found: list[Candidate] = []
+        check = self._checked(llm)
+        for candidate in first:
+            if len(found) < WANTED and candidate.question not in (one.question for one in found) and check(candidate):
+                found.append(candidate)
+        if len(found) < WANTED:
+            offered = [
+                candidate
+                for document in documents
+                for candidate in candidates(self._store, document, PASSAGES // len(documents))
+            ]
+            found = chosen(offered, found, check)
+        return found
 
     def _by_model(self, llm: LLM, documents: Sequence[str]) -> Iterator[Candidate]:
         """A model's questions about a passage of each document, first ones first."""
@@ -181,7 +214,7 @@ class Suggestions:
         prompt = self._wording().get(QUESTIONS.name, QUESTIONS)
         asked: list[list[Candidate]] = []
         for document in documents:
-            passage = max(_passages(self._store, document), key=lambda node: len(node.text))
+            passage = max(_passages(self._store, document, LOOKED_AT), key=lambda node: len(node.text))
             call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
             try:
                 reply = llm.generate(call).text
@@ -191,23 +224,58 @@ class Suggestions:
             asked.append([Candidate(line, document) for line in listed(reply) if line.endswith(("?", "？", "؟"))])
         yield from filter(None, chain.from_iterable(zip_longest(*asked)))
 
-    def _answerable(self, offered: Iterator[Candidate], llm: LLM) -> Iterator[Candidate]:
+    def _checked(self, llm: LLM) -> Callable[[Candidate], bool]:
+        """Whether a candidate finds its own document, and its answer there."""
         retriever = self._retriever(NEAR)
-        given: set[str] = set()
-        for candidate in offered:
-            if candidate.question.casefold() in given or len(candidate.question) > LONGEST:
-                continue
-            given.add(candidate.question.casefold())
+
+        def check(candidate: Candidate) -> bool:
+            if len(candidate.question) > LONGEST:
+                return False
             found = retriever.retrieve(candidate.question)
-            if is_near(candidate, found) and (not llm.metadata.is_extractive or _quotable(candidate.question, found, llm)):
-                yield candidate
+            return is_near(candidate, found) and (not llm.metadata.is_extractive or _quotable(candidate.question, found, llm))
+
+        return check
 
 
-def candidates(store: Store, document_id: str) -> list[Candidate]:
-    """Questions that a document's own sentences and headings answer, the most telling first, without repeats."""
-    nodes = _passages(store, document_id)
+def chosen(offered: Sequence[Candidate], found: Sequence[Candidate], check: Callable[[Candidate], bool]) -> list[Candidate]:
+    """`found`, filled up to WANTED with what passes the check: of another document first, then of another kind, then by rank.
+
+    At most TRIED are checked. Questions about a topic, which say the least, come only when there is nothing else.
+    """
+    kept, left = list(found), list(offered)
+    for _ in range(TRIED):
+        asked = {candidate.question.casefold() for candidate in kept}
+        left = [candidate for candidate in left if candidate.question.casefold() not in asked]
+        if not left or len(kept) >= WANTED:
+            break
+        documents = Counter(candidate.document_id for candidate in kept)
+        kinds = Counter(chain.from_iterable(candidate.kinds for candidate in kept))
+        best = min(
+            left,
+            key=lambda one: (one.rank[0] == TOPIC, documents[one.document_id], *(kinds[kind] for kind in one.kinds), one.rank),
+        )
+        left.remove(best)
+        if check(best):
+            kept.append(best)
+    return kept
+
+
+def of_the_sample(store: Store) -> Iterator[Candidate]:
+    """The questions that come with the sample, for each of its documents that is there and answers them."""
+    if not SAMPLE_QUESTIONS.exists():
+        return
+    there = {str(document.name): document.id_ for document in store.documents() if document.passages}
+    for line in SAMPLE_QUESTIONS.read_text("utf-8").splitlines():
+        asked = json.loads(line)
+        if asked.get("suggested") and all(name in there for name in asked["files"]):
+            yield from (Candidate(asked["question"], there[name]) for name in asked["files"])
+
+
+def candidates(store: Store, document_id: str, most: int = PASSAGES // DOCUMENTS) -> list[Candidate]:
+    """Questions that a document's own sentences and headings answer, the most telling first. `most`: passages."""
+    nodes = _passages(store, document_id, most)
     text = " ".join(" ".join(node.text for node in nodes).split())
-    asked = dict.fromkeys(_tidy(each) for node in nodes for each in islice(questions_in(node.text), OF_A_PASSAGE))
+    asked = dict.fromkeys(_tidy(each) for node in nodes for each in islice(questions_in(node.text, text), OF_A_PASSAGE))
     ranked = [Candidate(question, document_id, rank) for question in asked if (rank := _rank(question, text)) is not None]
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
@@ -215,26 +283,38 @@ def candidates(store: Store, document_id: str) -> list[Candidate]:
 def _tidy(question: str) -> str:
     """Without the number of a heading, and without the heading that a question stands behind."""
     if not question.startswith(_VAGUE):
-        return asked.group() if (asked := _ASKED.search(question)) else question
+        asked = None if _ASKS.match(question) else _ASKED.search(question)
+        return asked.group() if asked else question
     topic = _NUMBER.sub("", question.removeprefix(_VAGUE))
     return _VAGUE + (topic[0].lower() + topic[1:] if re.match(r"(?:How|Why|What|When|Where|Who) ", topic) else topic)
 
 
-def _rank(question: str, text: str) -> tuple[int, int] | None:
-    """0 for a question of a sentence, 1 about a heading or a name of several words, 2 about a name of one word, the one that
-    the text says most often first. None for what reads like a slip."""
+def _rank(question: str, text: str) -> tuple[int, float] | None:
+    """Its kind of worth, the best first, and how seldom the text says its words. None for what reads like a slip."""
     if len(question) > LONGEST or _ODD.search(question):
         return None
-    what = _WHAT.match(question)
+    said = _said(question, text)
+    what = None if _WHAT_FOR.search(question) else _WHAT.match(question)
     if not what and not question.startswith(_VAGUE):
-        return None if leans_on_context(question) else (0, 0)
+        plain = said >= OFTEN and (_ANY.search(question) or len(content_words(question)) > OF_NO_NAME)
+        asks = question in text or _NAME.search(question, 1) or plain  # else nobody knows which one is meant
+        return (PARTICULAR, -said) if asks and not leans_on_context(question) else None
     topic = what["subject"] if what else question.removeprefix(_VAGUE)[:-1]
-    said = text.lower().count(topic.lower())
-    if not topic or _LEANING.search(topic) or (what and said < OFTEN):
+    if what and _PARTICULAR.search(topic):
+        return PARTICULAR, -said
+    if not topic or _LEANING.search(topic):
         return None
-    if " " in topic:
-        return (0, 0) if what else (1, 0)
-    return (2, -said) if topic[0].isupper() and said >= OFTEN else None
+    often = text.lower().count(topic.lower())
+    if what:
+        return (DEFINITION, -said) if often >= (TWICE if " " in topic else OFTEN) else None
+    name = re.fullmatch(r"[A-ZÄÖÜ][^\W\d_]{3,}", topic) is not None
+    return (TOPIC, -said) if (often >= TWICE if " " in topic else name and often >= OFTEN) else None
+
+
+def _said(question: str, text: str) -> float:
+    """How often the text says the words of the question, each."""
+    words = [word.lower() for word in re.findall(r"\w{4,}", question)[1:]]
+    return sum(text.lower().count(word) for word in words) / max(len(words), 1)
 
 
 def is_near(candidate: Candidate, found: Sequence[NodeWithScore]) -> bool:
@@ -250,8 +330,8 @@ def _quotable(question: str, found: Sequence[NodeWithScore], llm: LLM) -> bool:
     return str(get_response_synthesizer(llm, "compact").synthesize(question, found)) != NOT_FOUND
 
 
-def _passages(store: Store, document_id: str) -> list[TextNode]:
-    return store.nodes(_spread(store.passage_ids(document_id), PASSAGES))
+def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:
+    return store.nodes(_spread(store.passage_ids(document_id), most))
 
 
 def _spread(ids: Sequence[str], most: int) -> list[str]:

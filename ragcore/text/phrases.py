@@ -25,6 +25,7 @@ _WEAK = frozenset(
     write year years yet
     """.split()  # noqa: SIM905  # one word a line would be a page
 )
+MAX_ABBREVIATION = 5  # letters
 TITLE_WORDS = 3  # keywords of a title, where a text has no heading
 
 
@@ -46,6 +47,19 @@ def keywords(text: str, most: int) -> list[str]:
 def is_telling(phrase: str) -> bool:
     """Not a number alone, and not one of the words that any text may use."""
     return not phrase.isdigit() and phrase.lower() not in _WEAK
+
+
+def in_ordinary_case(phrase: str, text: str) -> str:
+    """What is written in capitals alone, in the letters that `text` writes its words in elsewhere, else in small ones.
+
+    A single short word may be an abbreviation and stays.
+    """
+    if not phrase.isupper() or len(phrase) <= MAX_ABBREVIATION:
+        return phrase
+    words = sorted(set(re.findall(r"[^\W\d_]+", text)), key=str.islower)  # small letters last: they may begin a sentence too
+    usual = {word.upper(): word for word in words if not word.isupper()}
+    said = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
+    return said[:1].upper() + said[1:] if phrase.endswith("?") else said
 
 
 def _weight(phrase: str, meant: Sequence[str]) -> float:

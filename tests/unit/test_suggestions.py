@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +17,21 @@ from ragcore.library import Library
 from ragcore.llms.base import LLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.suggestions import LONGEST, NEAR, WANTED, Candidate, Suggested, candidates, is_near
+from ragcore.suggestions import (
+    DEFINITION,
+    LONGEST,
+    NEAR,
+    PARTICULAR,
+    SAMPLE_QUESTIONS,
+    TOPIC,
+    WANTED,
+    Candidate,
+    Suggested,
+    candidates,
+    chosen,
+    is_near,
+    of_the_sample,
+)
 from ragcore.vector_stores.memory import MemoryStore
 from tests import postgres
 from tests.databases import KINDS
@@ -170,6 +185,44 @@ def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
     assert "How many lamps does the North Pier have?" in questions
     assert all(len(question) <= LONGEST for question in questions)
     assert not any("rest" in question for question in questions)
+
+
+def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library", embedder=HashEmbedding())
+    library.add_sample()
+    worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+    while worker.run_once():
+        pass
+    own = [
+        asked["question"] for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines()) if "suggested" in asked
+    ]
+    assert list(dict.fromkeys(one.question for one in of_the_sample(library.store))) == own
+    made = [one.question for one in library.suggestions.made()]
+    found = [question for question in own if question in made]
+    assert made[: len(found)] == found != []
+    library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))
+    assert {one.question for one in of_the_sample(library.store)} == {"What happened on Regatta night in 2022?"}
+    library.close()
+
+
+def test_four_ask_for_different_things_of_different_documents_and_topics_come_last() -> None:
+    offered = [
+        Candidate("When was the tower built?", "a", (PARTICULAR, -9)),
+        Candidate("When was the rope fitted?", "a", (PARTICULAR, -8)),
+        Candidate("Who built the tower?", "a", (PARTICULAR, -1)),
+        Candidate("When did the ferry sink?", "b", (PARTICULAR, -1)),
+        Candidate("What is the ferry?", "b", (DEFINITION, -1)),
+        Candidate("What can you tell me about herrings?", "c", (TOPIC, -9)),
+    ]
+    questions = [one.question for one in chosen(offered, [], lambda one: one.question != "When was the rope fitted?")]
+    assert questions == [
+        "When was the tower built?",
+        "What is the ferry?",
+        "Who built the tower?",
+        "When did the ferry sink?",
+    ]
+    assert chosen(offered[-1:], [], lambda one: True) == offered[-1:]
+    assert chosen(offered, [], lambda one: False) == []
 
 
 def test_near_is_among_the_first_three() -> None:

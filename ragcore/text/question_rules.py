@@ -1,0 +1,271 @@
+"""Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the tower built?"
+
+English and German have rules for dates, numbers, places, duties, reasons and contents; French, Spanish and Chinese for
+definitions. A rule is a pattern and a wording; a sentence that no rule fits exactly gives no question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ragcore.text.keywords import content_words
+
+_SUBJECT = r"(?P<subject>[^\W\d_][^,;:()\"“”.!?]{0,70}?)"
+_MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_YEAR = r"(?:1\d{3}|20\d\d)s?"
+_WHEN = (
+    rf"(?:in (?:(?:early|late|mid|the) )?(?:(?:[A-Z][a-z]+),? )?{_YEAR}"
+    rf"|on (?:[A-Z][a-z]+day,? )?(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}|{_MONTH} \d{{1,2}})(?:,? {_YEAR})?)\b"
+)
+_NUMBER = (
+    r"(?:about |around |over |only |nearly |almost |up to |more than |at least |at most |a maximum of |some )?"
+    r"(?:\d[\d,]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
+    r"|eighty|ninety)"
+)
+_SPAN = r"(?:seconds|minutes|hours|days|weeks|months|years|nights)"
+_THINGS = rf"(?P<things>(?!{_SPAN}\b|hundred|thousand|million|per\b|percent|more\b|other\b|of\b)[a-z]+s(?: of [a-z]+)?)\b"
+_MONEY = r"(?:about |around |only |up to |just )?(?:[£$€]\s?\d|\d[\d.,]*\s?(?:pounds|pence|dollars|euros|cents)\b)"
+_DUTY = r"(?P<must>must|shall|should|has to|have to)"
+_BE = r"(?P<be>is|are|was|were)"
+_DONE = r"(?P<done>[a-z]+(?:ed|rn|ilt|ade|old|ght|un|en|eld|ept|ent|et|ut)\b(?:(?! and | or )[^,;]){0,40}?)"
+
+_PRESENT = {
+    "covers": "cover", "includes": "include", "offers": "offer", "provides": "provide", "requires": "require",
+    "contains": "contain", "protects": "protect", "opens": "open", "closes": "close", "begins": "begin", "starts": "start",
+    "ends": "end", "leaves": "leave", "consists of": "consist of", "depends on": "depend on", "refers to": "refer to",
+    "causes": "cause", "costs": "cost", "weighs": "weigh", "lasts": "last", "takes": "take",
+}  # fmt: skip
+_PAST = {
+    "opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "died": "die",
+    "arrived": "arrive", "joined": "join", "moved": "move", "married": "marry", "appeared": "appear",
+    "happened": "happen", "took": "take", "left": "leave", "launched": "launch", "became": "become", "won": "win",
+    "came": "come", "founded": "found", "built": "build", "wrote": "write", "published": "publish", "released": "release",
+    "bought": "buy", "sold": "sell", "signed": "sign", "invented": "invent", "discovered": "discover", "retired": "retire",
+    "resigned": "resign", "graduated": "graduate", "introduced": "introduce", "established": "establish", "made": "make",
+    "fell": "fall", "broke": "break", "lost": "lose", "gave": "give", "returned": "return", "visited": "visit",
+    "reached": "reach", "adopted": "adopt", "agreed": "agree", "raised": "raise", "replaced": "replace", "stopped": "stop",
+    "sent": "send", "received": "receive", "conquered": "conquer", "invaded": "invade", "cost": "cost", "formed": "form",
+    "lasted": "last", "led to": "lead to",
+}  # fmt: skip
+_MAKERS = "built|founded|designed|invented|discovered|directed|painted|created|established|composed"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`pattern` fits from a sentence's beginning and names its parts; `wording` has those in braces."""
+
+    pattern: re.Pattern[str]
+    wording: str
+
+
+def _rule(wording: str, pattern: str) -> Rule:
+    return Rule(re.compile(pattern), wording)
+
+
+_CAN = r"(?P<be>is|are|was|were|can|cannot|must|may|should|will)"
+_PERSON_NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Sir|Miss|Professor)\.? )?[A-Z][a-z]+ [A-Z][a-z]+"
+_OPENING = rf"^(?:In|On) (?:{_MONTH} )?(?:\d{{1,2}},? )?{_YEAR},? "
+_DID = rf"(?P<verb>{'|'.join(_PAST)})\b"
+_LIMIT = r"(?=[,.;]| and | that | which )"
+
+ENGLISH = (
+    # duties
+    _rule(
+        "What {must} {subject} do {case}?",
+        rf"^(?P<case>(?:If|When|Before|After) [^,;:()]{{8,60}}), {_SUBJECT} {_DUTY} (?!not |be |have )[a-z]",
+    ),
+    _rule(
+        "What {must} {subject} do {case}?",
+        rf"^{_SUBJECT} {_DUTY} (?!not |be |have )[a-z][^,;]{{3,80}}? (?P<case>(?:if|before) [^,;:()]{{8,45}})\.$",
+    ),
+    # reasons
+    _rule("Why {be} {subject} {what}?", rf"^{_SUBJECT} {_CAN} (?P<what>[^,;]{{3,60}}?),? because "),
+    _rule("Why did {subject} {base}{what}?", rf"^{_SUBJECT} {_DID}(?P<what>[^,;]{{3,50}}?),? because "),
+    _rule(
+        "What {be} {subject}?",
+        rf"^(?P<subject>The (?:main |only |chief )?(?:reason|cause)s? (?:for|of|why) [^,;:()]{{4,60}}?) {_BE} ",
+    ),
+    # spans of time
+    _rule(
+        "How long {be} {subject} {done}?",
+        rf"^{_SUBJECT} {_BE} (?P<done>[a-z]+(?:ed|ept|eld|ent|id)(?: [a-z ]{{2,25}}?)?) for {_NUMBER} {_SPAN}\b",
+    ),
+    _rule("How long {do} {subject} {base}?", rf"^{_SUBJECT} (?P<verb>lasts?|takes?|lasted|took) {_NUMBER} {_SPAN}\b"),
+    # people
+    _rule(
+        "Who {made} {thing}?",
+        rf"^(?P<subject>{_PERSON_NAME}) (?P<made>{_MAKERS}|wrote|won) (?P<thing>(?:the |[A-Z])[^,;.()]{{4,40}}?){_LIMIT}",
+    ),
+    _rule("Who {made} {subject}?", rf"^{_SUBJECT} (?:is|was|were) (?P<made>{_MAKERS}) by (?:the \w+ )?[A-Z]"),
+    _rule(
+        "Who {be} {subject}?",
+        rf"^(?P<subject>The (?:[a-z]+ ){{0,2}}[a-z]+(?: of [\w ]{{3,30}}?)?) (?P<be>is|was) {_PERSON_NAME}(?=[,.;]| who)",
+    ),
+    # dates
+    _rule("When {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>was|were) {_DONE},? (?:by [^,;]{{3,40}} )?{_WHEN}"),
+    _rule("When did {subject} {base}{what}?", rf"^{_SUBJECT} {_DID}(?P<what>[^,;]{{0,40}}?),? {_WHEN}"),
+    _rule("When {be} {subject} {done}?", rf"{_OPENING}{_SUBJECT} (?P<be>was|were) {_DONE}(?: by [^,;]{{3,60}})?\.$"),
+    _rule("When did {subject} {base}{what}?", rf"{_OPENING}{_SUBJECT} {_DID}(?P<what>[^,;]{{0,45}}?)\.$"),
+    _rule(
+        "When {do} {subject} {base}?",
+        rf"^{_SUBJECT} (?P<verb>opens?|closes?|begins?|starts?|leaves?) "
+        rf"(?:at (?:\d|noon|midnight|dawn|dusk)|on [A-Z][a-z]+days?\b|in {_MONTH}\b)",
+    ),
+    # numbers
+    _rule("How many {things} {do} {subject} have?", rf"^{_SUBJECT} (?P<verb>has|have|had) {_NUMBER} {_THINGS}"),
+    _rule(
+        "How many {things} {must} {subject} {act}?",
+        rf"^{_SUBJECT} (?P<must>can|may|must|should|will) (?P<act>(?!be\b|have\b)[a-z]+(?: with)?) {_NUMBER} {_THINGS}",
+    ),
+    _rule(
+        "How many {things} {be} there {where} {subject}?",
+        rf"^There (?P<be>are|were) {_NUMBER} {_THINGS} (?P<where>in|at|on) (?P<subject>[^,;:()]{{4,45}}?){_LIMIT}",
+    ),
+    _rule("How much {do} {subject} cost?", rf"^{_SUBJECT} (?P<verb>costs?|cost) {_MONEY}"),
+    _rule("How much {be} {subject}?", rf"^{_SUBJECT} {_BE} {_MONEY}"),
+    _rule("How much {do} {subject} weigh?", rf"^{_SUBJECT} (?P<verb>weighs?) {_NUMBER}"),
+    _rule(
+        "How {size} {be} {subject}?",
+        rf"^{_SUBJECT} {_BE} {_NUMBER}(?:\.\d+)? (?!years )[a-z]+ (?P<size>long|high|tall|wide|deep|thick)\b",
+    ),
+    # places
+    _rule(
+        "Where {be} {subject} {done}?",
+        rf"^{_SUBJECT} {_BE} (?P<done>located|situated|kept|held|stored|buried) (?:in|at|on|under|near|behind|between) "
+        r"(?!the same|order|a number|place|mind)",
+    ),
+    _rule("Where {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>born|built|invented) (?:in|at|near) (?:the )?[A-Z]"),
+    # contents
+    _rule("What {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>called|known as|named after|based on|caused by) "),
+    _rule("What {do} {subject} {base}?", rf"^{_SUBJECT} (?P<verb>consists of|depends on|refers to|causes|led to) "),
+    _rule("What {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>responsible for|used for|used to|made of|built of) "),
+    _rule(
+        "What {do} {subject} {base}?",
+        rf"^{_SUBJECT} (?P<verb>covers|includes|offers|provides|requires|contains|protects) (?!that\b|for\b|us\b|you\b|up\b)",
+    ),
+    # definitions
+    _rule(
+        "{who} {be} {best}?",
+        rf"^{_SUBJECT} {_BE} (?P<best>the (?:(?!best|rest|same|latest)\w{{3,}}est|first|only|main|most \w+|second \w+est) "
+        rf"(?:(?!and |that |which |who |recent)[^,;.()]){{3,40}}? (?:of|in|on|for|about|to) [^,;.()]{{3,30}}?){_LIMIT}",
+    ),
+    _rule("{who} {be} {subject}?", rf"^{_SUBJECT} {_BE} (?:an?|the|one of) (?P<kind>[^,;.]*)"),
+    _rule("{who} is {subject}?", r"^(?P<subject>[A-Z]\w+(?: [A-Z]\w+){1,3}), (?:an?|the) (?P<kind>[^,;.]{5,60}),"),
+)
+
+_DE_SUBJECT = r"(?P<subject>(?:der|die|das|ein|eine|jede|jeder|alle) [^,;:()]{2,30}?)"
+_DE_WHEN = r"(?:im Jahre? |am |im |seit )?(?:\d{1,2}\. )?(?:[A-Z][a-zä]+ )?(?:1\d{3}|20\d\d)"
+_DE_NUMBER = (
+    r"(?:etwa |rund |über |nur |fast |bis zu |mehr als |mindestens |höchstens )?"
+    r"(?:\d[\d.]*|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig)"
+)
+_DE_DUTY = r"(?P<must>muss|müssen|soll|sollen|sollte|sollten)"
+_DE_VERB = r"(?P<verb>ist|sind|war|waren|darf|dürfen|muss|müssen|kann|können|hat|haben|wird|werden|wurde|wurden)"
+_DE_DONE = r"(?:[a-zäöüß]+ )?(?:\w*ge\w+(?:t|en)|\w+iert|(?:be|er|ver|ent|zer)\w+(?:t|en))"
+
+GERMAN = (
+    _rule(
+        "Was {must} {subject} tun, wenn {case}?",
+        rf"^(?:Wenn|Falls) (?P<case>[^,;:()]{{8,60}}), {_DE_DUTY} {_DE_SUBJECT} [a-zäöü]",
+    ),
+    _rule("Was {must} {subject} tun, {case}?", rf"^{_SUBJECT} {_DE_DUTY} [^,;]{{5,80}}, (?P<case>wenn [^,;:()]{{8,45}})\.$"),
+    _rule("Warum {verb} {subject} {what}?", rf"^{_SUBJECT} {_DE_VERB} (?P<what>[^,;]{{3,60}}?), weil "),
+    _rule("Wann {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>wurden?) {_DE_WHEN} (?P<done>[^,;]{{0,40}}?{_DE_DONE})\.$"),
+    _rule(
+        "Wann {be} {subject} {done}?",
+        rf"^(?:Im|Am) [^,;]{{0,20}}(?:1\d{{3}}|20\d\d) (?P<be>wurden?) {_DE_SUBJECT} (?P<done>{_DE_DONE})\.$",
+    ),
+    _rule("Von wem {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>wurden?) von (?:[A-ZÄÖÜ]\w+ ){{1,3}}(?P<done>{_DE_DONE})\.$"),
+    _rule(
+        "Wie viele {things} {verb} {subject}?",
+        rf"^{_SUBJECT} (?P<verb>hat|haben|hatte|hatten) {_DE_NUMBER} "
+        r"(?P<things>(?!Million|Milliarde|Prozent)[A-ZÄÖÜ][a-zäöüß]+)\b",
+    ),
+    _rule("Wie viel {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>kostet|kosten) (?:etwa |rund )?(?:\d|[€$£])"),
+    _rule("Wie lange {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>dauert|dauern) {_DE_NUMBER} "),
+    _rule(
+        "Wann {verb} {subject}?",
+        rf"^{_SUBJECT} (?P<verb>öffnet|öffnen|schließt|schließen|beginnt|beginnen|endet|enden) (?:um|am|im) ",
+    ),
+    _rule("Wo {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>liegt|liegen) (?:in|im|am|an|auf|bei|zwischen) "),
+    _rule("Wo {verb} sich {subject}?", rf"^{_SUBJECT} (?P<verb>befindet|befinden) sich (?:in|im|am|an|auf|bei|zwischen) "),
+    _rule(
+        "Wie {size} {be} {subject}?",
+        rf"^{_SUBJECT} (?P<be>ist|war) {_DE_NUMBER}(?:,\d+)? \w+ (?P<size>lang|hoch|breit|tief|schwer)\b",
+    ),
+    _rule("Was {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>umfasst|enthält|bietet|erfordert) "),
+    _rule("{wer} {be} {subject}?", rf"^{_SUBJECT} (?P<be>ist|sind|war|waren) (?:eine?|der|die|das) (?P<kind>.*)"),
+)
+
+OTHERS = (
+    _rule("Qu'est-ce que {subject} ?", rf"^{_SUBJECT} (?:est|sont|était) (?:une?|le|la|l') ?(?P<kind>.*)"),
+    _rule("¿Qué es {subject}?", rf"^{_SUBJECT} (?:es|son|era) (?:una?|el|la) (?P<kind>.*)"),
+    _rule("{subject}是什么？", r"^(?P<subject>[\u3400-\u9fff]{2,10}?)是(?P<kind>[一中世最].*)"),
+)
+
+_PERSON = re.compile(
+    r"\b(?:man|woman|king|queen|president|chair|poet|engineer|physicist|chemist|mathematician|\w+ician|\w{3,}(?:ist|eer)|writer|"
+    r"painter|teacher|singer|actor|author|doctor|director|composer|founder|minister|"
+    r"Präsident\w*|König\w*|Dichter\w*|Physiker\w*|Maler\w*|Schriftsteller\w*|Politiker\w*|Ingenieur\w*|Erfinder\w*)\b"
+)
+_LEANING = re.compile(
+    r"\b(?:he|she|it|they|we|you|i|me|him|them|us|this|these|those|such|here|our|my|your|er|sie|es|dies\w*|wir|il|elle|ils|elles|"
+    r"ce|cela|él|ella|esto|another|(?:the )(?:same|former|latter|above|following|other))\b|[它他她这那]",
+    re.IGNORECASE,
+)
+_OWNED = re.compile(r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE)  # by what must have been named before
+_ADVERBIAL = re.compile(
+    r"^(?:there|some|one|what|who|which|when|where|but|and|so|or|if|then|also|both|all|many|most|much|several|few|more|"
+    r"nothing|nobody|no|not|only|in|on|at|for|with|after|before|as|by|from|to|of|under|over|into|because|while|though|although|"
+    r"since|during|once|until|despite|according|however|today|now|instead|later|still|yet|perhaps|even|hence|thus|that|"
+    r"January|February|March|April|May|June|July|August|September|October|November|December|\w+day|\w+ly|part|things?|one)\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r" (?:that|which|who|whom|whose|where|when|if|because|but|is|are|was|were|has|have|had|will|would|must|can|may|said|says|"
+    r"dass|weil|hat|haben|ist|sind|wurde|wird|until|while|called|named|known|so|not|never|also|only|do|does|did|often|now|then|usually)\b"
+)
+_ARTICLE = re.compile(
+    r"^(?:The|An?|Each|Every|No|Der|Die|Das|Eine?|Jede[rs]?|Alle|Le|La|Les|El|Los|Las|In|At|On|If|When|Before|After)(?= )"
+)
+MOST_WORDS = 7  # of a subject
+
+
+def asked_by(sentence: str, known: Collection[str] = ()) -> str:
+    """The question of the first rule that fits the sentence; "" where none does. `known`: words that are no names, in small
+    letters, so that one of them is not spelt as the beginning of its sentence was."""
+    for rule in (*ENGLISH, *GERMAN, *OTHERS):
+        if (found := rule.pattern.match(sentence)) and (parts := _parts(found, known)):
+            return rule.wording.format_map(parts)
+    return ""
+
+
+def _parts(found: re.Match[str], known: Collection[str]) -> dict[str, str]:
+    """What a wording may name; {} where the subject says too little, or is more than one."""
+    parts = {name: text for name, text in found.groupdict().items() if text is not None}
+    subject = parts["subject"].strip()
+    if not content_words(subject) or len(subject.split()) > MOST_WORDS or _OWNED.search(subject):
+        return {}
+    told = " ".join(text for name, text in parts.items() if name not in ("kind", "verb", "be"))
+    if _ADVERBIAL.match(subject) or _CLAUSE.search(subject) or _LEANING.search(told):
+        return {}
+    verb, kind = parts.get("verb", ""), parts.get("kind", "") + parts.get("best", "")
+    person = _PERSON.search(kind) is not None
+    return parts | {
+        "subject": _spoken(subject, known),
+        "case": _spoken(parts.get("case", ""), known),
+        "do": "did" if verb in _PAST or verb == "had" else "does" if verb in _PRESENT or verb == "has" else "do",
+        "base": _PAST.get(verb) or _PRESENT.get(verb, verb),
+        "must": {"has to": "must", "have to": "must"}.get(parts.get("must", ""), parts.get("must", "")),
+        "who": "Who" if person else "What",
+        "wer": "Wer" if person else "Was",
+    }
+
+
+def _spoken(phrase: str, known: Collection[str]) -> str:
+    """As it stands inside a question."""
+    first, _, rest = phrase.partition(" ")
+    common = first[:1].lower() + first[1:] in known and not rest[:1].isupper()
+    return phrase[:1].lower() + phrase[1:] if common or _ARTICLE.match(phrase) else phrase
