@@ -47,7 +47,7 @@ OF_NO_NAME = 2  # words with a meaning, of a question with neither a name nor "a
 TWICE = 2  # times that it says one of several
 OFTEN = 3  # times that a text says a name of one word which it is about
 ASKED_OF = 2  # documents that a model is asked about: a few seconds of its time
-LOOKED_AT = 8  # passages of such a document, to find a long one
+LOOKED_AT = 8  # passages of a document that is looked at alone
 BY_MODEL = 2  # questions that it is asked for about each
 PARTICULAR, DEFINITION, TOPIC = range(3)  # what a question is about, the most telling first
 
@@ -271,7 +271,7 @@ def of_the_sample(store: Store) -> Iterator[Candidate]:
             yield from (Candidate(asked["question"], there[name]) for name in asked["files"])
 
 
-def candidates(store: Store, document_id: str, most: int = PASSAGES // DOCUMENTS) -> list[Candidate]:
+def candidates(store: Store, document_id: str, most: int = LOOKED_AT) -> list[Candidate]:
     """Questions that a document's own sentences and headings answer, the most telling first. `most`: passages."""
     nodes = _passages(store, document_id, most)
     text = " ".join(" ".join(node.text for node in nodes).split())

@@ -66,6 +66,23 @@ def test_the_first_screen_says_what_to_do_and_what_is_ready(page: Page, empty_ap
     page.get_by_role("heading", name="Settings").wait_for()
 
 
+def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("slow.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
+    row(page, "slow.txt").get_by_role("button", name="Stop").wait_for()
+    page.get_by_role("link", name="Chat", exact=True).click()
+    page.get_by_text("You can ask as soon as the first one is ready.").wait_for()
+    page.locator(".st-key-ask textarea").fill("When was the harbour of town 7 built?")
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing can be answered yet: 1 document is still being read.").wait_for(timeout=30_000)
+    page.get_by_role("button", name="Try again").wait_for()
+    page.get_by_role("link", name="Documents", exact=True).click()
+    row(page, "slow.txt").get_by_role("button", name="Stop").click()
+    row(page, "slow.txt").get_by_role("button", name="Delete slow.txt").click()
+    row(page, "slow.txt").get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("slow.txt is deleted.").wait_for()
+
+
 def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch) -> None:
     watch.forgiven.append("status of 422")  # the browser notes the refused upload
     page.goto(empty_app.url)
