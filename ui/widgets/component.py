@@ -15,12 +15,11 @@ class Component(Protocol):
 
 
 def component(name: str, html: str) -> Component:
-    """Register the component whose files are `name`.js and `name`.css."""
+    """Register the component whose files are `name`.js and `name`.css, each behind what all of them begin with."""
     style = HERE / f"{name}.css"
     css = (HERE / "base.css").read_text("utf-8") + (style.read_text("utf-8") if style.exists() else "")
-    made: Component = st.components.v2.component(
-        f"lectern_{name}", html=html, css=css, js=(HERE / f"{name}.js").read_text("utf-8")
-    )
+    js = (HERE / "base.js").read_text("utf-8") + (HERE / f"{name}.js").read_text("utf-8")
+    made: Component = st.components.v2.component(f"lectern_{name}", html=html, css=css, js=js)
     return made
 
 

@@ -1,13 +1,6 @@
 // The conversations in the sidebar: open, rename, duplicate, export, delete.
 const lists = new WeakMap();
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function draw(list) {
   const { data, root } = list;
   const words = data.words;

@@ -1,21 +1,6 @@
 // A table of documents. What can be done with one is in a row below it, opened by its button.
 const tables = new WeakMap();
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function button(text, className, onclick, label) {
-  const made = element("button", className, text);
-  made.type = "button";
-  if (label) made.setAttribute("aria-label", label);
-  made.onclick = onclick;
-  return made;
-}
-
 const filled = (text, name) => text.replace("{name}", () => name);  // a name may hold $&
 
 function head(table) {

@@ -2,13 +2,6 @@
 const zones = new WeakMap();
 const AT_ONCE = 4;
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 async function filesOf(entry) {
   if (entry.isFile) return [await new Promise((done, failed) => entry.file(done, failed))];
   const reader = entry.createReader();

@@ -1,21 +1,6 @@
 // The list of files. One row per file, kept across updates so that bars move and nothing jumps.
 const lists = new WeakMap();
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function button(text, className, onclick, label) {
-  const made = element("button", className, text);
-  made.type = "button";
-  if (label) made.setAttribute("aria-label", label);
-  made.onclick = onclick;
-  return made;
-}
-
 function buildRow(list, id) {
   const row = element("li", "row");
   row.dataset.id = id;

@@ -2,13 +2,6 @@
 const views = new WeakMap();
 const STEP = 82, ROW = 84, NODE = 66, HIGH = 46;
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined && text !== null) made.textContent = text;
-  return made;
-}
-
 function nodeButton(view, number, className) {
   const made = element("button", className);
   const open = view.data.opened?.number === number;

@@ -1,13 +1,6 @@
 // A cited passage in its document: the page's image with the lines marked, or the text with the passage marked.
 const views = new WeakMap();
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function drawPage(view) {
   const { data, root } = view;
   const marked = (index) => data.boxes[index - data.index] ?? [];

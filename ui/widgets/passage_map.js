@@ -6,21 +6,6 @@ const OTHERS = "#9a948a";
 const CELLS = 256; // a side of the grid
 const REACH = 9; // pixels around the pointer
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function button(text, label, onclick) {
-  const made = element("button", "", text);
-  made.type = "button";
-  if (label) made.setAttribute("aria-label", label);
-  made.onclick = onclick;
-  return made;
-}
-
 const packed = (hex) => (255 << 24) | (parseInt(hex.slice(5, 7), 16) << 16) | (parseInt(hex.slice(3, 5), 16) << 8) | parseInt(hex.slice(1, 3), 16);
 
 function grid(points, count) {
@@ -271,8 +256,8 @@ function build(map) {
   const tools = element("div", "tools");
   const middle = (factor) => () => zoom(map, factor, map.width / 2, map.height / 2);
   tools.append(
-    button("+", data.words.closer, middle(1.5)),
-    button("−", data.words.farther, middle(1 / 1.5)),
+    button("+", "", middle(1.5), data.words.closer),
+    button("−", "", middle(1 / 1.5), data.words.farther),
     button(data.words.whole, "", () => { map.moved = false; fit(map); later(map); }),
   );
   frame.append(map.canvas, tools, map.tip);

@@ -8,13 +8,6 @@ const ICONS = {
 const TALL = 700; // characters of an answer that is shown whole at once
 const kept = new WeakMap();
 
-const element = (name, className = "", text = "") => {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
-};
-
 function icon(name) {
   const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   for (const [key, value] of Object.entries({ viewBox: "0 0 24 24", fill: "none", stroke: "currentColor", "stroke-width": "2", "stroke-linecap": "round", "stroke-linejoin": "round", "aria-hidden": "true" })) drawn.setAttribute(key, value);

@@ -1,13 +1,6 @@
 // The sentences of an answer, each with a mark and a word for what the passages say of it. A click opens the passage.
 const MARKS = { supported: "✓", weak: "~", absent: "✕" };
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function row(data, sentence, open) {
   const made = element("li", `sentence ${sentence.verdict || "unjudged"}`);
   const inside = sentence.number ? element("button", "plain-row") : element("div", "plain-row");

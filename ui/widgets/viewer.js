@@ -1,13 +1,6 @@
 // A stretch of a document. Passages take turns with two colours and carry their number; an overlap is hatched and underlined.
 const views = new WeakMap();
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function appendText(place, text, search) {
   if (!search) { place.append(text); return; }
   const low = text.toLowerCase(), wanted = search.toLowerCase();
