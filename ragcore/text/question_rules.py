@@ -152,7 +152,10 @@ ENGLISH = (
         rf"(?:(?!and |that |which |who |recent)[^,;.()]){{3,40}}? (?:of|in|on|for|about|to) [^,;.()]{{3,30}}?){_LIMIT}",
     ),
     _rule("{who} {be} {subject}?", rf"^{_SUBJECT} {_BE} (?:an?|the|one of) (?P<kind>[^,;.]*)"),
-    _rule("{who} is {subject}?", r"^(?P<subject>[A-Z]\w+(?: [A-Z]\w+){1,3}), (?:an?|the) (?P<kind>[^,;.]{5,60}),"),
+    _rule(
+        "{who} is {subject}?",
+        r"^(?P<subject>(?!D[eia][res] |The )[A-Z]\w+(?: [A-Z]\w+){1,3}), (?:an?|the) (?P<kind>[^,;.]{5,60}),",
+    ),
 )
 
 _DE_SUBJECT = r"(?P<subject>(?:der|die|das|ein|eine|jede|jeder|alle) [^,;:()]{2,30}?)"
@@ -172,7 +175,10 @@ GERMAN = (
     ),
     _rule("Was {must} {subject} tun, {case}?", rf"^{_SUBJECT} {_DE_DUTY} [^,;]{{5,80}}, (?P<case>wenn [^,;:()]{{8,45}})\.$"),
     _rule("Warum {verb} {subject} {what}?", rf"^{_SUBJECT} {_DE_VERB} (?P<what>[^,;]{{3,60}}?), weil "),
-    _rule("Wann {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>wurden?) {_DE_WHEN} (?P<done>[^,;]{{0,40}}?{_DE_DONE})\.$"),
+    _rule(
+        "Wann {be} {subject} {done}?",
+        rf"^{_SUBJECT} (?P<be>wurden?) {_DE_WHEN} (?P<done>(?:(?! und )[^,;]){{0,40}}?{_DE_DONE})\.$",
+    ),
     _rule(
         "Wann {be} {subject} {done}?",
         rf"^(?:Im|Am) [^,;]{{0,20}}(?:1\d{{3}}|20\d\d) (?P<be>wurden?) {_DE_SUBJECT} (?P<done>{_DE_DONE})\.$",
@@ -217,7 +223,10 @@ _LEANING = re.compile(
 )
 _OWNED = re.compile(r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE)  # by what must have been named before
 _ADVERBIAL = re.compile(
-    r"^(?:there|some|one|what|who|which|when|where|but|and|so|or|if|then|also|both|all|many|most|much|several|few|more|"
+    r"^(?:deshalb|heut\w*|seit\w*|dar\w+|inner\w+|außer\w+|im|am|an|auf|bei|mit|nach|vor|seit|zu[mr]?|vo[nm]|durch|für|dort|hier|dann|"
+    r"dam\w+|da|daher|dabei|danach|dadurch|dazu|dafür|auch|aber|und|oder|nur|zwar|jedoch|ebenso|später|trotz|wegen|während|unter|über|eine?[rs]|weitere\w*|viele|"
+    r"einige|manche|nicht|bis|um|als|wie|ein \w*[Bb]eispiel|"
+    r"there|some|one|what|who|which|when|where|but|and|so|or|if|then|also|both|all|many|most|much|several|few|more|"
     r"nothing|nobody|no|not|only|in|on|at|for|with|after|before|as|by|from|to|of|under|over|into|because|while|though|although|"
     r"since|during|once|until|despite|according|however|today|now|instead|later|still|yet|perhaps|even|hence|thus|that|"
     r"January|February|March|April|May|June|July|August|September|October|November|December|\w+day|\w+ly|part|things?|one)\b",

@@ -65,6 +65,8 @@ def test_a_sentence_gives_the_question_that_it_answers(sentence: str, question: 
         "If they are late, the driver must wait for them.",
         "The same rule was made in 1871.",
         "The man who came was a painter.",
+        "Heute ist die Bahn die steilste des Landes.",
+        "Im Wagen ist das Rauchen verboten.",
         "Was 1871 geschah, war das Ende.",
     ],
 )
