@@ -159,7 +159,7 @@ def watch() -> Iterator[Watch]:
 
 @pytest.fixture
 def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
     context.set_default_timeout(SECONDS)
     context.route("**/*", watch.route)
     context.on("console", watch.console)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.conftest import SECONDS, App, Watch, answered, settled, until
 from tests.app.test_chat import ask, ask_anew
-from tests.app.test_query import ask as ask_query
+from tests.app.test_compare import compare, finished
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,7 +22,6 @@ FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 WINDOWS = {"desktop": (1440, 900), "phone": (390, 844)}
 LARGEST = 250_000  # bytes
 ON_A_PAGE = "How high did the water stand in the lower station in the flood of 1953?"
-WITH_TWO_ANSWERS = "In what wind does the railway stop?"
 IN_A_TEXT = "May I bring a large dog?"
 
 
@@ -73,10 +72,18 @@ def test_every_screen_fits_its_window(
         open_passage(page, ".html")
         page.locator(".st-key-panel .text mark").wait_for()
         picture("passage")
-    page.goto(f"{app.url}/query")
-    ask_query(page, WITH_TWO_ANSWERS)
-    answered(page)
-    picture("query")
+    conversation, answer = page.url.split("&p=passage.")
+    for kind, name in (("calls", "film"), ("why", "why"), ("check", "check")):
+        page.goto(f"{conversation}&p={kind}.{answer.split('.')[0]}")
+        page.locator(".st-key-panel_head").wait_for()
+        picture(name)
+    compare(page, app, "Refine", "Accumulate")
+    finished(page, 3)
+    picture("compare")
+    for address, heading in (("indexes", "Indexes"), ("evaluate", "Evaluate")):
+        page.goto(f"{app.url}/{address}")
+        page.get_by_role("heading", name=heading).first.wait_for()
+        picture(address)
     page.goto(f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
     page.get_by_label("Address", exact=True).wait_for()
