@@ -22,7 +22,10 @@ from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from tests.making import make_pdf
 
-TOWER = "The tower was built by Ada Penrose in 1871, of granite. It is forty metres high, and its great lamp burns the oil of whales."
+TOWER = (
+    "The tower was built by Ada Penrose in 1871, of granite. "
+    "It is forty metres high, and its great lamp burns the oil of whales."
+)
 CELLAR = (
     "The cellar holds three hundred barrels of herring. Nobody has counted them since the flood, which was in 1953, they say."
 )

@@ -134,9 +134,13 @@ def test_closing_closes_the_connections_of_all_threads(database: SQLiteDatabase)
 
 
 def test_work_on_a_database_that_another_thread_closes_says_so(database: SQLiteDatabase) -> None:
-    with pytest.raises(StoreError, match="was closed"), database.snapshot() as db:
-        database.close()
-        db.execute("SELECT 1")
+    def closed_meanwhile() -> None:
+        with database.snapshot() as db:
+            database.close()
+            db.execute("SELECT 1")
+
+    with pytest.raises(StoreError, match="was closed"):
+        closed_meanwhile()
 
 
 def test_a_second_writer_waits_for_the_first(database: SQLiteDatabase) -> None:
