@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.app.conftest import App, answered, settled, until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 
 def choose(page: Page, label: str, option: str) -> None:
@@ -21,9 +22,15 @@ def answer_by(page: Page, *ways: str) -> None:
     """Choose these ways of answering, and no other."""
     chips = page.locator(".st-key-query_modes button[aria-pressed]")
     for chip in chips.all():
-        if (chip.inner_text() in ways) != (chip.get_attribute("aria-pressed") == "true"):
+        wanted = str(chip.inner_text() in ways).lower()
+        if chip.get_attribute("aria-pressed") != wanted:
             chip.click()
+            until(page, partial(_is, chip, wanted))
             settled(page)
+
+
+def _is(chip: Locator, pressed: str) -> bool:
+    return chip.get_attribute("aria-pressed") == pressed
 
 
 def ask(page: Page, question: str) -> None:
