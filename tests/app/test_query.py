@@ -19,18 +19,20 @@ def choose(page: Page, label: str, option: str) -> None:
 
 
 def answer_by(page: Page, *ways: str) -> None:
-    """Choose these ways of answering, and no other."""
+    """Choose these ways of answering, and no other. Each click is waited for: what the ways do is said below them."""
+    said = page.locator(".st-key-query_ways")
     chips = page.locator(".st-key-query_modes button[aria-pressed]")
+    chips.last.wait_for()
     for chip in chips.all():
-        wanted = str(chip.inner_text() in ways).lower()
-        if chip.get_attribute("aria-pressed") != wanted:
+        if (chip.inner_text() in ways) != (chip.get_attribute("aria-pressed") == "true"):
+            before = said.inner_text()
             chip.click()
-            until(page, partial(_is, chip, wanted))
+            until(page, partial(_changed, said, before))
             settled(page)
 
 
-def _is(chip: Locator, pressed: str) -> bool:
-    return chip.get_attribute("aria-pressed") == pressed
+def _changed(said: Locator, before: str) -> bool:
+    return said.inner_text() != before
 
 
 def ask(page: Page, question: str) -> None:
