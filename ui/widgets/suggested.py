@@ -17,13 +17,12 @@ LOOK_SECONDS = 1.0  # between two looks at those that are being made
 def suggested(*, box: str, new: bool = False) -> None:
     """For a screen where there are documents. `box` and `new` are those of `ask_in_chat`."""
     pending = resources.library().suggestions.get().pending
-    st.fragment(_suggested, run_every=LOOK_SECONDS if pending else None)(pending, box, new)
+    st.fragment(_suggested, run_every=LOOK_SECONDS if pending else None)(box, new)
 
 
-def _suggested(waiting: bool, box: str, new: bool) -> None:
+def _suggested(box: str, new: bool) -> None:
+    # No drawing of the whole screen anew from here: while files become ready one after the other, it would never be finished.
     found = resources.library().suggestions.get()
-    if waiting and not found.pending:
-        st.rerun()
     with st.container(key="suggested"):
         if found.questions:
             st.caption(_("From your documents:"))
