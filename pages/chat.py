@@ -141,7 +141,7 @@ if not answering:
     offer(recorded_questions(before, chat=True), ask_recorded, key="chat")
 
 offer_here(chat=True)
-citation_clicks(answering=answering)
+citation_clicks(answering=answering, last=messages[-1].id if messages else "")
 if opened is not None:
     side_panel(opened)
 

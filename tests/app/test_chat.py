@@ -156,10 +156,10 @@ def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: 
     set_options(page, "Documents each time", "staff-handbook-2021.docx")
     ask(page, "May a dog ride in the car?")
     answered(page)
-    assert "Documents each time · 1 document" in options(page)
+    until(page, lambda: "Documents each time · 1 document" in options(page))
     page.reload()
     answered(page)
-    assert "Documents each time · 1 document" in options(page)
+    until(page, lambda: "Documents each time · 1 document" in options(page))
     ask(page, "And a horse?")
     answered(page, 2)
     assert page.locator('[class*="st-key-facts_"]').last.inner_text().startswith("Documents each time")
@@ -171,7 +171,7 @@ def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: 
     assert "document" not in options(page).replace("Follow-ups and documents", "")
     page.get_by_role("button", name="May a dog ride in the car?", exact=True).click()
     answered(page, 2)
-    assert "Documents each time · 1 document" in options(page)
+    until(page, lambda: "Documents each time · 1 document" in options(page))
 
 
 def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:
@@ -184,7 +184,7 @@ def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App)
     page.get_by_role("link", name="Chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     set_options(page, "Follow-ups and documents", "ferry.txt")
-    assert "1 document" in options(page)
+    until(page, lambda: "1 document" in options(page))
     page.get_by_role("link", name="Documents").click()
     row(page, "ferry.txt").get_by_role("button").click()
     row(page, "ferry.txt").get_by_role("button", name="Delete", exact=True).click()
@@ -192,7 +192,7 @@ def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App)
     page.get_by_role("link", name="Chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
-    assert "1 document" not in options(page)
+    until(page, lambda: "1 document" not in options(page))
 
 
 def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -> None:

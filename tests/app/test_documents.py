@@ -130,7 +130,7 @@ def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_ap
 def test_pasted_text_becomes_a_document(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     page.get_by_role("button", name="Paste text").click()
-    page.get_by_label("Name").fill("Notes from Tuesday")
+    page.get_by_label("Name", exact=True).fill("Notes from Tuesday")
     page.get_by_label("Text", exact=True).fill("The kettle was moved to the upper station on Tuesday.")
     page.get_by_role("button", name="Add to my documents").click()
     row(page, "Notes from Tuesday.txt").get_by_text("Ready").wait_for(timeout=60_000)

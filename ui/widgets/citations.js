@@ -1,5 +1,6 @@
 // Turns the links of the page's answers into events: a click opens the passage, or the calls, and leaves the page where it is.
-// When an answer has come, the question box, closed meanwhile, gets back the keyboard unless a person is elsewhere by now.
+// When an answer has come, the question box, closed meanwhile, gets the keyboard unless a person is elsewhere by now; so it
+// does when a conversation is opened.
 const listeners = new WeakMap();
 
 function takeUpAgain(tries) {
@@ -33,8 +34,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   kept.send = setTriggerValue;
   kept.open = Boolean(data.open);
   // A touch screen would unfold its keyboard over the answer.
-  if (kept.answering && !data.answering && window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
-  kept.answering = data.answering;
+  if (!data.answering && kept.last !== data.last) {
+    kept.last = data.last;
+    if (window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
+  }
   for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"]')) {
     link.removeAttribute("target");
     link.classList.toggle("open", link.getAttribute("href") === `#${data.open.replace(".", "-")}`);
