@@ -45,6 +45,7 @@ class Offer:
 
 @dataclass
 class Session:
+    language: str = "en"  # of the screens in this tab, see ui.i18n
     index: str = "main"  # which index this tab has open, see ragcore.shelf
     document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
     document_page: int = 1  # of that table
@@ -92,6 +93,7 @@ def open_index(index_id: str) -> None:
     """Begin anew with another index: nothing of the one before is shown any more."""
     before = session()
     st.session_state["_session"] = Session(
+        language=before.language,
         index=index_id,
         addressed=dict(before.addressed),
         notice=before.notice,
