@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from ragcore import config
-from ragcore.config import ResponseMode
+from ragcore.config import ResponseMode, SplitterName
 from ragcore.errors import ConfigError, InputError, RagError
 from ragcore.schema import new_id
 
@@ -59,6 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     rebuild = commands.add_parser("rebuild", help="make the index anew; the old one answers until then")
     rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
     rebuild.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
+    rebuild.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
     rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     record = commands.add_parser("record", help="record the answers of stage mode anew")
@@ -75,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.command == "import":
             return _import(where, given.file)
         if given.command == "rebuild":
-            return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model)
+            return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model, given.splitter)
         if given.command == "worker":
             return _worker(where)
         if given.command == "record":
@@ -245,13 +246,19 @@ def _import(where: Path | str, source: Path) -> int:
         library.close()
 
 
-def _rebuild(where: Path | str, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None) -> int:
+def _rebuild(
+    where: Path | str,
+    chunk_size: int | None,
+    chunk_overlap: int | None,
+    embed_model: str | None,
+    splitter: SplitterName | None,
+) -> int:
     """Interrupted, it goes on with the same command, or in the application."""
     from ragcore.library import Library
 
     library = Library.open(where)
     try:
-        plan = library.rebuild(chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model)
+        plan = library.rebuild(chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model, splitter=splitter)
         changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
         print(
             f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about {plan.seconds:,.0f} s.", flush=True

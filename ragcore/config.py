@@ -35,6 +35,7 @@ Provider = Literal["none", "ollama", "openai", "openai_compatible"]
 ResponseMode = Literal[
     "refine", "compact", "simple_summarize", "tree_summarize", "generation", "no_text", "accumulate", "compact_accumulate"
 ]
+SplitterName = Literal["sentence", "token", "section"]  # see ragcore.ingestion.passages
 ChatMode = Literal["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
 
 
@@ -77,6 +78,7 @@ class IngestSettings(_Settings):
 
     chunk_size: int = Field(default=200, ge=16)  # tokens
     chunk_overlap: int = Field(default=0, ge=0)  # tokens
+    splitter: SplitterName = "sentence"
     max_file_mb: int = Field(default=500, ge=1)
     max_text_mb: int = Field(default=50, ge=1)  # text in one file, after reading
     read_timeout: float = Field(default=600.0, gt=0)  # seconds for reading one file

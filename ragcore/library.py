@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragcore import config
-from ragcore.config import Settings, on_server
+from ragcore.config import Settings, SplitterName, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
 from ragcore.errors import (
@@ -42,7 +42,7 @@ from ragcore.ingestion.current_index import IndexVersion
 from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Added, process_name
 from ragcore.ingestion.parts import open_parts
-from ragcore.ingestion.rebuild import RebuildPlan, planned
+from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from ragcore.prompt_versions import PromptVersions
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
@@ -199,11 +199,10 @@ class Library:
 
     def update_settings(self, settings: Settings) -> None:
         """Keep the settings; the next answer and the next file use them."""
-        before = self.settings.ingest
-        if (before.chunk_size, before.chunk_overlap) != (settings.ingest.chunk_size, settings.ingest.chunk_overlap) and len(
-            self.store
-        ):
-            self.store.versions.remember(chunk_size=before.chunk_size, chunk_overlap=before.chunk_overlap)
+        before, after = self.settings.ingest, settings.ingest
+        was = (before.chunk_size, before.chunk_overlap, before.splitter)
+        if was != (after.chunk_size, after.chunk_overlap, after.splitter) and len(self.store):
+            self.store.versions.remember(chunk_size=was[0], chunk_overlap=was[1], splitter=was[2])
         self._settings.write(settings)
 
     @property
@@ -325,29 +324,39 @@ class Library:
     # Making its index anew.
 
     def plan_rebuild(
-        self, *, chunk_size: int | None = None, chunk_overlap: int | None = None, embed_model: str | None = None
+        self,
+        *,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        embed_model: str | None = None,
+        splitter: SplitterName | None = None,
     ) -> RebuildPlan:
         """What `rebuild` would change and take. What is not given is as in the settings, the embed_model as it is now.
 
         ConfigError for an overlap (tokens) that is not smaller than the passages.
         """
-        size, overlap, model = self._sizes(chunk_size, chunk_overlap, embed_model)
-        return planned(self.store, self.files.costs(), self._made_with(), (size, overlap, model))
+        after = self._making(chunk_size, chunk_overlap, embed_model, splitter)
+        return planned(self.store, self.files.costs(), self._made_with(), after)
 
     def rebuild(
-        self, *, chunk_size: int | None = None, chunk_overlap: int | None = None, embed_model: str | None = None
+        self,
+        *,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        embed_model: str | None = None,
+        splitter: SplitterName | None = None,
     ) -> RebuildPlan:
         """Have the worker make the index anew from the stored documents, with other settings, which new files get too.
 
         The current index answers until the new one is whole. See `rebuilding`. An `embed_model` is "" for the built-in one,
         "hashing", or the name or folder of a sentence-transformers model.
         """
-        size, overlap, model = self._sizes(chunk_size, chunk_overlap, embed_model)
-        plan = self.plan_rebuild(chunk_size=size, chunk_overlap=overlap, embed_model=model)
-        settings = self.settings
-        ingest = settings.ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap})
+        after = self._making(chunk_size, chunk_overlap, embed_model, splitter)
+        plan = planned(self.store, self.files.costs(), self._made_with(), after)
+        size, overlap, cut, settings = after.chunk_size, after.chunk_overlap, after.splitter, self.settings
+        ingest = settings.ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap, "splitter": cut})
         self.update_settings(settings.model_copy(update={"ingest": ingest}))
-        self.store.versions.begin(embed_model=model, chunk_size=size, chunk_overlap=overlap)
+        self.store.versions.begin(embed_model=after.embed_model, chunk_size=size, chunk_overlap=overlap, splitter=cut)
         return plan
 
     def rebuilding(self) -> IndexVersion | None:
@@ -365,19 +374,24 @@ class Library:
         """The worker drops what was made so far."""
         self.store.versions.give_up()
 
-    def _sizes(self, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None) -> tuple[int, int, str]:
+    def _making(
+        self, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None, splitter: SplitterName | None
+    ) -> MadeWith:
         ingest, model = self.settings.ingest, self.store.versions.current()[1]
-        return (
+        return MadeWith(
             ingest.chunk_size if chunk_size is None else chunk_size,
             ingest.chunk_overlap if chunk_overlap is None else chunk_overlap,
+            ingest.splitter if splitter is None else splitter,
             model if embed_model is None else embed_model,
         )
 
-    def _made_with(self) -> tuple[int, int, str]:
-        """The passages' size and overlap in the current index, in tokens, and its embed_model."""
+    def _made_with(self) -> MadeWith:
+        """The current index."""
         versions, ingest = self.store.versions, self.settings.ingest
-        size, overlap = versions.sizes() or (ingest.chunk_size, ingest.chunk_overlap)
-        return size, overlap, versions.current()[1]
+        sizes = versions.sizes()
+        if sizes is None:
+            return MadeWith(ingest.chunk_size, ingest.chunk_overlap, ingest.splitter, versions.current()[1])
+        return MadeWith(*sizes, versions.splitter(), versions.current()[1])
 
     def status(self) -> Status:
         ready, _ = self.files.ready_and_bytes()

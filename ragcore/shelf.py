@@ -92,7 +92,8 @@ class Shelf:
         size, overlap = source.store.versions.sizes() or (None, None)
         ingest = source.settings.ingest
         if size and overlap is not None:
-            ingest = ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap})
+            splitter = source.store.versions.splitter()
+            ingest = ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap, "splitter": splitter})
         copy = source.incoming / f"{new_id()}.part"
 
         def fill(library: Library) -> None:

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast, runtime_checkable
 
+from ragcore.config import SplitterName
 from ragcore.database import Database
 from ragcore.errors import Problem, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.files import SILENT_SECONDS
@@ -44,6 +45,10 @@ CREATE TABLE IF NOT EXISTS index_versions (
     worker TEXT,
     heartbeat REAL NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS index_splitters (
+    name TEXT PRIMARY KEY,           -- of the index in the store
+    splitter TEXT NOT NULL           -- that cut its passages; of an index without a row it was "sentence"
+);
 """
 
 
@@ -56,6 +61,7 @@ class IndexVersion:
     embed_model: str
     chunk_size: int
     chunk_overlap: int
+    splitter: SplitterName = "sentence"
     fraction: float = 0.0
     seconds_left: float | None = None
     problem: Problem | None = None
@@ -109,7 +115,14 @@ class IndexVersions:
             row = db.execute("SELECT chunk_size, chunk_overlap FROM index_versions WHERE state = 'current'").fetchone()
         return (row["chunk_size"], row["chunk_overlap"]) if row else None
 
-    def remember(self, *, chunk_size: int, chunk_overlap: int) -> None:
+    def splitter(self, name: str | None = None) -> SplitterName:
+        """What cut the passages of an index, by default of the current one."""
+        with self._database.snapshot() as db:
+            name = self.current()[0] if name is None else name
+            row = db.execute("SELECT splitter FROM index_splitters WHERE name = ?", (name,)).fetchone()
+        return cast("SplitterName", row["splitter"]) if row else "sentence"
+
+    def remember(self, *, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> None:
         """What the current index was made with so far, unless that is known."""
         with self._database.transaction() as db:
             if self.sizes() is None:
@@ -118,6 +131,15 @@ class IndexVersions:
                     " VALUES (?, 'current', '', ?, ?)",
                     (FIRST, chunk_size, chunk_overlap),
                 )
+                self._note_splitter(FIRST, splitter)
+
+    def _note_splitter(self, name: str, splitter: SplitterName) -> None:
+        with self._database.transaction() as db:
+            db.execute(
+                "INSERT INTO index_splitters (name, splitter) VALUES (?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET splitter = excluded.splitter",
+                (name, splitter),
+            )
 
     @contextmanager
     def held(self) -> Iterator[str]:
@@ -137,29 +159,29 @@ class IndexVersions:
             row["embed_model"],
             row["chunk_size"],
             row["chunk_overlap"],
+            self.splitter(row["name"]),
             row["share"],
             row["seconds_left"],
             Problem(**json.loads(row["problem"])) if row["problem"] else None,
         )
 
-    def begin(self, *, embed_model: str, chunk_size: int, chunk_overlap: int) -> None:
+    def begin(self, *, embed_model: str, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> None:
         """Have another index made, in the place of one that is being made with other settings; go on with one that has the
         same."""
         with self._database.transaction() as db:
             coming = self.coming()
-            if coming and (coming.embed_model, coming.chunk_size, coming.chunk_overlap) == (
-                embed_model,
-                chunk_size,
-                chunk_overlap,
-            ):
+            wanted = (embed_model, chunk_size, chunk_overlap, splitter)
+            if coming and (coming.embed_model, coming.chunk_size, coming.chunk_overlap, coming.splitter) == wanted:
                 self.resume()
                 return
             self.give_up()
+            name = f"documents-{new_id()[:12]}"
             db.execute(
                 "INSERT INTO index_versions (name, state, embed_model, chunk_size, chunk_overlap)"
                 " VALUES (?, 'building', ?, ?, ?)",
-                (f"documents-{new_id()[:12]}", embed_model, chunk_size, chunk_overlap),
+                (name, embed_model, chunk_size, chunk_overlap),
             )
+            self._note_splitter(name, splitter)
 
     def stop(self) -> None:
         """What is made so far is kept."""
@@ -248,6 +270,7 @@ class IndexVersions:
     def forget(self, name: str) -> None:
         with self._database.transaction() as db:
             db.execute("DELETE FROM index_versions WHERE name = ? AND state = 'old'", (name,))
+            db.execute("DELETE FROM index_splitters WHERE name = ?", (name,))
 
 
 class CurrentStore:

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ragcore.config import SplitterName
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.current_index import CurrentStore, IndexVersion
 from ragcore.ingestion.drafts import drop_drafts, drop_drafts_below
@@ -38,15 +39,35 @@ class RebuildPlan:
     seconds: float
 
 
-def planned(store: Store, costs: Costs, before: tuple[int, int, str], after: tuple[int, int, str]) -> RebuildPlan:
-    """From one chunk_size, chunk_overlap (tokens) and embed_model to others. ConfigError for sizes that cannot work."""
-    (old_size, old_overlap, old_model), (size, overlap, model) = before, after
+@dataclass(frozen=True, slots=True)
+class MadeWith:
+    """What an index is made with: sizes in tokens, see IngestSettings; `embed_model` "" is the built-in one."""
+
+    chunk_size: int
+    chunk_overlap: int
+    splitter: SplitterName
+    embed_model: str
+
+
+SPLITTERS: dict[SplitterName, str] = {
+    "sentence": "sentences",
+    "token": "even lengths",
+    "section": "headings",
+}  # where each cuts
+
+
+def planned(store: Store, costs: Costs, before: MadeWith, after: MadeWith) -> RebuildPlan:
+    """What going from one to the other changes and takes. ConfigError for sizes that cannot work."""
+    old_size, old_overlap, old_model = before.chunk_size, before.chunk_overlap, before.embed_model
+    size, overlap, model = after.chunk_size, after.chunk_overlap, after.embed_model
     if not 0 <= overlap < size:
         raise ConfigError(
             f"Passages of {size} tokens cannot overlap by {overlap}.", hint="Choose an overlap smaller than the passages."
         )
     told = (("passage length", old_size, size), ("overlap", old_overlap, overlap))
     changes = [f"{name}: {was} → {now} tokens" for name, was, now in told if was != now]
+    if before.splitter != after.splitter:
+        changes.append(f"cut at: {SPLITTERS[before.splitter]} → {SPLITTERS[after.splitter]}")
     if old_model != model:
         changes.append(f"embedder: {old_model or 'built-in'} → {model or 'built-in'}")
     documents = store.documents()
@@ -166,7 +187,7 @@ class _Making:
     def _document(self, stored: StoredDocument) -> None:
         version, owner, drafts = self._version, f"{self._version.name}/{stored.id_}", self._files.drafts
         document = self._store.document(stored.id_)
-        nodes = self._awaited(lambda: passages_of(document, version.chunk_size, version.chunk_overlap))
+        nodes = self._awaited(lambda: passages_of(document, version.chunk_size, version.chunk_overlap, version.splitter))
         known = self._awaited(lambda: drafts.vectors(owner))
         if self._same_embedder:
             known = self._awaited(lambda: self._passages.stored(self._store, stored.id_)) | known

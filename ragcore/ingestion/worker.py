@@ -141,7 +141,7 @@ class Worker:
         reading = time.monotonic() - began
         lease.estimate.to_embed(len(document.text), time.monotonic())
         lease.tell(Stage.SPLITTING, 0, 1)
-        nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap))
+        nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
         current = self._store.versions.current()

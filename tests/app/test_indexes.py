@@ -228,4 +228,7 @@ def test_what_making_the_index_anew_would_take_is_said_before(page: Page, app: A
     overlap.fill("50")
     overlap.press("Enter")
     page.get_by_text(re.compile(r"overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
+    page.locator(".st-key-remake [data-testid=stSelectbox]", has_text="Cut").locator("input").click()
+    page.get_by_role("option", name="At headings, then sentences").click()
+    page.get_by_text("cut at: sentences → headings").wait_for()
     assert page.get_by_role("button", name="Make the index anew").is_enabled()

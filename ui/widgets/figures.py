@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import streamlit as st
 
+from ragcore.config import SplitterName
 from ragcore.errors import RagError
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
 from ui import resources, words
@@ -38,6 +41,7 @@ def remake() -> None:
     session_key = session().index
     fill_new_widget(f"remake_size_{session_key}", ingest.chunk_size)
     fill_new_widget(f"remake_overlap_{session_key}", ingest.chunk_overlap)
+    fill_new_widget(f"remake_splitter_{session_key}", ingest.splitter)
     fill_new_widget(f"remake_embedder_{session_key}", model)
     with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
         size = st.number_input(
@@ -58,6 +62,18 @@ def remake() -> None:
             help=_("How much of a passage the next one repeats."),
             width=180,
         )
+        splitters = _splitters()
+        splitter = st.selectbox(
+            _("Cut"),
+            list(splitters),
+            key=f"remake_splitter_{session_key}",
+            format_func=splitters.__getitem__,
+            help=_(
+                "Where a passage may end. After whole sentences reads best; equal lengths suit lists and logs; headings keep the"
+                " sections of Markdown files apart."
+            ),
+            width=230,
+        )
         names = {BUILT_IN: _("Built-in"), HASHING: _("Words only, no model")}
         chosen = st.selectbox(
             _("Embedder"),
@@ -69,7 +85,9 @@ def remake() -> None:
             width=230,
         )
     try:
-        plan = library.plan_rebuild(chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""))
+        plan = library.plan_rebuild(
+            chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
+        )
     except RagError as error:
         st.markdown(f"**{label(error.what)}** {plain_md(error.hint)}")
         return
@@ -96,11 +114,16 @@ def remake() -> None:
     )
 
 
+def _splitters() -> dict[SplitterName, str]:
+    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
+
+
 def _remake(index: str) -> None:
     library = resources.library()
     library.rebuild(
         chunk_size=int(widget(f"remake_size_{index}")),
         chunk_overlap=int(widget(f"remake_overlap_{index}")),
         embed_model=str(widget(f"remake_embedder_{index}") or ""),
+        splitter=cast("SplitterName", widget(f"remake_splitter_{index}")),
     )
     library.start_worker()

@@ -75,6 +75,35 @@ def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> 
         library.plan_rebuild(chunk_size=16, chunk_overlap=16)
 
 
+def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library: Library) -> None:
+    add(library, "# One\n\nA short one.\n\n# Two\n\nA short two.\n", "headings.md")
+    run(library)
+    headings = next(file for file in library.files.all() if file.name == "headings.md")
+
+    def texts() -> list[str]:
+        return [node.text for node in library.store.nodes(library.store.passage_ids(headings.id))]
+
+    whole = texts()
+    plan = library.plan_rebuild(chunk_size=200, splitter="section")
+    assert plan.changes == ("passage length: 16 → 200 tokens", "cut at: sentences → headings")
+    library.rebuild(chunk_size=200, splitter="section")
+    assert texts() == whole  # the old index answers until then
+    assert library.store.versions.splitter() == "sentence"
+    run(library)
+    assert texts() == ["# One\n\nA short one.", "# Two\n\nA short two."]
+    assert library.store.versions.splitter() == library.settings.ingest.splitter == "section"
+    assert library.plan_rebuild().changes == ()
+    add(library, "# Three\n\nA.\n\n# Four\n\nB.\n", "later.md")
+    run(library)
+    later = next(file for file in library.files.all() if file.name == "later.md")
+    assert later.passages == 2
+    library.rebuild(splitter="token")
+    library.give_up_rebuild()
+    run(library)
+    assert library.plan_rebuild().changes == ("cut at: headings → even lengths",)  # what is asked for, and not yet made
+    assert library.store.versions.splitter() == "section"
+
+
 def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Library) -> None:
     before = len(library.store)
     answers: list[str] = []
