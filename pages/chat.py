@@ -50,16 +50,16 @@ def options(*, disabled: bool) -> None:
     fill_new_widget("chat_mode", library.settings.answers.chat_mode)
     ready = {file.id: file.name for file in library.files.all() if file.ready}
     fill_widget("chat_files", [file_id for file_id in widget("chat_files") or () if file_id in ready])
-    mode = words.CHAT_MODES[str(widget("chat_mode"))]
+    mode = words.chat_modes()[str(widget("chat_mode"))]
     chosen = len(widget("chat_files"))
     scope = f" · {words.count(chosen, 'document')}" if chosen else ""
     with st.popover(f"{mode.label}{scope}", type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
         st.radio(
             "How to answer",
-            list(words.CHAT_MODES),
+            list(words.chat_modes()),
             key="chat_mode",
-            format_func=lambda name: words.CHAT_MODES[name].label,
-            captions=[words.caption(name) for name in words.CHAT_MODES],
+            format_func=lambda name: words.chat_modes()[name].label,
+            captions=[words.caption(name) for name in words.chat_modes()],
             persist_state="session",
         )
         st.multiselect(

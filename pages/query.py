@@ -58,7 +58,7 @@ take_up([Ask("", response_mode=usual.response_mode, top_k=usual.top_k)], fill_ne
 
 def chosen() -> list[Ask]:
     question = str(widget("query_text") or "")
-    return [chosen_ask(question, mode) for mode in words.RESPONSE_MODES if mode in (widget("query_modes") or ())]
+    return [chosen_ask(question, mode) for mode in words.response_modes() if mode in (widget("query_modes") or ())]
 
 
 def ask() -> None:
@@ -94,17 +94,17 @@ def ways_of_answering() -> list[Ask]:
     """The chips, what the chosen ways do, and what they take."""
     st.pills(
         _("Ways of answering"),
-        list(words.RESPONSE_MODES),
+        list(words.response_modes()),
         selection_mode="multi",
         key="query_modes",
-        format_func=lambda name: words.RESPONSE_MODES[name].label,
+        format_func=lambda name: words.response_modes()[name].label,
         help=_("Choose several to compare them: they answer at the same time, from the same passages."),
         persist_state="session",
     )
     asks = chosen()
     with st.container(key="query_ways", gap="xxsmall"):
         if len(asks) == 1:
-            st.caption(words.RESPONSE_MODES[asks[0].response_mode].sentence)
+            st.caption(words.response_modes()[asks[0].response_mode].sentence)
         for one in asks:
             price_tag(one)
         if not asks:

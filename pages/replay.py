@@ -57,18 +57,18 @@ def anew(wanted: bool) -> None:
 def choices() -> None:
     """Which ways to ask in, and what that takes."""
     model = library.llm().metadata
-    able = [mode for mode in words.CHAT_MODES if mode in MODES and lacking(mode, model) is None]
+    able = [mode for mode in words.chat_modes() if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)
     st.pills(
         _("Ways of answering"),
         able,
         selection_mode="multi",
         key="replay_modes",
-        format_func=lambda mode: words.CHAT_MODES[mode].label,
+        format_func=lambda mode: words.chat_modes()[mode].label,
     )
-    for mode in words.CHAT_MODES:
+    for mode in words.chat_modes():
         if (lack := lacking(mode, model)) is not None:
-            st.caption(f"**{label(words.CHAT_MODES[mode].label)}**: {label(needs(lack))}")
+            st.caption(f"**{label(words.chat_modes()[mode].label)}**: {label(needs(lack))}")
     chosen = list(widget("replay_modes") or ())
     if chosen:
         st.markdown(label(price(chosen)))

@@ -321,24 +321,24 @@ st.number_input(
 )
 st.selectbox(
     "In a chat",
-    list(words.CHAT_MODES),
+    list(words.chat_modes()),
     key="set_chat_mode",
-    format_func=lambda name: words.CHAT_MODES[name].label,
+    format_func=lambda name: words.chat_modes()[name].label,
     on_change=keep,
     args=("answers", "chat_mode", "set_chat_mode"),
-    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.CHAT_MODES.values()),
+    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.chat_modes().values()),
 )
 st.caption(words.caption(answers.chat_mode))
 st.selectbox(
     "For a single question",
-    list(words.RESPONSE_MODES),
+    list(words.response_modes()),
     key="set_response_mode",
-    format_func=lambda name: words.RESPONSE_MODES[name].label,
+    format_func=lambda name: words.response_modes()[name].label,
     on_change=keep,
     args=("answers", "response_mode", "set_response_mode"),
-    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.RESPONSE_MODES.values()),
+    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.response_modes().values()),
 )
-st.caption(words.RESPONSE_MODES[answers.response_mode].sentence)
+st.caption(words.response_modes()[answers.response_mode].sentence)
 st.text_area(
     "Say this to the language model in every chat",
     key="set_system_prompt",

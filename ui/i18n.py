@@ -14,11 +14,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from string import Formatter
 
+from babel.dates import format_date, format_time
 from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -50,6 +52,16 @@ def said(text: str) -> str:
 def numeral(number: float, digits: int = 0) -> str:
     """As the reader's language writes it: "1,204" and "0.5", "1.204" and "0,5"."""
     return format_decimal(number, format=f"#,##0.{'0' * digits}" if digits else "#,##0", locale=language())
+
+
+def day(moment: float) -> str:
+    """The local day of a time in seconds since 1970: "May 1, 2026", "01.05.2026"."""
+    return format_date(datetime.fromtimestamp(moment), "medium", locale=language())
+
+
+def day_and_time(moment: float) -> str:
+    """With hours and minutes: "May 1, 2026 2:05 PM", "01.05.2026 14:05"."""
+    return f"{day(moment)} {format_time(datetime.fromtimestamp(moment), 'short', locale=language())}".replace("\u202f", " ")
 
 
 # Which language.

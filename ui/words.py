@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragcore.conversations import AnswerFacts, Price, Reading, Source
 from ragcore.ingestion.files import FileRow, Stage
-from ui.i18n import _, ngettext
+from ui.i18n import _, day, ngettext, numeral
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,82 +16,136 @@ class Mode:
     sentence: str
 
 
-CHAT_MODES: Mapping[str, Mode] = {
-    "condense_plus_context": Mode(
-        "Follow-ups and documents",
-        "Works out what a follow-up question means, looks in your documents, and remembers the conversation.",
-    ),
-    "context": Mode("Documents each time", "Looks in your documents with your exact words, and remembers the conversation."),
-    "condense_question": Mode(
-        "One full question", "Turns what you say into one complete question and answers that from your documents alone."
-    ),
-    "simple": Mode("Just talk", "Does not look in your documents. Needs a language model."),
-    "react": Mode(
-        "Step by step", "Thinks aloud, looks in your documents as often as it needs to, then answers. Several calls; slow."
-    ),
-    "openai": Mode(
-        "By functions", "The model decides itself when to look in your documents. Needs a model that calls functions."
-    ),
-    "best": Mode("Best for your model", "By functions where your model can; otherwise the same as “Follow-ups and documents”."),
-}
+def chat_modes() -> Mapping[str, Mode]:
+    return {
+        "condense_plus_context": Mode(
+            _("Follow-ups and documents"),
+            _("Works out what a follow-up question means, looks in your documents, and remembers the conversation."),
+        ),
+        "context": Mode(
+            _("Documents each time"), _("Looks in your documents with your exact words, and remembers the conversation.")
+        ),
+        "condense_question": Mode(
+            _("One full question"),
+            _("Turns what you say into one complete question and answers that from your documents alone."),
+        ),
+        "simple": Mode(_("Just talk"), _("Does not look in your documents. Needs a language model.")),
+        "react": Mode(
+            _("Step by step"),
+            _("Thinks aloud, looks in your documents as often as it needs to, then answers. Several calls; slow."),
+        ),
+        "openai": Mode(
+            _("By functions"),
+            _("The model decides itself when to look in your documents. Needs a model that calls functions."),
+        ),
+        "best": Mode(
+            _("Best for your model"),
+            _("By functions where your model can; otherwise the same as “Follow-ups and documents”."),
+        ),
+    }
 
-RESPONSE_MODES: Mapping[str, Mode] = {
-    "compact": Mode("Compact", "Puts as many passages as fit into each call. The usual choice."),
-    "refine": Mode("Refine", "Reads one passage after another and improves the answer each time. Thorough, and slow."),
-    "tree_summarize": Mode("Tree summarize", "Sums up groups of passages, then the summaries. Good for “what is this about?”"),
-    "simple_summarize": Mode("Simple summarize", "Shortens all passages to fit one call. Quick, and may leave things out."),
-    "accumulate": Mode("Accumulate", "Asks the question of each passage on its own and lists the answers."),
-    "compact_accumulate": Mode("Compact accumulate", "Like Accumulate, with several passages in each call."),
-    "generation": Mode("Generation", "Does not look in your documents: the language model answers from what it knows."),
-    "no_text": Mode("Passages only", "Finds the passages and writes no answer."),
-}
 
-READINGS: Mapping[Reading, Mode] = {
-    "best": Mode("Best passages", "Finds the passages that fit the question best, and answers from them."),
-    "everything": Mode("Read everything", "Reads every passage of your documents. Nothing is left out, and it takes longer."),
-    "each_file": Mode("Each document", "Asks each document on its own. The answers become a table."),
-}
+def response_modes() -> Mapping[str, Mode]:
+    return {
+        "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
+        "refine": Mode(
+            _("Refine"), _("Reads one passage after another and improves the answer each time. Thorough, and slow.")
+        ),
+        "tree_summarize": Mode(
+            _("Tree summarize"), _("Sums up groups of passages, then the summaries. Good for “what is this about?”")
+        ),
+        "simple_summarize": Mode(
+            _("Simple summarize"), _("Shortens all passages to fit one call. Quick, and may leave things out.")
+        ),
+        "accumulate": Mode(_("Accumulate"), _("Asks the question of each passage on its own and lists the answers.")),
+        "compact_accumulate": Mode(_("Compact accumulate"), _("Like Accumulate, with several passages in each call.")),
+        "generation": Mode(
+            _("Generation"), _("Does not look in your documents: the language model answers from what it knows.")
+        ),
+        "no_text": Mode(_("Passages only"), _("Finds the passages and writes no answer.")),
+    }
 
-STAGES: Mapping[Stage, str] = {
-    Stage.QUEUED: "Waiting",
-    Stage.READING: "Reading",
-    Stage.SPLITTING: "Splitting",
-    Stage.EMBEDDING: "Indexing",
-    Stage.STORING: "Saving",
-    Stage.READY: "Ready",
-    Stage.FAILED: "Could not be read",
-    Stage.STOPPED: "Stopped",
-}
+
+def readings() -> Mapping[Reading, Mode]:
+    return {
+        "best": Mode(_("Best passages"), _("Finds the passages that fit the question best, and answers from them.")),
+        "everything": Mode(
+            _("Read everything"), _("Reads every passage of your documents. Nothing is left out, and it takes longer.")
+        ),
+        "each_file": Mode(_("Each document"), _("Asks each document on its own. The answers become a table.")),
+    }
+
+
+def stages() -> Mapping[Stage, str]:
+    return {
+        Stage.QUEUED: _("Waiting"),
+        Stage.READING: _("Reading"),
+        Stage.SPLITTING: _("Splitting"),
+        Stage.EMBEDDING: _("Indexing"),
+        Stage.STORING: _("Saving"),
+        Stage.READY: _("Ready"),
+        Stage.FAILED: _("Could not be read"),
+        Stage.STOPPED: _("Stopped"),
+    }
 
 
 def size(count: int) -> str:
     """Bytes as people say them."""
     if count < 1_000_000:
-        return f"{max(1, round(count / 1000)) if count else 0} KB"
-    return f"{count / 1e6:.1f} MB" if count < 1e9 else f"{count / 1e9:.2f} GB"
+        return _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
+    if count < 1e9:
+        return _("{number} MB").format(number=numeral(count / 1e6, 1))
+    return _("{number} GB").format(number=numeral(count / 1e9, 2))
 
 
 def count(number: int, thing: str) -> str:
-    """ "1 page", "1,204 pages" """
-    if number == 1:
-        return f"1 {thing}"
-    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
-    return f"{number:,} {plural}"
+    """ "1 page", "1,204 pages"; what has no word of its own is a part."""
+    told = {
+        "file": ngettext("{number} file", "{number} files", number),
+        "document": ngettext("{number} document", "{number} documents", number),
+        "passage": ngettext("{number} passage", "{number} passages", number),
+        "page": ngettext("{number} page", "{number} pages", number),
+        "slide": ngettext("{number} slide", "{number} slides", number),
+        "sheet": ngettext("{number} sheet", "{number} sheets", number),
+        "chapter": ngettext("{number} chapter", "{number} chapters", number),
+        "message": ngettext("{number} message", "{number} messages", number),
+        "call": ngettext("{number} call", "{number} calls", number),
+        "token": ngettext("{number} token", "{number} tokens", number),
+        "character": ngettext("{number} character", "{number} characters", number),
+    }.get(thing, ngettext("{number} part", "{number} parts", number))
+    return told.format(number=numeral(number))
+
+
+def part(page_word: str, label: str) -> str:
+    """Where something stands in a document: "p. 4", "slide 3"."""
+    told = {
+        "page": _("p. {label}"),
+        "slide": _("slide {label}"),
+        "sheet": _("sheet {label}"),
+        "chapter": _("chapter {label}"),
+        "message": _("message {label}"),
+    }.get(page_word, _("part {label}"))
+    return told.format(label=label)
+
+
+def seconds(number: float) -> str:
+    """A time that was measured: "1.8 s"."""
+    return _("{seconds} s").format(seconds=numeral(number, 1))
 
 
 def time_left(seconds: float) -> str:
-    return f"{duration(seconds)} left"
+    return _("{time} left").format(time=duration(seconds))
 
 
 def duration(seconds: float) -> str:
     """As far as an estimate can say it."""
     if seconds < 5:
-        return "a few seconds"
+        return _("a few seconds")
     if seconds < 55:
-        return f"about {round(seconds / 5) * 5} s"
+        return _("about {number} s").format(number=round(seconds / 5) * 5)
     if seconds < 3600:
-        return f"about {round(seconds / 60)} min"
-    return f"about {seconds / 3600:.1f} h"
+        return _("about {number} min").format(number=round(seconds / 60))
+    return _("about {number} h").format(number=numeral(seconds / 3600, 1))
 
 
 def file_facts(file: FileRow) -> str:
@@ -100,13 +153,13 @@ def file_facts(file: FileRow) -> str:
     weight = [size(file.size)] if file.size else []
     if file.ready:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
-        return " · ".join(["Ready", *pages, count(file.passages, "passage"), *weight])
-    parts = [STAGES[file.stage]]
+        return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
+    parts = [stages()[file.stage]]
     if file.stage is Stage.READING and file.kind == "ZIP" and file.total:
-        parts.append(f"{size(file.done)} of {size(file.total)}")
+        parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
-        parts.append(f"{file.done:,} of {count(file.total, thing)}")
+        parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
     if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # of one that waits: in the sum
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *weight])
@@ -116,19 +169,18 @@ def place(source: Source) -> str:
     """ "handbook.pdf · p. 4" """
     if not source.page_label:
         return source.file_name
-    word = "p." if source.page_word == "page" else source.page_word
-    return f"{source.file_name} · {word} {source.page_label}"
+    return f"{source.file_name} · {part(source.page_word, source.page_label)}"
 
 
 def mode_label(name: str) -> str:
     """What the screens call a way of answering, in a chat or on its own."""
-    mode = CHAT_MODES.get(name) or RESPONSE_MODES.get(name)
+    mode = chat_modes().get(name) or response_modes().get(name)
     return mode.label if mode else name.replace("_", " ")
 
 
 def caption(name: str) -> str:
     """The sentence of a way of answering, and its name in the literature and in code."""
-    mode = CHAT_MODES.get(name) or RESPONSE_MODES[name]
+    mode = chat_modes().get(name) or response_modes()[name]
     return f"{mode.sentence} ({name.replace('_', ' ')})"
 
 
@@ -136,8 +188,7 @@ def price(price: Price, currency: str) -> str:
     """ "14 calls, about 9,200 tokens, about 40 s" """
     if not price.calls:
         return _("no call to a model")
-    calls = ngettext("{number} call", "{number} calls", price.calls).format(number=f"{price.calls:,}")
-    parts = [calls, _("about {number} tokens").format(number=f"{_rounded(price.tokens):,}")]
+    parts = [count(price.calls, "call"), _("about {number} tokens").format(number=numeral(_rounded(price.tokens)))]
     parts.append(_("no idea yet how long") if price.seconds is None else duration(price.seconds))
     if price.money is not None:
         parts.append(_("about {money}").format(money=money(price.money, currency)))
@@ -146,8 +197,9 @@ def price(price: Price, currency: str) -> str:
 
 def money(amount: float, currency: str) -> str:
     """With as many digits as a small amount needs."""
-    digits = 2 if amount >= 0.1 or not amount else 4
-    return f"{currency}{amount:.{digits}f}" if amount >= 0.0001 or not amount else f"< {currency}0.0001"
+    if 0 < amount < 0.0001:
+        return f"< {currency}{numeral(0.0001, 4)}"
+    return f"{currency}{numeral(amount, 2 if amount >= 0.1 or not amount else 4)}"
 
 
 def _rounded(number: int) -> int:
@@ -158,33 +210,34 @@ def _rounded(number: int) -> int:
 def coverage(facts: AnswerFacts) -> str:
     """ "6 of 340 passages, 2 of 9 files" """
     passages = ngettext("{used} of {number} passage", "{used} of {number} passages", facts.passages_total)
-    read = passages.format(used=f"{facts.passages_used:,}", number=f"{facts.passages_total:,}")
+    read = passages.format(used=numeral(facts.passages_used), number=numeral(facts.passages_total))
     if not facts.files_total:  # an answer of before files were counted
         return read
     files = ngettext("{used} of {number} file", "{used} of {number} files", facts.files_total)
-    return f"{read}, {files.format(used=f'{facts.files_used:,}', number=f'{facts.files_total:,}')}"
+    return f"{read}, {files.format(used=numeral(facts.files_used), number=numeral(facts.files_total))}"
 
 
 def recorded(facts: AnswerFacts) -> list[str]:
-    """ "Recorded on 2026-05-01" of an answer that was played; else nothing."""
+    """ "Recorded on May 1, 2026" of an answer that was played; else nothing."""
     if facts.recorded is None:
         return []
-    return [_("Recorded on {day}").format(day=time.strftime("%Y-%m-%d", time.localtime(facts.recorded)))]
+    return [_("Recorded on {day}").format(day=day(facts.recorded))]
 
 
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer; with what was expected where that was said before."""
     parts = recorded(facts)
     if facts.reading != "best":
-        parts.append(READINGS[facts.reading].label)
+        parts.append(readings()[facts.reading].label)
     parts.append(mode_label(facts.mode))
     if facts.calls:
         parts.append(count(facts.calls, "call"))
     expected = facts.expected
     if expected is not None and facts.calls:
         parts.append(count(facts.prompt_tokens + facts.completion_tokens, "token"))
-    about = f" ({duration(expected.seconds)} expected)" if expected is not None and expected.seconds is not None else ""
-    parts.append(f"{facts.seconds:.1f} s{about}")
+    parts.append(seconds(facts.seconds))
+    if expected is not None and expected.seconds is not None:
+        parts[-1] += " " + _("({time} expected)").format(time=duration(expected.seconds))
     if facts.money is not None:
         parts.append(money(facts.money, facts.currency))
     if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
@@ -192,7 +245,7 @@ def answer_facts(facts: AnswerFacts) -> str:
     if facts.mode == "no_text":
         return " · ".join(parts)
     if facts.extractive:
-        parts.append("no language model: quoting your documents")
+        parts.append(_("no language model: quoting your documents"))
     elif facts.model:
         parts.append(facts.model)
     return " · ".join(parts)

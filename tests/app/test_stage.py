@@ -49,7 +49,7 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
     first, second = transcript(page)[1], transcript(page)[3]
     assert first.startswith("The handbook of 2021 stops the railway at gusts of 45 miles per hour.")
     assert "38 miles per hour" in second
-    assert all(line.startswith("Recorded on 20") for line in facts(page))
+    assert all(line.startswith("Recorded on ") for line in facts(page))
     assert "Looked for: And what did Dr Greaves recommend?" in facts(page)[1]
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel").get_by_text("As it was when the answer was recorded.").wait_for()
@@ -85,6 +85,6 @@ def test_a_citation_of_a_recording_opens_the_page_where_the_sample_is(on_sample:
     page.goto(f"{app.url}/chat")
     page.locator(".st-key-recorded_chat").get_by_role("button", name=FIRST).click()
     answered(page)
-    assert facts(page)[0].startswith("Recorded on 20")
+    assert facts(page)[0].startswith("Recorded on ")
     page.locator('[class*="st-key-chips_"] a', has_text="engineers-report-2022.pdf").first.click()
     page.locator(".st-key-panel .sheet mark").first.wait_for()

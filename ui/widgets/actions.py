@@ -106,7 +106,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "everything",
-        lambda: words.READINGS["everything"].label,
+        lambda: words.readings()["everything"].label,
         "M4 5h7v14H4zM13 5h7v14h-7zM6 9h3M6 12h3M15 9h3M15 12h3",
         lambda message: show_panel("everything", message),
         fits=reads_more,
@@ -114,7 +114,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "each_file",
-        lambda: words.READINGS["each_file"].label,
+        lambda: words.readings()["each_file"].label,
         "M4 5h16v14H4zM4 10h16M4 15h16M10 5v14",
         lambda message: show_panel("each_file", message),
         fits=reads_more,

@@ -63,9 +63,9 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
     mode = str(
         st.selectbox(
             _("Way of chatting"),
-            list(words.CHAT_MODES),
+            list(words.chat_modes()),
             key="other_chat_mode",
-            format_func=lambda name: words.CHAT_MODES[name].label,
+            format_func=lambda name: words.chat_modes()[name].label,
         )
     )
     st.caption(words.caption(mode))
@@ -75,7 +75,7 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
                 _("Way of reading the passages"),
                 RESPONSE_MODES,
                 key="other_response_mode",
-                format_func=lambda name: words.RESPONSE_MODES[name].label,
+                format_func=lambda name: words.response_modes()[name].label,
             )
         )
         st.caption(words.caption(response))

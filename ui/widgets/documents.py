@@ -133,7 +133,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "id": file.id,
         "name": file.name,
         "state": _state(file),
-        "told": file.problem.what if file.problem else words.STAGES[file.stage],
+        "told": file.problem.what if file.problem else words.stages()[file.stage],
         "passages": f"{file.passages:,}" if file.passages else "",
         "size": words.size(file.size) if file.size else "",
         "added": f"{datetime.fromtimestamp(file.added):%Y-%m-%d %H:%M}",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def reading_title(opened: Opened) -> str:
     """The title of the side panel that offers it; "" for what is no answer to a question."""
-    return words.READINGS[_reading(opened)].label if opened.message.ask is not None else ""
+    return words.readings()[_reading(opened)].label if opened.message.ask is not None else ""
 
 
 def offer_again(opened: Opened) -> None:
@@ -50,7 +50,7 @@ def offer_here(*, chat: bool) -> None:
         state.offer = None  # another conversation was opened meanwhile
         return
     with st.container(key="offer", border=True):
-        st.markdown(f"**{label(words.READINGS[offered.reading].label)}**")
+        st.markdown(f"**{label(words.readings()[offered.reading].label)}**")
         _offer(offered, key="offered")
 
 
@@ -76,8 +76,8 @@ def _offer(offered: Offer, *, key: str) -> None:
             _("How to read"),
             [mode.value for mode in WAYS],
             key=f"{key}_way",
-            format_func=lambda name: words.RESPONSE_MODES[name].label,
-            captions=[words.RESPONSE_MODES[mode.value].sentence for mode in WAYS],
+            format_func=lambda name: words.response_modes()[name].label,
+            captions=[words.response_modes()[mode.value].sentence for mode in WAYS],
         )
     ask = Ask(
         offered.question,
@@ -169,14 +169,14 @@ def choose_reading(key: str, *, disabled: bool) -> None:
     def choose() -> None:
         state.to_read[key] = widget(this_time)
 
-    chosen = words.READINGS[widget(this_time)].label
+    chosen = words.readings()[widget(this_time)].label
     with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):
         st.radio(
             _("What to read"),
-            list(words.READINGS),
+            list(words.readings()),
             key=this_time,
-            format_func=lambda name: words.READINGS[name].label,
-            captions=[mode.sentence for mode in words.READINGS.values()],
+            format_func=lambda name: words.readings()[name].label,
+            captions=[mode.sentence for mode in words.readings().values()],
             on_change=choose,
         )
 

@@ -167,9 +167,9 @@ def _new_setting() -> None:
     st.number_input(_("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."))
     st.selectbox(
         _("Way of answering"),
-        list(words.RESPONSE_MODES),
+        list(words.response_modes()),
         key="setting_mode",
-        format_func=lambda name: words.RESPONSE_MODES[name].label,
+        format_func=lambda name: words.response_modes()[name].label,
     )
     balances = {"usual": _("Usual"), "words": _("Words alone"), "meaning": _("Meaning alone"), "own": _("Choose")}
     st.segmented_control(_("Search by"), list(balances), key="setting_balance", format_func=balances.__getitem__, required=True)

@@ -25,7 +25,7 @@ def needs(lack: Lack) -> str:
 def table(replay: Replay, model: LLMMetadata) -> None:
     """Every lane, and the ways that cannot be asked with this model, each with the reason."""
     lanes = {lane.mode: lane for lane in replay.lanes}
-    shown = [mode for mode in words.CHAT_MODES if mode in lanes or lacking(mode, model)]
+    shown = [mode for mode in words.chat_modes() if mode in lanes or lacking(mode, model)]
     columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in shown]
     rows = [
         {"question": question, "cells": [_cell(lanes.get(mode), place, replay) for mode in shown]}
@@ -46,7 +46,7 @@ def table(replay: Replay, model: LLMMetadata) -> None:
 
 
 def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata) -> dict[str, object]:
-    about = words.CHAT_MODES[mode]
+    about = words.chat_modes()[mode]
     column: dict[str, object] = {"mode": mode, "label": about.label, "title": words.caption(mode), "state": "lacks"}
     if lane is None:
         lack = lacking(mode, model)
@@ -154,7 +154,7 @@ def _same(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
         return ""
     by_mode = {other.mode: other for other in lanes}
     said = " ".join(cell.text.split())
-    for mode in words.CHAT_MODES:
+    for mode in words.chat_modes():
         if mode == lane.mode:
             break
         other = by_mode.get(mode)

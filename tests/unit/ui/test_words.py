@@ -15,9 +15,9 @@ FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 1
 
 
 def test_every_mode_and_stage_has_its_words() -> None:
-    assert set(words.CHAT_MODES) == set(get_args(ChatMode))
-    assert set(words.RESPONSE_MODES) == set(get_args(ResponseMode))
-    assert set(words.STAGES) == set(Stage)
+    assert set(words.chat_modes()) == set(get_args(ChatMode))
+    assert set(words.response_modes()) == set(get_args(ResponseMode))
+    assert set(words.stages()) == set(Stage)
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,9 @@ def test_sizes(bytes_: int, said: str) -> None:
 
 
 def test_counts() -> None:
-    assert [words.count(1, "page"), words.count(1204, "page"), words.count(2, "query")] == [
+    assert [words.count(1, "page"), words.count(1204, "page")] == [
         "1 page",
         "1,204 pages",
-        "2 queries",
     ]
 
 
@@ -76,7 +75,7 @@ def test_what_has_no_size_is_given_none() -> None:
 
 
 def test_a_way_of_answering_has_one_name_everywhere_and_its_technical_one_beside_it() -> None:
-    label = words.CHAT_MODES["condense_plus_context"].label
+    label = words.chat_modes()["condense_plus_context"].label
     assert words.answer_facts(replace(FACTS, mode="condense_plus_context")).startswith(f"{label} · ")
     assert words.caption("condense_plus_context").endswith("(condense plus context)")
 
