@@ -55,7 +55,7 @@ def options(*, disabled: bool) -> None:
     scope = f" · {words.count(chosen, 'document')}" if chosen else ""
     with st.popover(f"{mode.label}{scope}", type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
         st.radio(
-            "How to answer",
+            _("How to answer"),
             list(words.chat_modes()),
             key="chat_mode",
             format_func=lambda name: words.chat_modes()[name].label,
@@ -63,11 +63,11 @@ def options(*, disabled: bool) -> None:
             persist_state="session",
         )
         st.multiselect(
-            "Only in these documents",
+            _("Only in these documents"),
             list(ready),
             key="chat_files",
-            format_func=lambda file_id: ready.get(file_id, "a deleted document"),
-            placeholder="All documents",
+            format_func=lambda file_id: ready.get(file_id, _("a deleted document")),
+            placeholder=_("All documents"),
             persist_state="session",
         )
     if hindrance := why_not(str(widget("chat_mode"))):
@@ -96,20 +96,22 @@ files = library.files.all()
 ready, reading = sum(file.ready for file in files), any(file.active for file in files)
 
 if asked_for and conversation is None:
-    problem(Problem("This conversation is no longer here.", "It was deleted. Begin a new one below."), key="gone")
+    problem(Problem(_("This conversation is no longer here."), _("It was deleted. Begin a new one below.")), key="gone")
 
 if not messages and state.problem is None:
     with st.container(key="empty_chat"):
-        st.title("Ask your documents", anchor=False)
+        st.title(_("Ask your documents"), anchor=False)
         if ready:
-            st.markdown("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
+            st.markdown(
+                _("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
+            )
             suggested(box="ask")
         elif reading:
             st.markdown(_("Your documents are being read. You can ask as soon as the first one is ready."))
             st.page_link(places.HOME, label=_("See how far they are"), icon=":material/upload_file:")
         else:
-            st.markdown("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read.")
-            st.page_link(places.HOME, label="Add documents", icon=":material/upload_file:")
+            st.markdown(_("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read."))
+            st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")
 
 read_verdicts(state.conversation)
 if state.conversation:
@@ -117,7 +119,11 @@ if state.conversation:
 first = max(0, len(messages) - WINDOW - state.earlier)
 if first:
     st.button(
-        f"Show earlier messages ({first})", key="earlier", type="tertiary", icon=":material/history:", on_click=show_earlier
+        _("Show earlier messages ({number})").format(number=first),
+        key="earlier",
+        type="tertiary",
+        icon=":material/history:",
+        on_click=show_earlier,
     )
 
 running = None
@@ -131,7 +137,7 @@ for message in messages[first:]:
         verdict_line(message)
 
 if state.problem is not None:
-    pressed = problem(state.problem, [Choice("Dismiss", "dismiss")], key="chat")
+    pressed = problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="chat")
     if pressed:
         state.problem = None
         st.rerun()
@@ -153,10 +159,10 @@ with st.bottom:
         choose_reading("chat_reading", disabled=answering)
         reading_line()
     if run is not None:
-        st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
+        st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
     elif elsewhere is not None:
-        st.button("Stop", icon=":material/stop:", key="stop", type="primary", on_click=runs.stop, args=(elsewhere.id,))
-st.chat_input("Ask your documents" if not messages else "Ask a follow-up", key="ask", on_submit=ask, disabled=answering)
+        st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=runs.stop, args=(elsewhere.id,))
+st.chat_input(_("Ask your documents") if not messages else _("Ask a follow-up"), key="ask", on_submit=ask, disabled=answering)
 
 if run is not None and running is not None:
     answer.growing_answer(run, running)

@@ -7,6 +7,7 @@ import streamlit as st
 from ragcore.errors import Problem, RagError
 from ui import places, resources
 from ui.asking import ask_in_chat
+from ui.i18n import _
 from ui.state import session, widget
 from ui.widgets.files import file_rows
 from ui.widgets.lights import lights
@@ -43,10 +44,11 @@ if state.asked:
 
 with st.container(key="hero"):
     st.title(
-        "Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer." if not files else "Your documents", anchor=False
+        _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.") if not files else _("Your documents"),
+        anchor=False,
     )
     if not files:
-        st.markdown("Drop in files, ask a question, and get an answer that shows the page it came from.")
+        st.markdown(_("Drop in files, ask a question, and get an answer that shows the page it came from."))
 
 # Each part has its place, drawn or not: what moves by itself further down would otherwise land in another's.
 with st.container():
@@ -59,7 +61,7 @@ with st.container():
 with st.container():
     if ready:
         with st.container(key="ask_here"):
-            st.chat_input("Ask your documents", key="home_ask", on_submit=ask)
+            st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask)
         suggested(box="home_ask", new=True)
 
 with st.container():
@@ -68,8 +70,8 @@ with st.container():
 with st.container():
     if not files:
         with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown("Nothing at hand?")
-            st.button("Try it with a sample", icon=":material/auto_stories:", key="sample", on_click=add_sample)
+            st.markdown(_("Nothing at hand?"))
+            st.button(_("Try it with a sample"), icon=":material/auto_stories:", key="sample", on_click=add_sample)
 
 with st.container():
     file_rows()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from ragcore.config import LLMSettings, Provider, Settings, mask, read_key, write_key
 from ragcore.errors import Problem
 from ui import resources, words
-from ui.i18n import _
+from ui.i18n import _, said
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.component import component
@@ -24,32 +24,39 @@ from ui.widgets.stage import stage_switch
 library, state = resources.library(), session()
 
 PROVIDERS: dict[Provider, tuple[str, str]] = {
-    "none": ("None", "Answers quote your documents word for word. Nothing to install."),
-    "ollama": ("Ollama", "Language models on this computer, or another one in your network. Nothing leaves it."),
-    "openai": ("OpenAI", "Questions and the passages found for them are sent to OpenAI. Needs a key."),
+    "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
+    "ollama": ("Ollama", _("Language models on this computer, or another one in your network. Nothing leaves it.")),
+    "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
     "openai_compatible": (
-        "Other",
-        "Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own.",
+        _("Other"),
+        _("Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own."),
     ),
 }
 LIMITS = (  # field, name, least, most, step, what it means
-    ("max_file_mb", "Largest file, in MB", 1, 100_000, 50, "A larger file is not taken in."),
-    ("max_text_mb", "Most text in one file, in MB", 1, 10_000, 10, "Counted after reading. 1 MB is about 500 printed pages."),
+    ("max_file_mb", _("Largest file, in MB"), 1, 100_000, 50, _("A larger file is not taken in.")),
+    (
+        "max_text_mb",
+        _("Most text in one file, in MB"),
+        1,
+        10_000,
+        10,
+        _("Counted after reading. 1 MB is about 500 printed pages."),
+    ),
     (
         "read_timeout",
-        "Longest time without a page read, in seconds",
+        _("Longest time without a page read, in seconds"),
         10,
         86_400,
         60,
-        "Then reading the file is given up, at the latest after 40 times as long. Indexing takes its own time.",
+        _("Then reading the file is given up, at the latest after 40 times as long. Indexing takes its own time."),
     ),
     (
         "read_memory_mb",
-        "Memory for reading one file, in MB",
+        _("Memory for reading one file, in MB"),
         256,
         1_000_000,
         256,
-        "Protects the computer from files made to fill it.",
+        _("Protects the computer from files made to fill it."),
     ),
 )
 _UNSAVED = component("unsaved", "<span hidden></span>")
@@ -94,7 +101,7 @@ def save_llm() -> None:
         write_key(library.folder, draft.provider, key)
     library.update_settings(library.settings.model_copy(update={"llm": draft}))
     fill(draft, fill_widget)
-    state.report, state.notice = None, "Saved. The next answer uses it."
+    state.report, state.notice = None, _("Saved. The next answer uses it.")
 
 
 def discard_llm() -> None:
@@ -104,7 +111,7 @@ def discard_llm() -> None:
 
 def forget_key(provider: Provider) -> None:
     write_key(library.folder, provider, "")
-    state.notice = "The key is forgotten."
+    state.notice = _("The key is forgotten.")
 
 
 def what_leaves() -> str:
@@ -139,7 +146,7 @@ def keep(part: str, field: str, key: str) -> None:
     group = getattr(old, part)
     made = type(group).model_validate({**group.model_dump(), field: widget(key)})
     library.update_settings(old.model_copy(update={part: made}))
-    state.notice = "Saved."
+    state.notice = _("Saved.")
 
 
 def changed_provider() -> None:
@@ -174,15 +181,15 @@ def section(name: str) -> None:
     st.subheader(SECTIONS[name], anchor=name)
 
 
-st.title("Settings", anchor=False)
+st.title(_("Settings"), anchor=False)
 with st.container(key="contents"):
     st.markdown(" ".join(f"[{title}](#{name})" for name, title in SECTIONS.items()))
 
 section("model")
-st.markdown("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves.")
+st.markdown(_("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves."))
 provider: Provider = (
     st.segmented_control(
-        "Who writes the answers",
+        _("Who writes the answers"),
         list(PROVIDERS),
         key="llm_provider",
         format_func=lambda name: PROVIDERS[name][0],
@@ -199,77 +206,79 @@ if provider != "none":
     if provider != "openai":
         usual = "http://localhost:11434" if provider == "ollama" else "http://localhost:1234/v1"
         st.text_input(
-            "Address",
+            _("Address"),
             key="llm_url",
             placeholder=usual,
             persist_state="session",
-            help="Where the server listens. Empty: the usual address."
+            help=_("Where the server listens. Empty: the usual address.")
             if provider == "ollama"
-            else "Where the server listens, up to and with /v1.",
+            else _("Where the server listens, up to and with /v1."),
         )
     known = list(dict.fromkeys([*(state.report.models if state.report else ()), str(widget("llm_model") or "")]))
     st.selectbox(
-        "Model",
+        _("Model"),
         [name for name in known if name],
         key="llm_model",
         index=None,
         accept_new_options=True,
-        placeholder="Type a name, or press Test to see what the server has",
+        placeholder=_("Type a name, or press Test to see what the server has"),
         persist_state="session",
     )
     if provider != "ollama":
         stored = read_key(library.folder, provider)
         st.text_input(
-            "Key",
+            _("Key"),
             type="password",
             key="llm_key",
             autocomplete="off",
-            placeholder=f"Stored: {mask(stored)}. Type a new one to replace it."
+            placeholder=_("Stored: {key}. Type a new one to replace it.").format(key=mask(stored))
             if stored
-            else "Only if the server wants one"
+            else _("Only if the server wants one")
             if provider == "openai_compatible"
             else "sk-…",
-            help="Kept in a file that only you can read. It is sent to this server and shown to nobody.",
+            help=_("Kept in a file that only you can read. It is sent to this server and shown to nobody."),
             persist_state="session",
         )
         if stored:
-            st.button("Forget the stored key", key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
-    with st.expander("More", type="compact"):
+            st.button(_("Forget the stored key"), key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
+    with st.expander(_("More"), type="compact"):
         st.number_input(
-            "Context window",
+            _("Context window"),
             512,
             2_000_000,
             step=512,
             key="llm_window",
             persist_state="session",
-            help="How many tokens (about ¾ of a word each) the model can take in at once. Its maker says how many.",
+            help=_("How many tokens (about ¾ of a word each) the model can take in at once. Its maker says how many."),
         )
         st.number_input(
-            "Room for the answer",
+            _("Room for the answer"),
             16,
             100_000,
             step=64,
             key="llm_room",
             persist_state="session",
-            help="How many tokens an answer may have. They are kept free in the context window.",
+            help=_("How many tokens an answer may have. They are kept free in the context window."),
         )
         st.number_input(
-            "Temperature",
+            _("Temperature"),
             0.0,
             2.0,
             step=0.1,
             key="llm_temperature",
             persist_state="session",
-            help="0 gives nearly the same answer each time. Higher values vary the wording, and stray from the documents more.",
+            help=_(
+                "0 gives nearly the same answer each time. Higher values vary the wording, and stray from the documents more."
+            ),
         )
         st.number_input(
-            "Time-out in seconds",
+            _("Time-out in seconds"),
             1,
             3600,
             step=10,
             key="llm_timeout",
             persist_state="session",
-            help="How long the server may be silent before an answer is given up.",
+            help=_("How long the server may be silent before an answer is given up."),
         )
         if provider != "openai":
             st.toggle(
@@ -283,26 +292,28 @@ draft = drafted()
 typed_key = str(widget("llm_key") or "").strip()
 dirty = draft != library.settings.llm or bool(typed_key)
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button("Save", key="save_llm", type="primary", on_click=save_llm, disabled=not dirty or draft is None)
-    test = provider != "none" and st.button("Test", key="test_llm", icon=":material/network_check:")
+    st.button(_("Save"), key="save_llm", type="primary", on_click=save_llm, disabled=not dirty or draft is None)
+    test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
     if dirty:
-        st.button("Discard", key="discard_llm", type="tertiary", on_click=discard_llm)
-        st.caption("Not saved yet")
+        st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=discard_llm)
+        st.caption(_("Not saved yet"))
 if test and draft is not None:
     from ragcore.llms.connect import check_connection
 
-    with st.spinner("Asking the server for a few words…"):
+    with st.spinner(_("Asking the server for a few words…")):
         state.report = check_connection(draft, typed_key or read_key(library.folder, draft.provider))
     st.rerun()
 if state.report is not None and provider != "none":
     if state.report.ok:
         with st.container(key="report_ok"):
-            st.markdown(f":material/check_circle: {label(state.report.message)}" + (" Save to use it." if dirty else ""))
+            st.markdown(
+                f":material/check_circle: {label(said(state.report.message))}" + (" " + _("Save to use it.") if dirty else "")
+            )
     else:
         problem(Problem(state.report.message, state.report.hint), key="report")
     if state.report.models:
         shown = ", ".join(state.report.models[:12])
-        st.caption(f"On this server: {label(shown)}")
+        st.caption(_("On this server: {models}").format(models=label(shown)))
 
 section("answers")
 answers = library.settings.answers
@@ -311,16 +322,16 @@ fill_widget("set_chat_mode", answers.chat_mode)
 fill_widget("set_response_mode", answers.response_mode)
 fill_widget("set_system_prompt", answers.system_prompt)
 st.number_input(
-    "Passages per answer",
+    _("Passages per answer"),
     1,
     100,
     key="set_top_k",
     on_change=keep,
     args=("answers", "top_k", "set_top_k"),
-    help="How many passages are looked at for each answer. More see more of your documents, and take longer.",
+    help=_("How many passages are looked at for each answer. More see more of your documents, and take longer."),
 )
 st.selectbox(
-    "In a chat",
+    _("In a chat"),
     list(words.chat_modes()),
     key="set_chat_mode",
     format_func=lambda name: words.chat_modes()[name].label,
@@ -330,7 +341,7 @@ st.selectbox(
 )
 st.caption(words.caption(answers.chat_mode))
 st.selectbox(
-    "For a single question",
+    _("For a single question"),
     list(words.response_modes()),
     key="set_response_mode",
     format_func=lambda name: words.response_modes()[name].label,
@@ -340,9 +351,9 @@ st.selectbox(
 )
 st.caption(words.response_modes()[answers.response_mode].sentence)
 st.text_area(
-    "Say this to the language model in every chat",
+    _("Say this to the language model in every chat"),
     key="set_system_prompt",
-    placeholder="For example: Answer in French.",
+    placeholder=_("For example: Answer in French."),
     on_change=keep,
     args=("answers", "system_prompt", "set_system_prompt"),
     height=80,
@@ -360,15 +371,17 @@ price_settings()
 
 section("passages")
 st.markdown(
-    "Documents are cut into passages, and answers are made from the passages that fit. A change here applies to files "
-    "added from now on."
+    _(
+        "Documents are cut into passages, and answers are made from the passages that fit. A change here applies to files "
+        "added from now on."
+    )
 )
 ingest = library.settings.ingest
 fill_widget("set_chunk_size", ingest.chunk_size)
 fill_widget("set_chunk_overlap", ingest.chunk_overlap)
 with st.container(horizontal=True):
     st.number_input(
-        "Length in tokens",
+        _("Length in tokens"),
         16,
         2048,
         step=10,
@@ -376,10 +389,10 @@ with st.container(horizontal=True):
         on_change=keep,
         width=220,
         args=("ingest", "chunk_size", "set_chunk_size"),
-        help="A token is about ¾ of a word. 200 suits the built-in search; longer passages give more context.",
+        help=_("A token is about ¾ of a word. 200 suits the built-in search; longer passages give more context."),
     )
     st.number_input(
-        "Overlap in tokens",
+        _("Overlap in tokens"),
         0,
         ingest.chunk_size // 2,
         step=5,
@@ -387,12 +400,12 @@ with st.container(horizontal=True):
         on_change=keep,
         width=220,
         args=("ingest", "chunk_overlap", "set_chunk_overlap"),
-        help="How much of a passage the next one repeats.",
+        help=_("How much of a passage the next one repeats."),
     )
 rebuilding()
 
 section("limits")
-st.markdown("A file over a limit is not read, and says so in the list. A change applies to files read from now on.")
+st.markdown(_("A file over a limit is not read, and says so in the list. A change applies to files read from now on."))
 with st.container(key="limits", horizontal=True):
     for field, name, least, most, step, meaning in LIMITS:
         fill_widget(f"set_{field}", int(getattr(ingest, field)))
@@ -416,18 +429,25 @@ stage_switch()
 
 section("storage")
 status = library.status()
-where, gone = (
-    ("in one database on a server", "Models' keys are on this computer alone.")
-    if library.shared
-    else ("in one folder on this computer", "Delete the folder and everything is gone.")
-)
-st.markdown(f"Documents, passages, conversations and settings are {where}, {words.size(status.bytes_on_disk)} so far. {gone}")
+if library.shared:
+    kept = _(
+        "Documents, passages, conversations and settings are in one database on a server, {size} so far. "
+        "Models' keys are on this computer alone."
+    )
+else:
+    kept = _(
+        "Documents, passages, conversations and settings are in one folder on this computer, {size} so far. "
+        "Delete the folder and everything is gone."
+    )
+st.markdown(kept.format(size=words.size(status.bytes_on_disk)))
 st.code(status.name, language=None, wrap_lines=True)
 
 section("copy")
 st.markdown(
-    "All documents, passages, conversations, prompts and question sets in one file, to keep or to take to another computer. "
-    "Keys and passwords are left out. Drop the file where you drop documents, and all that is in it is added."
+    _(
+        "All documents, passages, conversations, prompts and question sets in one file, to keep or to take to another computer."
+        " Keys and passwords are left out. Drop the file where you drop documents, and all that is in it is added."
+    )
 )
 library_copy()
 _UNSAVED(key="unsaved", data={"dirty": dirty or unsaved()})

@@ -12,7 +12,7 @@ from ragcore.errors import RagError
 from ragcore.library import Library
 from ragcore.transcript import FORMS, Labels, Transcript, file_name
 from ui import resources
-from ui.i18n import _
+from ui.i18n import _, said
 from ui.web import asked_index, in_open_index
 
 
@@ -28,7 +28,7 @@ async def conversation_file(request: Request) -> Response:
         opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
     except RagError as error:
-        return PlainTextResponse(f"{error.what} {error.hint}", status_code=404)
+        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
     if transcript is None or form not in FORMS:
         return PlainTextResponse(_("This conversation is no longer here."), status_code=404)
     write, media_type = FORMS[form]

@@ -24,12 +24,12 @@ def frame() -> None:
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(
         [
-            st.Page(places.HOME, title="Documents", icon=":material/description:", default=True),
-            st.Page(places.CHAT, title="Chat", icon=":material/chat_bubble:"),
-            st.Page(places.QUERY, title="Query", icon=":material/manage_search:"),
+            st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
+            st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
+            st.Page(places.QUERY, title=_("Query"), icon=":material/manage_search:"),
             st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
             st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
-            st.Page(places.SETTINGS, title="Settings", icon=":material/settings:"),
+            st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
             st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
         ]
     )
@@ -62,7 +62,7 @@ def _pick() -> None:
 
 def conversations(in_chat: bool) -> None:
     state = session()
-    if st.button("New chat", icon=":material/add:", key="new_chat", width="stretch"):
+    if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
         fill_widget("search", "")
         places.go_to_chat(None)
     open_id = places.from_address("c", state.conversation) if in_chat else None
@@ -71,14 +71,14 @@ def conversations(in_chat: bool) -> None:
     shown = conversation_list(open_id, search)
     if shown >= SEARCH_FROM or search:
         place.text_input(
-            "Search conversations",
+            _("Search conversations"),
             key="search",
-            placeholder="Search conversations",
+            placeholder=_("Search conversations"),
             label_visibility="collapsed",
             icon=":material/search:",
         )
         if not shown:
-            st.caption("No conversation has these words.")
+            st.caption(_("No conversation has these words."))
 
 
 frame()

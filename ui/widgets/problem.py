@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
+from ui.i18n import _, said
 from ui.safetext import label
 
 
@@ -24,14 +25,14 @@ def problem(shown: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
     """Draw the form; gives the label of the button that was pressed."""
     pressed = None
     with st.container(key=f"problem_{key}"):
-        st.markdown(f"**{label(shown.what)}**" + (f"  \n{label(shown.hint)}" if shown.hint else ""))
+        st.markdown(f"**{label(said(shown.what))}**" + (f"  \n{label(said(shown.hint))}" if shown.hint else ""))
         if choices:
             with st.container(horizontal=True, gap="small"):
                 for choice in choices:
                     if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
                         pressed = choice.label
         if ": " in shown.details:  # a bare name of an error says nothing more
-            with st.expander("Details", type="compact"):
+            with st.expander(_("Details"), type="compact"):
                 st.code(shown.details, language=None, wrap_lines=True)
     return pressed
 
@@ -42,8 +43,8 @@ def unexpected(error: BaseException) -> None:
         shown = Problem.of(error)
     else:
         shown = Problem(
-            "This screen could not be drawn.",
-            "Nothing in your library was changed. Try again; if it happens again, please report it.",
+            _("This screen could not be drawn."),
+            _("Nothing in your library was changed. Try again; if it happens again, please report it."),
             details=f"{type(error).__name__}: {error}",
         )
-    problem(shown, [Choice("Try again", "again", primary=True)], key="unexpected")
+    problem(shown, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
