@@ -1,0 +1,164 @@
+"""How quick the screens are: the real application on a library with the sample read, beside the least application of Streamlit.
+
+    python -m benchmarks.ui [PART ...] [--rounds N] [--sessions N] [--seconds N] [--think N] [--no-peer]
+
+Parts: paint, switch, rerun, word, memory, crowd; all where none is named. Chromium is real, and so are the websockets of the
+people who come without one. The figures are milliseconds on this machine: the peer's beside them say how quick it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ui import screens, tabs
+from benchmarks.ui.figures import Row, table
+from benchmarks.ui.library import answering_by, prepare
+from benchmarks.ui.peer import MESSAGES
+from benchmarks.ui.serving import Server, our_server, peer_server
+
+PARTS = ("paint", "switch", "rerun", "word", "memory", "crowd")
+DELAY = 0.5  # seconds before the model's first word
+WORD = "Semaphores"
+RERUNS = 30
+IDLE = 1.5  # load of the machine above which it is waited for others
+
+
+@dataclass
+class Measured:
+    """Milliseconds by measure; memory is bytes for each session."""
+
+    figures: dict[str, list[float]]
+    memory: float = 0.0
+    problems: Sequence[str] = ()
+    cpu: float = 0.0  # milliseconds of processor time for a run of the long conversation
+
+
+def measure(
+    server: Server, pages: Sequence[screens.Screen], conversation: tuple[str, str], given: argparse.Namespace
+) -> Measured:
+    found = Measured({})
+    with screens.chromium() as browser:
+        screens.see_every(browser, server, pages)
+        if "paint" in given.parts:
+            _when_idle(given.patience)
+            new, again = screens.first_paint(browser, server, pages[0], given.rounds)
+            found.figures |= {"paint new": new.first, "main new": new.main}
+            found.figures |= {"paint again": again.first, "main again": again.main}
+        if "switch" in given.parts:
+            _when_idle(given.patience)
+            for (here, there), took in screens.page_switches(browser, server, pages, given.rounds).items():
+                found.figures[f"{here} to {there}"] = took
+    if "rerun" in given.parts:
+        _when_idle(given.patience)
+        before = server.cpu()
+        runs = asyncio.run(tabs.draw_anew(server.port, *conversation, RERUNS))
+        found.figures["rerun"] = [1000 * seconds for seconds in runs]
+        found.cpu = 1000 * (server.cpu() - before) / (RERUNS + 2)
+    paths = [screen.path for screen in pages]
+    if "memory" in given.parts:
+        found.memory = asyncio.run(tabs.memory(server, paths, given.sessions))
+    if "crowd" in given.parts:
+        _when_idle(given.patience)
+        switches, found.problems = asyncio.run(
+            tabs.crowd(server.port, paths, sessions=given.sessions, seconds=given.seconds, think=given.think)
+        )
+        found.figures["crowd"] = [1000 * seconds for seconds in switches]
+    return found
+
+
+def first_words(home: Path, server: Server, given: argparse.Namespace) -> screens.FirstWords:
+    from tests.scripted_server import Fault, ScriptedServer
+
+    asked: list[tuple[float, str]] = []
+
+    def reply(messages: Sequence[Mapping[str, Any]]) -> str:
+        asked.append((time.time() - DELAY, str(messages)))
+        return f"{WORD} were put up on both sides of the tunnel, as the documents say. " * 5
+
+    questions = [f"What did the committee resolve about the wind in {1900 + number}?" for number in range(given.rounds + 1)]
+    model = ScriptedServer(reply, always=Fault(delay=DELAY))
+    with model, answering_by(home, model.url), screens.chromium() as browser:
+        _when_idle(given.patience)
+        return screens.first_words(browser, server, questions, asked, delay=DELAY, word=WORD)
+
+
+def report(ours: Measured, peer: Measured, words: screens.FirstWords | None, given: argparse.Namespace) -> None:
+    def row(name: str, goal: str, figure: str) -> list[Row]:
+        return [Row(name, goal, ours.figures[figure], peer.figures.get(figure, ()))] if figure in ours.figures else []
+
+    rows = [
+        *row("first paint, a browser that is new here", "2,000", "paint new"),
+        *row("the same, until the main content is seen", "2,000", "main new"),
+        *row("first paint, a browser that was here before", "2,000", "paint again"),
+        *row("the same, until the main content is seen", "2,000", "main again"),
+    ]
+    switches = [name for name in ours.figures if " to " in name]
+    rows += [each for name in switches for each in row(name, "300", name)]
+    if switches:
+        every = [[took for name in switches for took in side.figures.get(name, [])] for side in (ours, peer)]
+        rows.append(Row("all of these switches", "300", *every))
+    rows += row(f"a run of the script, {MESSAGES} messages", "150", "rerun")
+    if words is not None:
+        rows.append(Row("Enter to first word, beyond the model's own", "", words.over))
+        rows.append(Row("of it, until the model was asked", "", words.before))
+        rows.append(Row("of it, from its first word to the screen", "", words.after))
+    rows += row(f"page switch, {given.sessions} people at once", "1,000", "crowd")
+    print(table(rows))
+    if "rerun" in ours.figures:
+        print(f"\nProcessor time of a run of the script, {MESSAGES} messages: {ours.cpu:.0f} ms; peer {peer.cpu:.0f} ms.")
+    if ours.memory:
+        print(f"Memory for each of {given.sessions} sessions: {ours.memory / 1e6:.2f} MB; peer {peer.memory / 1e6:.2f} MB.")
+    if "crowd" in ours.figures:
+        pace = [len(side.figures.get("crowd", [])) / given.seconds for side in (ours, peer)]
+        print(
+            f"{given.sessions} people, {given.think:g} s on a page on average, for {given.seconds:g} s:"
+            f" {len(ours.problems)} errors, {pace[0]:.1f} switches a second; peer {len(peer.problems)} and {pace[1]:.1f}."
+        )
+    for problem in [*ours.problems[:10], *peer.problems[:10]]:
+        print(f"  {problem}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all where none is named")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--sessions", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--think", type=float, default=5.0, help="seconds on a page, on average")
+    parser.add_argument("--patience", type=float, default=300.0, help="seconds that a busy machine is waited for")
+    parser.add_argument("--no-peer", action="store_true")
+    given = parser.parse_args()
+    given.parts = given.parts or PARTS
+    print(f"{os.cpu_count()} cores, Python's and Streamlit's own threads; load before: {os.getloadavg()[0]:.1f}\n")
+    words = None
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "library"
+        long = prepare(home, MESSAGES)
+        with our_server(home) as server:
+            ours = measure(server, screens.OURS, ("chat", f"c={long}"), given)
+            if "word" in given.parts:
+                words = first_words(home, server, given)
+        peer = Measured({})
+        if not given.no_peer:
+            with peer_server(Path(folder)) as server:
+                peer = measure(server, screens.PEERS, ("conversation", ""), given)
+    report(ours, peer, words, given)
+
+
+def _when_idle(patience: float) -> None:
+    """Wait until the machine has nothing else to do, for so many seconds at most."""
+    deadline = time.monotonic() + patience
+    while os.getloadavg()[0] > IDLE and time.monotonic() < deadline:
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The library that is measured: the sample, read, and a conversation of many messages about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragcore.config import LLMSettings
+from ragcore.conversations import Ask
+from ragcore.library import Library
+from ragcore.runs import AnswerRuns
+from ragcore.schema import new_id
+
+QUESTIONS = (
+    "In what wind does the railway stop?",
+    "May I bring a large dog?",
+    "What caused the stoppage, according to Dr Greaves?",
+    "How many steps has the Herring Stair?",
+    "What did the committee resolve about the works and the wind?",
+)
+LIMIT = 300.0  # seconds
+
+
+def prepare(home: Path, messages: int) -> str:
+    """Read the sample into a new library, and have a conversation of so many messages in it; gives its id. Its questions are
+    answered, and then said again and again."""
+    library = Library(home)
+    try:
+        library.add_sample()
+        library.start_worker()
+        _until_read(library)
+        runs, asked = AnswerRuns(library), library.conversations.create()
+        for question in QUESTIONS:
+            runs.start(asked.id, Ask(question)).wait(LIMIT)
+        said = next(one for one in library.conversations.dump() if one["id"] == asked.id)
+        turns = sorted(said["messages"], key=lambda message: message["place"])
+        long = new_id()[:16]
+        repeated = [
+            turns[place % len(turns)] | {"id": new_id()[:16], "conversation_id": long, "place": place + 1}
+            for place in range(messages)
+        ]
+        library.conversations.restore(said | {"id": long, "title": "A long talk", "messages": repeated}, {})
+    finally:
+        library.close()
+    return long
+
+
+@contextmanager
+def answering_by(home: Path, address: str) -> Iterator[None]:
+    """Have the library's questions answered by the model server at this address, for a while."""
+    library = Library(home)
+    try:
+        before = library.settings
+        library.update_settings(
+            before.model_copy(update={"llm": LLMSettings(provider="openai_compatible", base_url=f"{address}/v1", model="tiny")})
+        )
+        yield
+        library.update_settings(before)
+    finally:
+        library.close()
+
+
+def _until_read(library: Library) -> None:
+    deadline = time.monotonic() + LIMIT
+    while any(file.active for file in library.files.all()):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the sample was not read")
+        time.sleep(0.1)

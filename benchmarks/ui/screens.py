@@ -1,0 +1,198 @@
+"""What a person waits for, in a real browser: the first screen, another page, the first word of an answer.
+
+Times are the page's own: from the start of the navigation, the click or the key, to the first frame in which what was waited
+for has a place on the screen and is not about to be replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from benchmarks.first_answer import FLAGS
+from benchmarks.ui.figures import over_model
+from benchmarks.ui.peer import PAGES
+from benchmarks.ui.serving import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+LIMIT = 60_000.0  # milliseconds
+REST = 400.0  # milliseconds between two clicks, after all has come to rest
+AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
+
+WATCH = """
+(() => {
+  const shown = (element) => element.getClientRects().length > 0 && !element.closest('[data-stale="true"]');
+  const inside = () => [...document.querySelectorAll("*")].filter((host) => host.shadowRoot && shown(host));
+  const find = (selector) => {
+    const found = [...document.querySelectorAll(selector)].filter(shown);
+    return found.length ? found : inside().flatMap((host) => [...host.shadowRoot.querySelectorAll(selector)]).filter(shown);
+  };
+  window.when = (selectors, text) => new Promise((resolve) => {
+    const look = () => {
+      const there = selectors.every((selector) => find(selector).some((each) => each.textContent.includes(text)));
+      if (there) resolve(performance.now());
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+  for (const kind of ["click", "keydown"]) {
+    addEventListener(kind, (event) => { window.pressed = event.timeStamp; }, true);
+  }
+})();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A page of the sidebar, and what on it a person came for."""
+
+    name: str
+    path: str
+    main: tuple[str, ...]
+
+
+OURS = (
+    Screen("Documents", "", (".st-key-ask_here textarea", "li.row", ".st-key-lights .light")),
+    Screen("Chat", "chat", (".st-key-empty_chat h1", ".st-key-ask textarea")),
+    Screen("Query", "query", (".st-key-query_text textarea", ".st-key-query_ask button")),
+    Screen("Indexes", "indexes", (".st-key-index_figures", "th.name")),
+    Screen("Evaluate", "evaluate", (".st-key-make_set button",)),
+    Screen("Settings", "settings", (".st-key-llm_provider",)),
+)
+PEERS = tuple(Screen(name, name.lower(), (f".st-key-one_{name.lower()} h1",)) for name in PAGES)
+
+
+@dataclass
+class Paints:
+    """Milliseconds from the start of the navigation."""
+
+    first: list[float] = field(default_factory=list)
+    main: list[float] = field(default_factory=list)
+
+
+@dataclass
+class FirstWords:
+    """Milliseconds beyond the model's own: in all, before the model was asked, and after it had said its first word."""
+
+    over: list[float] = field(default_factory=list)
+    before: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    found = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def _window(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
+    context.set_default_timeout(LIMIT)
+    context.add_init_script(WATCH)
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+def first_paint(browser: Browser, server: Server, screen: Screen, rounds: int) -> tuple[Paints, Paints]:
+    """Of browsers that have never been there, and of the same ones when they come again."""
+    new, again = Paints(), Paints()
+    for _ in range(rounds):
+        with _window(browser) as context:
+            for paints in (new, again):
+                page = context.new_page()
+                page.goto(f"{server.url}/{screen.path}", wait_until="commit")
+                paints.main.append(_when(page, screen.main))
+                paints.first.append(page.evaluate("() => performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+                _rest(page)
+                page.close()
+    return new, again
+
+
+def page_switches(
+    browser: Browser, server: Server, screens: Sequence[Screen], rounds: int
+) -> dict[tuple[str, str], list[float]]:
+    """Milliseconds from the click in the sidebar, by the pages it leads from and to: down the sidebar and up again."""
+    way = [*screens, *reversed(screens[:-1])]
+    steps = list(pairwise(way))
+    took: dict[tuple[str, str], list[float]] = {(here.name, there.name): [] for here, there in steps}
+    with _window(browser) as context:
+        page = context.new_page()
+        page.goto(f"{server.url}/{way[0].path}", wait_until="commit")
+        _when(page, way[0].main)
+        for number in range(rounds + 1):
+            for here, there in steps:
+                _rest(page)
+                link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=there.name, exact=True)
+                page.evaluate("(main) => { window.awaited = window.when(main, ''); }", list(there.main))
+                link.click()
+                seconds = page.evaluate("async () => await window.awaited - window.pressed")
+                if number:  # the first round loads what the pages are made of
+                    took[here.name, there.name].append(seconds)
+    return took
+
+
+def first_words(
+    browser: Browser, server: Server, questions: Sequence[str], asked: list[tuple[float, str]], *, delay: float, word: str
+) -> FirstWords:
+    """Each question in a conversation of its own, put to a model that says `word` after being silent for `delay` seconds.
+
+    `asked`: when the model was asked, in seconds since the epoch, and what; it grows meanwhile. The first question is not
+    counted.
+    """
+    found = FirstWords()
+    with _window(browser) as context:
+        page = context.new_page()
+        for number, question in enumerate(questions):
+            page.goto(f"{server.url}/chat")
+            page.locator(".st-key-empty_chat h1").wait_for()
+            _rest(page)
+            box = page.get_by_test_id("stChatInputTextArea")
+            box.fill(question)
+            page.evaluate("(word) => { window.awaited = window.when(['[data-testid=\"stChatMessage\"]'], word); }", word)
+            box.press("Enter")
+            seen = page.evaluate("() => window.awaited") / 1000
+            pressed, origin = page.evaluate("() => [window.pressed / 1000, performance.timeOrigin / 1000]")
+            calls = [moment - origin for moment, text in asked if question in text and moment - origin < seen]
+            page.locator('[class*="st-key-facts_"]').first.wait_for()
+            if number:
+                found.over.append(over_model(seen - pressed, len(calls), delay))
+                found.before.append(1000 * (calls[0] - pressed))
+                found.after.append(1000 * (seen - calls[-1] - delay))
+    return found
+
+
+def see_every(browser: Browser, server: Server, screens: Sequence[Screen]) -> None:
+    """Have every page drawn once, so that the server is warm."""
+    with _window(browser) as context:
+        page = context.new_page()
+        for screen in screens:
+            page.goto(f"{server.url}/{screen.path}", wait_until="commit")
+            _when(page, screen.main)
+            _rest(page)
+
+
+def _when(page: Page, selectors: Sequence[str]) -> float:
+    moment: float = page.evaluate("(selectors) => window.when(selectors, '')", list(selectors))
+    return moment
+
+
+def _rest(page: Page) -> None:
+    page.wait_for_selector(AT_REST, state="attached")
+    page.wait_for_timeout(REST)

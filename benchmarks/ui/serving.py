@@ -1,0 +1,77 @@
+"""A Streamlit application as a process of its own, with what it takes of the machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 120.0  # seconds
+OF_THE_PEER = ("--server.headless=true", "--browser.gatherUsageStats=false", "--server.address=127.0.0.1")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    port: int
+    pid: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def rss(self) -> int:
+        """Bytes of memory that the server's process has; not those of the process that reads files for it."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def cpu(self) -> float:
+        """Seconds of processor time that it has used so far."""
+        times = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1]
+        return sum(map(int, times.split()[11:13])) / TICKS
+
+
+@contextmanager
+def our_server(home: Path) -> Iterator[Server]:
+    with _serving(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home)}) as server:
+        yield server
+
+
+@contextmanager
+def peer_server(folder: Path) -> Iterator[Server]:
+    with _serving(ROOT / "benchmarks" / "ui" / "peer.py", OF_THE_PEER, folder, {}) as server:
+        yield server
+
+
+@contextmanager
+def _serving(script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]) -> Iterator[Server]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}", *options],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+        yield Server(port, process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(address: str) -> None:
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        with suppress(OSError), urllib.request.urlopen(address, timeout=1):
+            return
+        time.sleep(0.02)
+    raise TimeoutError(address)
