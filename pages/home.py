@@ -43,10 +43,8 @@ if state.asked:
     places.go_to_chat(state.conversation)
 
 with st.container(key="hero"):
-    st.title(
-        _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.") if not files else _("Your documents"),
-        anchor=False,
-    )
+    title = _("Your documents") if files else _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.")
+    st.title(title, anchor=False)
     if not files:
         st.markdown(_("Drop in files, ask a question, and get an answer that shows the page it came from."))
 

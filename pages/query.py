@@ -10,7 +10,7 @@ import streamlit as st
 from ragcore.conversations import Ask, Conversation, Message
 from ui import places, resources, words
 from ui.asking import ask_once
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, numeral
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets import answer, compare
@@ -21,6 +21,7 @@ from ui.widgets.passage import address, citation_clicks
 from ui.widgets.price import price_tag
 from ui.widgets.problem import Choice, problem
 from ui.widgets.search_settings import chosen_ask, put_settings, search_settings
+from ui.widgets.sentences import read_checks
 from ui.widgets.stage import offer, recorded_questions
 
 SNIPPET = 160  # characters of a passage in the list
@@ -34,6 +35,7 @@ state.query = query.id if query else None
 opened = opened_panel(state.query)
 places.to_address("q", state.query, state.panel if opened else "")
 
+read_checks(state.query)
 messages = library.conversations.messages(query.id) if query else []
 answers = [message for message in messages if message.role == "assistant"]
 answering = any(message.state == "writing" for message in answers)
@@ -161,7 +163,7 @@ def passages(message: Message) -> None:
                     st.markdown(plain_md(source.text))
             facts = [words.count(len(source.text), "character")]
             if source.score is not None:
-                facts.append(_("score {score}").format(score=f"{source.score:.3f}"))
+                facts.append(_("score {score}").format(score=numeral(source.score, 3)))
                 if top > 0:
                     facts.append(_("{percent} % of the best").format(percent=round(100 * source.score / top)))
             st.caption(label(" · ".join(facts)))

@@ -59,9 +59,10 @@ def day(moment: float) -> str:
     return format_date(datetime.fromtimestamp(moment), "medium", locale=language())
 
 
-def day_and_time(moment: float) -> str:
+def day_and_time(moment: float, *, seconds: bool = False) -> str:
     """With hours and minutes: "May 1, 2026 2:05 PM", "01.05.2026 14:05"."""
-    return f"{day(moment)} {format_time(datetime.fromtimestamp(moment), 'short', locale=language())}".replace("\u202f", " ")
+    time = format_time(datetime.fromtimestamp(moment), "medium" if seconds else "short", locale=language())
+    return f"{day(moment)} {time}".replace("\u202f", " ")
 
 
 # Which language.

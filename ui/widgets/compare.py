@@ -156,10 +156,10 @@ def _cost(facts: AnswerFacts) -> str:
     tokens = facts.prompt_tokens + facts.completion_tokens
     spent = words.recorded(facts)
     if facts.calls:
-        spent.append(ngettext("{number} call", "{number} calls", facts.calls).format(number=f"{facts.calls:,}"))
+        spent.append(words.count(facts.calls, "call"))
     if tokens:  # of an answer that was stopped they are not known
-        spent.append(ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"))
-    spent.append(_("{seconds} s").format(seconds=f"{facts.seconds:.1f}"))
+        spent.append(words.count(tokens, "token"))
+    spent.append(words.seconds(facts.seconds))
     if facts.money is not None:
         spent.append(words.money(facts.money, facts.currency))
     return " · ".join(spent)

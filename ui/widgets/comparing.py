@@ -11,7 +11,7 @@ from ragcore.evaluation.kept import Scored
 from ragcore.evaluation.scores import FINDING, METRICS, Found, Result
 from ragcore.evaluation.significance import Difference, difference
 from ui import resources
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, numeral, said
 from ui.safetext import answer_md, label, plain_md
 from ui.state import fill_widget, session, widget
 from ui.widgets.question_sets import expected, located
@@ -91,8 +91,8 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
         first, second = [pair.first for pair in pairs[metric]], [pair.second for pair in pairs[metric]]
         found = difference(first, second)
         assert found is not None  # there are pairs
-        cells = [f"{sum(first) / len(first):.2f}", f"{sum(second) / len(second):.2f}", f"{found.value:+.2f}"]
-        cells[2] += f" ({found.low:+.2f} … {found.high:+.2f})"
+        span = f"{_signed(found.value)} ({_signed(found.low)} … {_signed(found.high)})"
+        cells = [numeral(sum(first) / len(first), 2), numeral(sum(second) / len(second), 2), span]
         rows.append([names[metric][0], *cells, str(found.higher), str(found.lower), _verdict(found)])
     with st.container(key="differences"):
         st.markdown(markdown_table(heads, rows))
@@ -105,6 +105,10 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
     )
 
 
+def _signed(value: float) -> str:
+    return f"{'+' if value >= 0 else ''}{numeral(value, 2)}"
+
+
 def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table that a screen reader reads. The cells are Markdown already."""
     lines = [heads, ["---"] * len(heads), *rows]
@@ -112,7 +116,7 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _verdict(found: Difference) -> str:
-    chance = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    chance = f"p < {numeral(0.001, 3)}" if found.p < 0.001 else f"p = {numeral(found.p, 3)}"
     if found.p >= SURE:
         return _("may be chance, {chance}").format(chance=chance)
     told = _("**the second is better**, {chance}") if found.value > 0 else _("**the first is better**, {chance}")
@@ -159,7 +163,7 @@ def _questions(
                     on_click=_open,
                     args=("" if is_open else pair.question_id,),
                 )
-                st.caption(f"{pair.first:.2f} → {pair.second:.2f}")
+                st.caption(f"{numeral(pair.first, 2)} → {numeral(pair.second, 2)}")
             if is_open:
                 _side_by_side(pair.question_id, first, second)
     if len(some) > PAGE:
@@ -186,7 +190,7 @@ def _side_by_side(question_id: str, first: tuple[str, str], second: tuple[str, s
 
 def _result(result: Result) -> None:
     if result.problem is not None:
-        st.markdown(label(result.problem.what))
+        st.markdown(label(said(result.problem.what)))
     if not result.found and result.problem is None:
         st.caption(_("Nothing was found."))
     for number, found in enumerate(result.found, 1):

@@ -10,7 +10,7 @@ import streamlit as st
 from ragcore.conversations import Message
 from ragcore.text.word_differences import word_differences
 from ui import resources, words
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, numeral
 from ui.safetext import label
 from ui.state import session
 from ui.widgets.component import component
@@ -57,7 +57,7 @@ def differences(opened: Opened) -> None:
 
 def _only_in(message: Message, count: int) -> str:
     told = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
-    return told.format(number=f"{count:,}", way=way(message))
+    return told.format(number=numeral(count), way=way(message))
 
 
 def way(message: Message) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
 from ragcore.ingestion.files import FileRow
 from ui import resources, words
-from ui.i18n import _, ngettext
+from ui.i18n import _, day_and_time, numeral, said
 from ui.state import event, fill_widget, session, widget
 from ui.web import page_ticket
 from ui.widgets.component import component
@@ -88,7 +87,7 @@ def _documents(was_busy: bool) -> None:
             first = (page - 1) * ROWS + 1
             st.caption(
                 _("{first} to {last} of {all}").format(
-                    first=f"{first:,}", last=f"{first + len(rows) - 1:,}", all=f"{len(found):,}"
+                    first=numeral(first), last=numeral(first + len(rows) - 1), all=numeral(len(found))
                 ),
                 width="content",
             )
@@ -133,10 +132,10 @@ def _row(file: FileRow) -> dict[str, object]:
         "id": file.id,
         "name": file.name,
         "state": _state(file),
-        "told": file.problem.what if file.problem else words.stages()[file.stage],
-        "passages": f"{file.passages:,}" if file.passages else "",
+        "told": said(file.problem.what) if file.problem else words.stages()[file.stage],
+        "passages": numeral(file.passages) if file.passages else "",
         "size": words.size(file.size) if file.size else "",
-        "added": f"{datetime.fromtimestamp(file.added):%Y-%m-%d %H:%M}",
+        "added": day_and_time(file.added),
         "open": file.passages > 0,
         "again": bool(file.path) and not file.active,
     }
@@ -188,7 +187,7 @@ def _act() -> None:
             state.notice = _("{name} is replaced as soon as it is read.").format(name=str(asked.get("name", "")))
         elif do == "delete":
             deleted = library.delete_file(id_)
-            freed = ngettext("{number} passage", "{number} passages", deleted.passages).format(number=f"{deleted.passages:,}")
+            freed = words.count(deleted.passages, "passage")
             state.notice = _("{name} is deleted. {passages} and {size} freed.").format(
                 name=deleted.name, passages=freed, size=words.size(deleted.bytes_freed)
             )

@@ -12,7 +12,7 @@ from ragcore.errors import Problem, RagError
 from ragcore.everything import WAYS
 from ragcore.runs import Run
 from ui import resources, words
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, numeral
 from ui.pricing import price_of
 from ui.safetext import label
 from ui.state import Offer, fill_new_widget, fill_widget, session, widget
@@ -105,10 +105,10 @@ def _offer(offered: Offer, *, key: str) -> None:
 
 def _what(reading: Reading, files: int, passages: int) -> str:
     """What will be read."""
-    named = ngettext("{number} document", "{number} documents", files).format(number=f"{files:,}")
+    named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
     if reading == "each_file":
         return _("Asks {documents}, each on its own.").format(documents=named)
-    counted = ngettext("{number} passage", "all {number} passages", passages).format(number=f"{passages:,}")
+    counted = ngettext("{number} passage", "all {number} passages", passages).format(number=numeral(passages))
     return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
 
 
@@ -189,4 +189,4 @@ def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
     at = min(progress.done + 1, progress.of)
     each = message.ask is not None and message.ask.reading == "each_file"
     told = _("Document {at} of {of}") if each else _("Call {at} of {of}")
-    place.progress(progress.done / progress.of, told.format(at=f"{at:,}", of=f"{progress.of:,}"))
+    place.progress(progress.done / progress.of, told.format(at=numeral(at), of=numeral(progress.of)))

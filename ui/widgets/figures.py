@@ -10,7 +10,7 @@ from ragcore.config import SplitterName
 from ragcore.errors import RagError
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
 from ui import resources, words
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, numeral
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, session, widget
 from ui.widgets.rebuilding import rebuilding
@@ -20,11 +20,11 @@ def figures() -> None:
     status = resources.library().status()
     tokens, exact = resources.surveys().tokens()
     with st.container(key="index_figures", horizontal=True, gap="medium"):
-        st.metric(_("Documents"), f"{status.files:,}", width="content")
-        st.metric(_("Passages"), f"{status.passages:,}", width="content")
+        st.metric(_("Documents"), numeral(status.files), width="content")
+        st.metric(_("Passages"), numeral(status.passages), width="content")
         st.metric(
             _("Tokens"),
-            f"{tokens:,}" if exact else _("about {number}").format(number=f"{tokens:,}"),
+            numeral(tokens) if exact else _("about {number}").format(number=numeral(tokens)),
             width="content",
             help=_("Of all passages together. A token is about ¾ of a word, and what language models count in."),
         )
@@ -69,8 +69,8 @@ def remake() -> None:
             key=f"remake_splitter_{session_key}",
             format_func=splitters.__getitem__,
             help=_(
-                "Where a passage may end. After whole sentences reads best; equal lengths suit lists and logs; headings keep the"
-                " sections of Markdown files apart."
+                "Where a passage may end. After whole sentences reads best; equal lengths suit lists and logs; headings keep"
+                " the sections of Markdown files apart."
             ),
             width=230,
         )
@@ -94,12 +94,12 @@ def remake() -> None:
     if not plan.changes:
         st.caption(_("Change something to see what making the index anew would take."))
         return
-    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=f"{plan.passages:,}")
+    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
     st.markdown(
         _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
             changes=label("; ".join(plan.changes)),
             passages=passages,
-            now=f"{plan.passages_now:,}",
+            now=numeral(plan.passages_now),
             time=words.duration(plan.seconds),
         )
     )

@@ -11,7 +11,8 @@ import streamlit as st
 from ragcore.conversations import FileAnswer, Message, Source
 from ragcore.runs import Run
 from ragcore.text.spreadsheet import as_csv
-from ui.i18n import _, ngettext
+from ui import words
+from ui.i18n import _, ngettext, said
 from ui.state import interruptible
 from ui.widgets.everything import draw_progress
 from ui.widgets.passage import address
@@ -87,11 +88,11 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
             return match.group()
         return f' <a href="{escape(address(message, known[number]))}">{number}</a>'
 
-    said = _CITATION.sub(link, escape(row.text)) + (f"<br>{escape(row.hint)}" if row.hint else "")
-    word = "p." if row.page_word == "page" else row.page_word
-    pages = f"{word} {', '.join(row.pages)}" if row.pages else "–"
+    text = said(row.text) if row.found == "failed" else row.text
+    answer = _CITATION.sub(link, escape(text)) + (f"<br>{escape(said(row.hint))}" if row.hint else "")
+    pages = words.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
     name = escape(row.file_name).replace("_", "_<wbr>").replace("-", "-<wbr>")  # where a long name may be broken
     return (
-        f"<tr class='{row.found}'><th scope='row'>{name}</th><td>{said}</td>"
+        f"<tr class='{row.found}'><th scope='row'>{name}</th><td>{answer}</td>"
         f"<td>{escape(pages)}</td><td>{escape(_found(row))}</td></tr>"
     )

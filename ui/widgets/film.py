@@ -11,8 +11,8 @@ import streamlit as st
 from ragcore.conversations import Message
 from ragcore.film import Call, Film, Step
 from ragcore.film import film as film_of
-from ui import resources
-from ui.i18n import _, ngettext
+from ui import resources, words
+from ui.i18n import _, ngettext, numeral
 from ui.state import event, session
 from ui.widgets.component import component
 
@@ -99,7 +99,7 @@ def _items(shown: Film, longest: float) -> list[dict[str, object]]:
             if number == DRAWN - LAST:
                 left_out = len(shown.steps) - DRAWN
                 items.append(
-                    {"note": ngettext("{number} more step", "{number} more steps", left_out).format(number=f"{left_out:,}")}
+                    {"note": ngettext("{number} more step", "{number} more steps", left_out).format(number=numeral(left_out))}
                 )
             continue
         if step.group != group:
@@ -131,7 +131,7 @@ def _step_item(step: Step) -> dict[str, object]:
         case "retrieve":
             found = ngettext("{number} passage found", "{number} passages found", step.found or 0)
             title = _("Looks for passages")
-            sub = f"{found.format(number=f'{step.found or 0:,}')} · {took}"
+            sub = f"{found.format(number=numeral(step.found or 0))} · {took}"
         case "tool":
             title, sub = _("Uses {tool}").format(tool=step.text), took
         case _:
@@ -166,15 +166,13 @@ def _sub(call: Call) -> str:
         some = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
         parts.append(some.format(numbers=_ranges(call.inputs)))
     tokens = call.prompt_tokens + call.completion_tokens
-    return " · ".join(
-        [*parts, ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"), _time(call.milliseconds)]
-    )
+    return " · ".join([*parts, words.count(tokens, "token"), _time(call.milliseconds)])
 
 
 def _whole(call: Call) -> dict[str, object]:
     figures = [
-        _("{number} tokens read").format(number=f"{call.prompt_tokens:,}"),
-        _("{number} written").format(number=f"{call.completion_tokens:,}"),
+        _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
+        _("{number} written").format(number=numeral(call.completion_tokens)),
         _time(call.milliseconds),
         _("began {time} after the question").format(time=_time(call.began * 1000)),
         *([call.model] if call.model and call.model != "extractive" else []),
@@ -226,7 +224,7 @@ def _roles() -> Mapping[str, str]:
 
 
 def _time(milliseconds: float) -> str:
-    return f"{milliseconds:.0f} ms" if milliseconds < 100 else f"{milliseconds / 1000:.1f} s"
+    return _("{number} ms").format(number=numeral(milliseconds)) if milliseconds < 100 else words.seconds(milliseconds / 1000)
 
 
 def _cut(text: str) -> str:

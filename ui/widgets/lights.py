@@ -8,6 +8,7 @@ import streamlit as st
 
 from ragcore.library import Status
 from ui import places, resources, words
+from ui.i18n import _, said
 
 
 def lights() -> None:
@@ -17,24 +18,25 @@ def lights() -> None:
 
 def _lights() -> None:
     status = resources.library().status()
-    model = status.llm_label
+    model = said(status.llm_label)
     none = resources.library().settings.llm.provider == "none"
-    stored = f"{words.size(status.bytes_on_disk)} on this computer"
+    stored = _("{size} on this computer").format(size=words.size(status.bytes_on_disk))
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _light(*_search(status))
         with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
-            _light("off" if none else "on", "Language model", model)
+            _light("off" if none else "on", _("Language model"), model)
             if none:
-                st.page_link(places.SETTINGS, label="Add one")
-        _light("on", "Storage", stored, title=status.name)
+                st.page_link(places.SETTINGS, label=_("Add one"))
+        _light("on", _("Storage"), stored, title=status.name)
 
 
 def _search(status: Status) -> tuple[str, str, str]:
     if status.embedder == "failed":
-        return "bad", "Search", status.embedder_error.what if status.embedder_error else "could not be started"
+        error = status.embedder_error
+        return "bad", _("Search"), said(error.what) if error else _("could not be started")
     if status.embedder == "ready":
-        return "on", "Search", "ready"
-    return "wait", "Search", "getting ready…"
+        return "on", _("Search"), _("ready")
+    return "wait", _("Search"), _("getting ready…")
 
 
 def _light(state: str, name: str, text: str, *, title: str = "") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from ragcore.evaluation.kept import EvalRun, QuestionSet, Scored, Setting
 from ragcore.evaluation.scores import METRICS
 from ragcore.evaluation.significance import Mean, mean
 from ui import resources, words
-from ui.i18n import _, ngettext
+from ui.i18n import _, day_and_time, ngettext, numeral
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.comparing import comparison, markdown_table
@@ -137,7 +136,7 @@ def _judge(chosen: QuestionSet, settings: int) -> str:
         "Your language model answers, and judges its answers: at least {number} calls.",
         calls,
     )
-    return told.format(number=f"{calls:,}")
+    return told.format(number=numeral(calls))
 
 
 def described(ask: Ask) -> str:
@@ -150,7 +149,7 @@ def described(ask: Ask) -> str:
     if how.dense_share is not None:
         parts.append(_("{share} % by meaning").format(share=round(100 * how.dense_share)))
     if how.cutoff is not None:
-        parts.append(_("score at least {score}").format(score=f"{how.cutoff:.2f}"))
+        parts.append(_("score at least {score}").format(score=numeral(how.cutoff, 2)))
     if how.reranker:
         parts.append(_("put in order by {model}").format(model=how.reranker))
     if how.diverse:
@@ -232,7 +231,7 @@ def _bars(ids: list[str]) -> None:
         told = (
             _("waits for the one before it")
             if run.state == "queued" and not run.done
-            else f"{run.done:,} / {run.done + left:,}"
+            else f"{numeral(run.done)} / {numeral(run.done + left)}"
         )
         with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
             st.progress(run.done / max(run.done + left, 1), f"{label(run.name)}: {told}")
@@ -246,7 +245,7 @@ def _ended(run: EvalRun) -> None:
         problem(run.problem, key=f"run_{run.id}")
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
         told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
-        st.markdown(told.format(name=label(run.name), number=f"{run.done:,}"))
+        st.markdown(told.format(name=label(run.name), number=numeral(run.done)))
         st.button(_("Go on"), key=f"resume_{run.id}", on_click=resources.measuring().resume, args=(run.id,))
         if not run.done:
             delete = resources.library().evaluations.delete_run
@@ -265,14 +264,14 @@ def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
 
 
 def _moment(run: EvalRun) -> str:
-    return time.strftime("%m-%d %H:%M:%S", time.localtime(run.created))
+    return day_and_time(run.created, seconds=True)
 
 
 def _table(shown: Sequence[Shown]) -> None:
     names = metric_names()
     used = [metric for metric in METRICS if any(one.figure(metric) for one in shown)]
     heads = [_("Setting"), *(names[metric][0] for metric in used), _("Seconds")]
-    rows = [[label(one.name), *(_cell(one.figure(metric)) for metric in used), f"{one.seconds:.2f}"] for one in shown]
+    rows = [[label(one.name), *(_cell(one.figure(metric)) for metric in used), numeral(one.seconds, 2)] for one in shown]
     with st.container(key="figures"):
         st.markdown(markdown_table(heads, rows))
     with st.expander(_("What the figures mean"), type="compact"):
@@ -285,7 +284,7 @@ def _table(shown: Sequence[Shown]) -> None:
 
 
 def _cell(figure: Mean | None) -> str:
-    return "–" if figure is None else f"{figure.value:.2f} ± {(figure.high - figure.low) / 2:.2f}"
+    return "–" if figure is None else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
 
 
 def _drawing(shown: Sequence[Shown]) -> None:

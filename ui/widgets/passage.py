@@ -7,7 +7,7 @@ import streamlit as st
 from ragcore.conversations import Message, Source
 from ragcore.errors import InputError, RagError
 from ui import resources
-from ui.i18n import _
+from ui.i18n import _, said
 from ui.safetext import label
 from ui.state import event, session
 from ui.web import page_address
@@ -53,7 +53,9 @@ def passage(source: Source, *, recorded: bool = False) -> None:
             st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
         else:
             st.markdown(
-                f"**{label(error.what)}**  \n{label(error.hint)}" if isinstance(error, InputError) else label(error.what)
+                f"**{label(said(error.what))}**  \n{label(said(error.hint))}"
+                if isinstance(error, InputError)
+                else label(said(error.what))
             )
         _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": source.text, "after": ""})
         return

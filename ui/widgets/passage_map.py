@@ -13,7 +13,7 @@ from ragcore.conversations import Message
 from ragcore.schema import TextNode
 from ragcore.survey import Survey
 from ui import resources
-from ui.i18n import _
+from ui.i18n import _, numeral
 from ui.safetext import label
 from ui.state import event, widget
 from ui.web import map_address
@@ -98,7 +98,7 @@ def _files(made: Survey) -> list[dict[str, object]]:
     """The files with most passages, each with a colour of its own."""
     counts = Counter(dict(enumerate(np.bincount(made.owners, minlength=len(made.documents)).tolist())))
     return [
-        {"number": number, "name": made.documents[number][1], "passages": f"{count:,}"}
+        {"number": number, "name": made.documents[number][1], "passages": numeral(count)}
         for number, count in counts.most_common(COLOURED)
         if count
     ]

@@ -11,7 +11,7 @@ from ragcore.conversations import Ask, Price
 from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 from ui import resources, words
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, said
 from ui.pricing import price_of
 from ui.safetext import label
 from ui.state import Confirm, session
@@ -31,7 +31,7 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     except TimeoutError:
         st.fragment(_waiting, run_every=LOOK)(price, mode)
     except RagError as error:
-        st.caption(label(error.what))
+        st.caption(label(said(error.what)))
     else:
         shown = words.price(found, resources.library().settings.price.currency)
         st.caption(_("{mode}: {price}").format(mode=mode, price=label(shown)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from html import escape
 
@@ -12,7 +11,7 @@ from ragcore.errors import Problem
 from ragcore.prompt_versions import EDITABLE, PromptVersion, WordingError, fits
 from ragcore.text.word_differences import word_differences
 from ui import resources
-from ui.i18n import _, ngettext
+from ui.i18n import _, day_and_time, ngettext
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.problem import problem
 
@@ -184,7 +183,7 @@ def _version(version: PromptVersion, before: PromptVersion | None, *, used: bool
 
 def _headline(version: PromptVersion, *, used: bool) -> str:
     named = _("Version {number}").format(number=version.number) if version.number else _("Built in")
-    when = [time.strftime("%Y-%m-%d %H:%M", time.localtime(version.saved))] if version.number else []
+    when = [day_and_time(version.saved)] if version.number else []
     what = [_("the built-in wording")] if version.built_in and version.number else []
     return " · ".join([f"**{named}**", *when, *what, *([_("in use")] if used else [])])
 

@@ -11,7 +11,7 @@ from ragcore.errors import Problem, RagError
 from ragcore.evaluation.kept import QuestionSet
 from ragcore.evaluation.question_set import Question, Wanted, as_csv, as_jsonl, read_set
 from ui import places, resources
-from ui.i18n import _, ngettext
+from ui.i18n import _, day, day_and_time, ngettext, numeral
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.problem import problem
@@ -86,7 +86,7 @@ def _new() -> None:
 
 def _make() -> None:
     state = session()
-    name = _("From my documents, {when}").format(when=time.strftime("%Y-%m-%d %H:%M"))
+    name = _("From my documents, {when}").format(when=day_and_time(time.time()))
     try:
         made = resources.measuring().make_set(name, int(widget("make_number") or USUAL))
     except RagError as error:
@@ -128,9 +128,9 @@ def _about_now(set_id: str, state_before: str) -> None:
         st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=resources.measuring().stop_set, args=(set_id,))
         return
     made = _("made from your documents") if now.origin == "documents" else _("uploaded")
-    number = ngettext("{number} question", "{number} questions", now.size).format(number=f"{now.size:,}")
+    number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
-    st.caption(" · ".join([number, made, time.strftime("%Y-%m-%d", time.localtime(now.created)), *stopped]))
+    st.caption(" · ".join([number, made, day(now.created), *stopped]))
     if now.problem is not None:
         problem(now.problem, key="set_problem")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from ui import resources, words
+from ui.i18n import _, ngettext, numeral
 from ui.state import session
 
 
@@ -41,7 +42,7 @@ def _bar() -> None:
         return
     done = share_of(session().being_read, active)
     with slot.container():
-        st.progress(done, f"Reading {words.count(len(active), 'document')}")
+        st.progress(done, _("Reading {documents}").format(documents=words.count(len(active), "document")))
 
 
 def share_of(batch: set[str], active: Mapping[str, float]) -> float:
@@ -54,5 +55,9 @@ def share_of(batch: set[str], active: Mapping[str, float]) -> float:
 def _line() -> None:
     active = sum(file.active for file in resources.library().files.all())
     if active:
-        still = "is" if active == 1 else "are"
-        st.caption(f"{words.count(active, 'document')} {still} still being read. Answers use what is ready.")
+        told = ngettext(
+            "{number} document is still being read. Answers use what is ready.",
+            "{number} documents are still being read. Answers use what is ready.",
+            active,
+        )
+        st.caption(told.format(number=numeral(active)))

@@ -9,7 +9,7 @@ from ragcore.conversations import AnswerFacts, Source
 from ragcore.llms.base import LLMMetadata
 from ragcore.replay import Cell, Lack, Lane, Replay, Steps, ToolUse, lacking
 from ui import words
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, said
 from ui.widgets.component import component
 
 _REPLAY = component("replay", '<div class="root"></div>')
@@ -71,9 +71,9 @@ def _facts(facts: AnswerFacts) -> str:
 def _spent(calls: int, tokens: int, seconds: float) -> str:
     return " · ".join(
         [
-            ngettext("{number} call", "{number} calls", calls).format(number=f"{calls:,}"),
-            ngettext("{number} token", "{number} tokens", tokens).format(number=f"{tokens:,}"),
-            _("{seconds} s").format(seconds=f"{seconds:.1f}"),
+            words.count(calls, "call"),
+            words.count(tokens, "token"),
+            words.seconds(seconds),
         ]
     )
 
@@ -92,7 +92,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
         "id": cell.message_id,
         "text": cell.text,
         "note": _note(cell),
-        "problem": [cell.problem.what, cell.problem.hint] if cell.problem else [],
+        "problem": [said(cell.problem.what), said(cell.problem.hint)] if cell.problem else [],
         "marks": _marks(cell.steps) if cell.steps else [],
         "lookups": _lookups(cell.steps) if cell.steps else [],
         "same": _same(cell, lane, place, replay.lanes),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragcore.conversations import Ask, Retrieval
 from ragcore.retrievers.hybrid import COSINE_SHARE
-from ui.i18n import _, ngettext
+from ui.i18n import _, ngettext, numeral
 from ui.state import widget
 
 USUAL = round(100 * COSINE_SHARE)  # percent of the score that meaning has, the rest being words
@@ -114,7 +114,7 @@ def _summary() -> str:
     if int(widget("query_balance")) != USUAL:
         said.append(_("{percent} % meaning").format(percent=widget("query_balance")))
     if widget("query_cutoff"):
-        said.append(_("score {least} or more").format(least=f"{float(widget('query_cutoff')):.2f}"))
+        said.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))
     if widget("query_diverse"):
         said.append(_("different passages"))
     if widget("query_reranker"):

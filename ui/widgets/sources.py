@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +15,7 @@ from ragcore.errors import RagError
 from ragcore.ingestion import sources
 from ragcore.ingestion.sources import Gathered
 from ui import resources
+from ui.i18n import _, ngettext, said
 from ui.safetext import label
 from ui.state import fill_widget, session, widget
 from ui.widgets.dropzone import dropzone
@@ -27,15 +28,16 @@ def ways_in(*, small: bool) -> None:
     allowed = allowed_sources()
     more = {}
     if allowed.folders:
-        more["folder"] = "Folder on this server"
+        more["folder"] = _("Folder on this server")
     if find_spec("sqlalchemy"):
-        more["database"] = "Database query"
+        more["database"] = _("Database query")
     if allowed.storage:
-        more["storage"] = "Storage address"
+        more["storage"] = _("Storage address")
     state = session()
-    state.adding = dropzone({"link": "Paste a link", "text": "Paste text"}, more, small=small) or state.adding
-    if state.adding in _DIALOGS:
-        _DIALOGS[state.adding]()  # again whenever the screen is drawn anew, so that what was typed stays
+    state.adding = dropzone({"link": _("Paste a link"), "text": _("Paste text")}, more, small=small) or state.adding
+    if state.adding in _dialogs():
+        title, draw = _dialogs()[state.adding]
+        st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
     running = resources.fetching().running()
     st.fragment(_fetching, run_every=0.7 if running else None)(running)
 
@@ -44,64 +46,70 @@ def _fetching(known: list[str]) -> None:
     """What is being fetched; the screen is drawn anew when that changes."""
     running = resources.fetching().running()
     if there := resources.fetching().already_there():
-        is_are = "is" if len(there) == 1 else "are"
-        session().notice = f"{', '.join(there[:3])}{' and others' if len(there) > 3 else ''} {is_are} in your library already."
+        session().notice = _already(there)
     if running != known or there:
         st.rerun()
     for each in running:
-        st.text(f"Downloading {each}")
+        st.text(_("Downloading {address}").format(address=each))
+
+
+def _already(names: Sequence[str]) -> str:
+    """That files of these names are in the library."""
+    if len(names) > 3:
+        return _("{names} and others are in your library already.").format(names=", ".join(names[:3]))
+    told = ngettext("{names} is in your library already.", "{names} are in your library already.", len(names))
+    return told.format(names=", ".join(names))
 
 
 def _close() -> None:
     session().adding = ""
 
 
-@st.dialog("Paste a link", on_dismiss=_close)
 def _link() -> None:
     st.text_area(
-        "Link",
+        _("Link"),
         key="pasted_link",
         height=90,
         placeholder="https://example.org/page",
-        help="A web page, a PDF or another document. Several links: one on each line.",
+        help=_("A web page, a PDF or another document. Several links: one on each line."),
     )
     _add("link", _keep_link)
 
 
-@st.dialog("Paste text", on_dismiss=_close)
 def _text() -> None:
-    st.text_input("Name", key="pasted_title", placeholder="Its first words, if you leave this empty")
-    st.text_area("Text", key="pasted", height=260, placeholder="Paste or type here")
+    st.text_input(_("Name"), key="pasted_title", placeholder=_("Its first words, if you leave this empty"))
+    st.text_area(_("Text"), key="pasted", height=260, placeholder=_("Paste or type here"))
     _add("text", _keep_text)
 
 
-@st.dialog("Folder on this server", on_dismiss=_close)
 def _folder() -> None:
     folders = [str(folder) for folder in allowed_sources().folders]
-    st.text_input("Folder", key="folder", placeholder=folders[0] if folders else "")
-    st.caption("All documents in it and in the folders below are added. These may be read: " + label(", ".join(folders)))
+    st.text_input(_("Folder"), key="folder", placeholder=folders[0] if folders else "")
+    st.caption(
+        _("All documents in it and in the folders below are added. These may be read: {folders}").format(
+            folders=label(", ".join(folders))
+        )
+    )
     _add("folder", _keep_folder)
 
 
-@st.dialog("Database query", on_dismiss=_close)
 def _database() -> None:
-    st.text_input("Address of the database", key="database", placeholder="postgresql://name:password@server/database")
-    st.text_area("Query", key="database_query", height=120, placeholder="SELECT title, body FROM notes")
-    st.text_input("Name", key="database_title", placeholder="Its table, if you leave this empty")
-    st.caption("The database is only read. Adding the same query again brings its rows up to date.")
+    st.text_input(_("Address of the database"), key="database", placeholder="postgresql://name:password@server/database")
+    st.text_area(_("Query"), key="database_query", height=120, placeholder="SELECT title, body FROM notes")
+    st.text_input(_("Name"), key="database_title", placeholder=_("Its table, if you leave this empty"))
+    st.caption(_("The database is only read. Adding the same query again brings its rows up to date."))
     _add("database", _keep_rows)
 
 
-@st.dialog("Storage address", on_dismiss=_close)
 def _storage() -> None:
     roots = ", ".join(allowed_sources().storage)
-    st.text_input("Address of a file or folder", key="storage", placeholder="s3://bucket/folder")
-    st.caption(f"These may be read: {label(roots)}")
+    st.text_input(_("Address of a file or folder"), key="storage", placeholder="s3://bucket/folder")
+    st.caption(_("These may be read: {places}").format(places=label(roots)))
     _add("storage", _keep_stored)
 
 
 def _add(way: str, keep: Callable[[], None]) -> None:
-    if st.button("Add to my documents", type="primary", key=f"keep_{way}", on_click=_kept, args=(keep,)):
+    if st.button(_("Add to my documents"), type="primary", key=f"keep_{way}", on_click=_kept, args=(keep,)):
         st.rerun()
 
 
@@ -113,11 +121,11 @@ def _kept(keep: Callable[[], None]) -> None:
 def _keep_link() -> None:
     links = [line.strip() for line in _given("pasted_link").splitlines() if line.strip()]
     if not links:
-        session().notice = "Nothing was added: there was no link."
+        session().notice = _("Nothing was added: there was no link.")
     for link in links[:LINES]:
         _start(link, partial(_linked, link))
     if len(links) > LINES:
-        session().notice = f"The first {LINES} links are being added. Add the others afterwards."
+        session().notice = _("The first {number} links are being added. Add the others afterwards.").format(number=LINES)
 
 
 def _linked(link: str, into: Path, allowed: AllowedSources, most: int) -> list[Gathered]:
@@ -130,11 +138,10 @@ def _keep_text() -> None:
     try:
         taken = library.take([sources.from_text(text, title, library.incoming)])
     except RagError as error:
-        session().notice = f"{error.what} {error.hint}"
+        session().notice = f"{said(error.what)} {said(error.hint)}"
         return
-    for added in taken:
-        if added.outcome == "duplicate":
-            session().notice = f"{added.file.name} is in your library already."
+    if there := [added.file.name for added in taken if added.outcome == "duplicate"]:
+        session().notice = _already(there)
     library.start_worker()
 
 
@@ -168,16 +175,17 @@ def _given(key: str) -> str:
 def _start(shown: str, gather: Callable[[Path, AllowedSources, int], Iterable[Gathered]]) -> None:
     library = resources.library()
     if not shown.strip():
-        session().notice = "Nothing was added: the field was empty."
+        session().notice = _("Nothing was added: the field was empty.")
         return
     allowed, most = allowed_sources(), library.settings.ingest.max_file_mb
     resources.fetching().start(shown.strip(), lambda: gather(library.incoming, allowed, most))
 
 
-_DIALOGS: Mapping[str, Callable[[], None]] = {
-    "link": _link,
-    "text": _text,
-    "folder": _folder,
-    "database": _database,
-    "storage": _storage,
-}
+def _dialogs() -> Mapping[str, tuple[str, Callable[[], None]]]:
+    return {
+        "link": (_("Paste a link"), _link),
+        "text": (_("Paste text"), _text),
+        "folder": (_("Folder on this server"), _folder),
+        "database": (_("Database query"), _database),
+        "storage": (_("Storage address"), _storage),
+    }

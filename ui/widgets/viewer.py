@@ -8,8 +8,8 @@ from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.passage_window import WINDOW, Window, find, window
 from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
-from ui import resources
-from ui.i18n import _, ngettext
+from ui import resources, words
+from ui.i18n import _, numeral
 from ui.safetext import label
 from ui.state import event, session, widget
 from ui.widgets.component import component
@@ -86,7 +86,7 @@ def _controls(shown: Window) -> None:
             args=(shown.start + WINDOW * 9 // 10,), disabled=shown.end == shown.total,
         )  # fmt: skip
         page = " · " + _("page {page}").format(page=label(shown.page)) if shown.page else ""
-        passages = ngettext("{number} passage", "{number} passages", shown.passages).format(number=f"{shown.passages:,}")
+        passages = words.count(shown.passages, "passage")
         st.caption(f"{first}–{last} %{page} · {passages}", width="content")
         st.text_input(
             _("Search in this document"),
@@ -108,17 +108,17 @@ def _move(at: int) -> None:
 
 def _search(step: int) -> None:
     """Show where the words are: from the beginning, or from where they were found last."""
-    state, words = session(), str(widget("viewer_search") or "").strip()
-    if not words:
+    state, wanted = session(), str(widget("viewer_search") or "").strip()
+    if not wanted:
         return
     try:
         document = resources.library().store.document(state.viewing)
     except RagError:
         return  # the screen says that it is gone
     after = state.viewing_found + 1 if step else 0
-    found = find(document.text, words, after)
+    found = find(document.text, wanted, after)
     if found is None:
-        state.notice = _("“{words}” is not in this document.").format(words=words)
+        state.notice = _("“{words}” is not in this document.").format(words=wanted)
         return
     state.viewing_found, state.viewing_at = found, max(0, found - BEFORE)
 
@@ -134,8 +134,10 @@ def _details(node: TextNode, shown: Window) -> None:
     library = resources.library()
     number = next((span.number for span in shown.spans if span.id == node.id_), None)
     with st.container(key="passage_details", border=True):
-        facts = [_("{number} tokens").format(number=f"{count_tokens(node.text):,}")]
-        facts.append(_("characters {start} to {end}").format(start=f"{node.start_char_idx:,}", end=f"{node.end_char_idx:,}"))
+        facts = [_("{number} tokens").format(number=numeral(count_tokens(node.text)))]
+        facts.append(
+            _("characters {start} to {end}").format(start=numeral(node.start_char_idx or 0), end=numeral(node.end_char_idx or 0))
+        )
         if node.metadata.get("page_label"):
             facts.append(_("page {page}").format(page=label(str(node.metadata["page_label"]))))
         title = _("Passage {number}").format(number=number) if number else _("The passage")
