@@ -48,6 +48,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const rare = data.actions.filter((one) => one.menu);
   if (!rare.length) return;
   const more = button(MORE, data.words.more, () => (menu.hidden ? open() : close()));
+  more.dataset.do = "more";
+  if (held === "more") more.focus();
   more.setAttribute("aria-haspopup", "menu");
   more.setAttribute("aria-expanded", "false");
   const menu = document.createElement("div");
@@ -60,7 +62,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     item.setAttribute("role", "menuitem");
     item.innerHTML = drawing(path(action));
     item.append(action.label);
-    item.onclick = () => { close(); if (!action.download) act(action); };
+    item.onclick = () => { close(); more.focus(); if (!action.download) act(action); };
     menu.append(item);
     return item;
   });

@@ -14,3 +14,19 @@ function button(text, className, onclick, label) {
   return made;
 }
 
+// A text with its {places} filled.
+function filled(text, values) {
+  return text.replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+}
+
+function giveKeyboard(root, at) {
+  root.querySelector(`[data-at="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
+}
+
+// Draw anew without taking the keyboard from who is at an element whose `data-at` the new drawing has too.
+function drawAnew(root, draw) {
+  const at = root.getRootNode().activeElement?.dataset.at;
+  draw();
+  if (at) giveKeyboard(root, at);
+}
+

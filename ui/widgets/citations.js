@@ -1,6 +1,6 @@
 // Turns the links of the page's answers into events: a click opens the passage, or the calls, and leaves the page where it is.
-// When an answer has come, the question box, closed meanwhile, gets the keyboard unless a person is elsewhere by now; so it
-// does when a conversation is opened.
+// The keyboard goes to the panel that is opened, and back to what opened it. When an answer has come, the question box, closed
+// meanwhile, gets it unless a person is elsewhere by now; so it does when a conversation is opened.
 const listeners = new WeakMap();
 
 function takeUpAgain(tries) {
@@ -8,6 +8,43 @@ function takeUpAgain(tries) {
   if (document.activeElement && document.activeElement !== document.body) return;
   if (box && !box.disabled) box.focus({ preventScroll: true });
   else if (tries) setTimeout(() => takeUpAgain(tries - 1), 100);
+}
+
+const narrow = window.matchMedia("(max-width: 899px)"); // where the panel covers the screen
+const panel = () => document.querySelector(".st-key-panel");
+
+function focused(root = document) {
+  const at = root.activeElement;
+  return at?.shadowRoot?.activeElement ? focused(at.shadowRoot) : at;
+}
+
+// What opened the panel, or what stands in its place since it was drawn anew.
+function opener({ at, shown }) {
+  if (at.isConnected) return at;
+  const buttons = [...document.querySelectorAll(`[class*="st-key-actions_${shown.split(".")[1]}"] *`)];
+  const again = buttons.map((host) => host.shadowRoot?.querySelector(`[data-do="${at.dataset.do}"]`)).find(Boolean);
+  return again || document.querySelector(`a[href="#${CSS.escape(shown.replace(".", "-"))}"]`);
+}
+
+// To the panel's button Close, as soon as it is there; from a place in the panel only if that is there no longer.
+function enter(tries) {
+  const close = document.querySelector(".st-key-close_panel button");
+  const inside = panel()?.contains(document.activeElement);
+  if (close && !inside) close.focus({ preventScroll: true });
+  else if (tries) setTimeout(() => enter(tries - 1), 50);
+}
+
+function moveKeyboard(kept, shown) {
+  const at = focused(), before = kept.open;
+  kept.open = shown;
+  if (before === undefined || before === shown) return;
+  const inside = panel()?.contains(document.activeElement);
+  if (shown) {
+    if (!inside) kept.opener = { at, shown };
+    enter(40);
+  } else if (kept.opener && (inside || at === document.body)) {
+    opener(kept.opener)?.focus({ preventScroll: true });
+  }
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -18,7 +55,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const path = event.composedPath();
       const link = path.find((node) => node instanceof HTMLAnchorElement);
       const target = link && (link.getAttribute("href") || "");
-      const asked = target && /^#(passage|calls)-(.+)$/.exec(target);
+      const asked = target && /^#(passage|calls|check)-(.+)$/.exec(target);
       if (!asked) return;
       event.preventDefault();
       event.stopPropagation();
@@ -29,22 +66,27 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (event.key === "Escape" && kept.open && !document.querySelector('[role="dialog"]')) kept.send("open", { panel: "", at: Date.now() });
     };
     document.addEventListener("keydown", kept.onkey);
+    kept.onfocus = (event) => {
+      if (kept.open && narrow.matches && panel() && !event.target.closest('.st-key-panel, [role="dialog"], [data-baseweb="popover"]')) enter(0);
+    };
+    document.addEventListener("focusin", kept.onfocus);
     listeners.set(parentElement, kept);
   }
   kept.send = setTriggerValue;
-  kept.open = Boolean(data.open);
+  moveKeyboard(kept, data.open);
   // A touch screen would unfold its keyboard over the answer.
   if (!data.answering && kept.last !== data.last) {
     kept.last = data.last;
     if (window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
   }
-  for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"]')) {
+  for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"], a[href^="#check-"]')) {
     link.removeAttribute("target");
     link.classList.toggle("open", link.getAttribute("href") === `#${data.open.replace(".", "-")}`);
   }
   return () => {
     document.removeEventListener("click", kept.onclick, true);
     document.removeEventListener("keydown", kept.onkey);
+    document.removeEventListener("focusin", kept.onfocus);
     listeners.delete(parentElement);
   };
 }

@@ -9,6 +9,7 @@ function draw(list) {
   root.replaceChildren();
   for (const item of data.items) {
     const row = element("li", item.id === data.open ? "open" : "");
+    const back = () => { draw(list); giveKeyboard(root, `more ${item.id}`); };
     if (list.editing === item.id) {
       const form = element("form");
       const field = element("input");
@@ -21,9 +22,9 @@ function draw(list) {
         if (field.value.trim() && field.value.trim() !== item.title) { send("rename", item.id, { title: field.value.trim() }); item.title = field.value.trim(); }
         draw(list);
       };
-      form.onsubmit = (event) => { event.preventDefault(); keep(); };
+      form.onsubmit = (event) => { event.preventDefault(); keep(); giveKeyboard(root, `more ${item.id}`); };
       field.onblur = keep;
-      field.onkeydown = (event) => { if (event.key === "Escape") { list.editing = null; draw(list); } };
+      field.onkeydown = (event) => { if (event.key === "Escape") { list.editing = null; back(); } };
       form.append(field);
       row.append(form);
       setTimeout(() => { field.focus(); field.select(); }, 0);
@@ -31,9 +32,16 @@ function draw(list) {
       const sure = element("div", "sure");
       sure.append(element("span", "", words.sure));
       const yes = element("button", "danger", words.delete);
-      yes.onclick = () => { list.deleting = null; row.remove(); send("delete", item.id); };
+      yes.onclick = () => {
+        const beside = row.nextElementSibling || row.previousElementSibling;
+        list.deleting = null;
+        row.remove();
+        beside?.querySelector("button").focus();
+        send("delete", item.id);
+      };
       const no = element("button", "plain", words.keep);
-      no.onclick = () => { list.deleting = null; draw(list); };
+      no.onclick = () => { list.deleting = null; back(); };
+      sure.onkeydown = (event) => { if (event.key === "Escape") no.click(); };
       sure.append(yes, no);
       row.append(sure);
       setTimeout(() => yes.focus(), 0);
@@ -47,14 +55,15 @@ function draw(list) {
       const more = element("button", "more", "⋯");
       more.setAttribute("aria-label", words.more.replace("{title}", () => item.title));
       more.setAttribute("aria-expanded", String(list.menu === item.id));
-      more.onclick = (event) => { event.stopPropagation(); list.menu = list.menu === item.id ? null : item.id; draw(list); };
+      more.dataset.at = `more ${item.id}`;
+      more.onclick = (event) => { event.stopPropagation(); list.menu = list.menu === item.id ? null : item.id; back(); };
       row.append(open, more);
       if (list.menu === item.id) {
         const menu = element("div", "menu");
         const rename = element("button", "", words.rename);
         rename.onclick = () => { list.menu = null; list.editing = item.id; draw(list); };
         const duplicate = element("button", "", words.duplicate);
-        duplicate.onclick = () => { list.menu = null; draw(list); send("duplicate", item.id); };
+        duplicate.onclick = () => { list.menu = null; back(); send("duplicate", item.id); };
         const remove = element("button", "", words.delete);
         remove.onclick = () => { list.menu = null; list.deleting = item.id; draw(list); };
         const files = Object.entries(data.files).map(([name, address]) => {
@@ -80,7 +89,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     list = { root: parentElement.querySelector("ul") };
     lists.set(parentElement, list);
     list.away = (event) => { if (list.menu && !event.composedPath().includes(list.root)) { list.menu = null; draw(list); } };
-    list.escape = (event) => { if (event.key === "Escape" && list.menu) { list.menu = null; draw(list); } };
+    list.escape = (event) => {
+      if (event.key !== "Escape" || !list.menu) return;
+      const menu = list.menu;
+      list.menu = null;
+      draw(list);
+      giveKeyboard(list.root, `more ${menu}`);
+    };
     document.addEventListener("click", list.away);
     document.addEventListener("keydown", list.escape);
   }
@@ -89,7 +104,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (signature !== list.signature) {
     list.signature = signature;
     list.data = data;
-    if (!list.editing) draw(list);
+    if (!list.editing) drawAnew(list.root, () => draw(list));
   }
   return () => {
     document.removeEventListener("click", list.away);

@@ -1,8 +1,6 @@
 // A table of documents. What can be done with one is in a row below it, opened by its button.
 const tables = new WeakMap();
 
-const filled = (text, name) => text.replace("{name}", () => name);  // a name may hold $&
-
 function head(table) {
   const { data, send } = table;
   const row = element("tr");
@@ -11,10 +9,12 @@ function head(table) {
     const sorted = data.sort.replace("-", "") === column;
     cell.setAttribute("aria-sort", !sorted ? "none" : data.sort.startsWith("-") ? "descending" : "ascending");
     const arrow = !sorted ? "" : data.sort.startsWith("-") ? " ↓" : " ↑";
-    cell.append(button(data.words[column] + arrow, "sort", () => send("act", { do: "sort", id: column, at: Date.now() })));
+    const sort = button(data.words[column] + arrow, "sort", () => send("act", { do: "sort", id: column, at: Date.now() }));
+    sort.dataset.at = `sort ${column}`;
+    cell.append(sort);
     row.append(cell);
   }
-  row.append(element("th"));
+  row.append(element("td"));
   return row;
 }
 
@@ -51,7 +51,7 @@ function actions(table, file) {
   status.setAttribute("role", "status");
   if (table.sure === file.id) {
     const yes = button(data.words.delete, "danger", () => { table.sure = ""; act("delete"); });
-    cell.append(element("span", "", data.words.sure), yes, button(data.words.keep, "plain", () => { table.sure = ""; draw(table); }));
+    cell.append(element("span", "", data.words.sure), yes, button(data.words.keep, "plain", () => unfold(table, file.id)));
     setTimeout(() => yes.focus(), 0);
   } else {
     if (file.again) cell.append(button(data.words.again, "plain", () => act("again")));
@@ -60,6 +60,15 @@ function actions(table, file) {
   }
   row.append(cell);
   return row;
+}
+
+// Show what can be done with this document; nothing of any for "". The keyboard stays at the document's button.
+function unfold(table, id) {
+  const before = table.opened;
+  table.opened = id;
+  table.sure = "";
+  draw(table);
+  giveKeyboard(table.root, `more ${id || before}`);
 }
 
 function draw(table) {
@@ -73,14 +82,16 @@ function draw(table) {
     const name = element("td", "name");
     if (file.open) {
       const open = button(file.name, "link", () => send("act", { do: "open", id: file.id, at: Date.now() }));
-      open.title = filled(data.words.open, file.name);
+      open.title = filled(data.words.open, file);
+      open.dataset.at = `open ${file.id}`;
       name.append(open);
     } else name.append(element("span", "", file.name));
     row.append(name);
     for (const column of ["told", "passages", "size", "added"]) row.append(element("td", column, file[column]));
     const more = element("td", "more");
-    const dots = button("⋯", "icon", () => { table.opened = table.opened === file.id ? "" : file.id; table.sure = ""; draw(table); }, filled(data.words.more, file.name));
+    const dots = button("⋯", "icon", () => unfold(table, table.opened === file.id ? "" : file.id), filled(data.words.more, file));
     dots.setAttribute("aria-expanded", String(table.opened === file.id));
+    dots.dataset.at = `more ${file.id}`;
     more.append(dots);
     row.append(more);
     body.append(row);
@@ -95,12 +106,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!table) {
     table = { root: parentElement.querySelector(".root"), opened: "", sure: "" };
     tables.set(parentElement, table);
+    table.root.onkeydown = (event) => { if (event.key === "Escape" && table.opened) unfold(table, ""); };
   }
   table.send = setTriggerValue;
   const signature = JSON.stringify(data);
   table.data = data;
   if (signature !== table.signature) {
     table.signature = signature;
-    draw(table);
+    drawAnew(table.root, () => draw(table));
   }
 }

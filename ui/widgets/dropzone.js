@@ -20,8 +20,9 @@ async function dropped(transfer) {
   return (await Promise.all(entries.map(filesOf))).flat();
 }
 
-function size(bytes) {
-  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0).replace(".0", "")} MB`;
+function size(bytes, language) {
+  const [count, unit] = bytes < 1e6 ? [Math.max(1, Math.round(bytes / 1e3)), "KB"] : [bytes / 1e6, "MB"];
+  return `${count.toLocaleString(language, { maximumFractionDigits: count < 100 ? 1 : 0 })} ${unit}`;
 }
 
 // A copy of a library is as large as all of its files.
@@ -30,12 +31,12 @@ const isCopy = (file) => file.name.toLowerCase().endsWith(".lectern");
 function add(zone, files) {
   for (const file of files) {
     if (file.size > zone.limit && !isCopy(file)) {
-      zone.list.append(element("li", "failed", `${file.name} has ${size(file.size)}; the limit is ${size(zone.limit)}. Split it, or raise the limit in Settings.`));
+      zone.list.append(element("li", "failed", filled(zone.words.too_large, { name: file.name, size: size(file.size, zone.words.language), limit: size(zone.limit, zone.words.language) })));
       continue;
     }
     const row = element("li");
     const name = element("span", "name", file.name);
-    const state = element("span", "state", `${size(file.size)} · waiting`);
+    const state = element("span", "state", filled(zone.words.waiting, { size: size(file.size, zone.words.language) }));
     const bar = element("div", "bar");
     const fill = element("div", "fill");
     bar.append(fill);
@@ -65,11 +66,11 @@ function send(zone, upload) {
   request.open("PUT", `${zone.address}?name=${encodeURIComponent(upload.file.name)}`);
   request.setRequestHeader("X-Lectern-Ticket", zone.ticket);
   request.responseType = "json";
-  upload.state.textContent = `${size(upload.file.size)} · copying`;
+  upload.state.textContent = filled(zone.words.copying, { size: size(upload.file.size, zone.words.language) });
   request.upload.onprogress = (event) => {
     if (event.lengthComputable) upload.fill.style.width = `${(100 * event.loaded) / event.total}%`;
   };
-  request.upload.onload = () => { if (isCopy(upload.file)) upload.state.textContent = "is being taken in"; };
+  request.upload.onload = () => { if (isCopy(upload.file)) upload.state.textContent = zone.words.taken_in; };
   request.onload = () => {
     const said = request.response || {};
     upload.bar.remove();
@@ -78,8 +79,8 @@ function send(zone, upload) {
     } else {
       upload.row.className = request.status === 200 ? "said" : "failed";
       upload.state.textContent = request.status === 200
-        ? said.told || (said.outcome === "replaced" ? "replaces the earlier version of this file." : "is in your library already.")
-        : `${said.what || "could not be added."} ${said.hint || ""}`;
+        ? said.told || (said.outcome === "replaced" ? zone.words.replaces : zone.words.there)
+        : `${said.what || zone.words.failed} ${said.hint || ""}`;
       if (request.status !== 200) upload.row.querySelector(".name").remove();
       // A refused file stays in the list below with the same words; here they may go.
       setTimeout(() => upload.row.remove(), 8000);
@@ -89,8 +90,8 @@ function send(zone, upload) {
   request.onerror = () => {
     upload.bar.remove();
     upload.row.className = "failed";
-    upload.state.textContent = "was not added: the connection was lost. ";
-    const again = element("button", "plain", "Try again");
+    upload.state.textContent = `${zone.words.lost} `;
+    const again = element("button", "plain", zone.words.again);
     again.type = "button";
     again.onclick = () => { upload.row.remove(); add(zone, [upload.file]); };
     upload.row.append(again);
@@ -114,7 +115,7 @@ function drawWays(zone, place, data) {
   };
   for (const way of data.ways) button(way.name, way.label);
   if (!data.more.length) return;
-  const more = button("", "More");
+  const more = button("", data.words.more);
   more.setAttribute("aria-expanded", "false");
   more.onclick = (event) => {
     event.stopPropagation();
@@ -140,7 +141,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
   zone.ticket = data.ticket;
   zone.limit = data.limit;
   zone.trigger = setTriggerValue;
-  parentElement.querySelector(".limit").textContent = ` Up to ${size(data.limit)} each.`;
+  zone.words = data.words;
+  parentElement.querySelector(".big").textContent = data.words.drop;
+  parentElement.querySelector(".quiet").textContent = data.words.kinds;
+  parentElement.querySelector(".choose").textContent = data.words.choose;
+  input.setAttribute("aria-label", data.words.choose);
   area.classList.toggle("small", Boolean(data.small));
   drawWays(zone, parentElement.querySelector(".others"), data);
   let depth = 0;

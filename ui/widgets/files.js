@@ -38,7 +38,7 @@ function update(list, view, file) {
   }
   view.note.hidden = !file.problem;
   // What a person is doing in a row - typing a password, about to delete - outlives the updates around it.
-  const signature = JSON.stringify([file.state, file.problem, file.retry, view.mode]);
+  const signature = JSON.stringify([file.state, file.problem, file.retry, view.mode, list.words.delete]);
   if (signature === view.signature) return;
   view.signature = signature;
   view.note.replaceChildren();
@@ -51,9 +51,11 @@ function update(list, view, file) {
   if (view.mode === "delete") {
     const sure = element("div", "confirm");
     sure.setAttribute("role", "group");
-    sure.append(element("span", "", "Delete this file, its text and its passages?"));
-    const yes = button("Delete", "danger", () => { act("delete"); view.row.classList.add("leaving"); });
-    sure.append(yes, button("Keep", "plain", () => again("")));
+    sure.append(element("span", "", list.words.sure));
+    const yes = button(list.words.delete, "danger", () => { act("delete"); view.row.classList.add("leaving"); });
+    const keep = () => { again(""); giveKeyboard(view.row, "bin"); };
+    sure.append(yes, button(list.words.keep, "plain", keep));
+    sure.onkeydown = (event) => { if (event.key === "Escape") keep(); };
     view.extra.append(sure);
     setTimeout(() => yes.focus(), 0);
     return;
@@ -62,27 +64,28 @@ function update(list, view, file) {
     const form = element("form", "confirm");
     const field = element("input");
     field.type = "password";
-    field.placeholder = "Password of this file";
+    field.placeholder = list.words.password;
     field.autocomplete = "off";
-    field.setAttribute("aria-label", `Password of ${file.name}`);
-    const open = element("button", "accent", "Unlock");
+    field.setAttribute("aria-label", filled(list.words.password_of, file));
+    const open = element("button", "accent", list.words.unlock);
     open.type = "submit";
     form.append(field, open);
     form.onsubmit = (event) => { event.preventDefault(); if (field.value) act("retry", { password: field.value }); };
     view.extra.append(form);
   } else if (file.retry) {
-    view.actions.append(button(file.state === "stopped" ? "Resume" : "Retry", "plain", () => act("retry"), `Retry ${file.name}`));
+    view.actions.append(button(file.state === "stopped" ? list.words.resume : list.words.retry, "plain", () => act("retry"), filled(list.words.retry_of, file)));
   }
   if (file.problem && file.problem.details) {
     const details = element("details");
-    details.append(element("summary", "", "Details"), element("code", "", file.problem.details));
+    details.append(element("summary", "", list.words.details), element("code", "", file.problem.details));
     view.extra.append(details);
   }
   if (file.state === "active") {
-    view.actions.append(button("Stop", "plain", () => act("stop"), `Stop reading ${file.name}`));
+    view.actions.append(button(list.words.stop, "plain", () => act("stop"), filled(list.words.stop_of, file)));
   } else {
-    const bin = button("", "icon", () => again("delete"), `Delete ${file.name}`);
-    bin.title = "Delete";
+    const bin = button("", "icon", () => again("delete"), filled(list.words.delete_of, file));
+    bin.title = list.words.delete;
+    bin.dataset.at = "bin";
     bin.innerHTML = '<svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M4 7h16M10 11v6M14 11v6M6 7l1 12a1 1 0 0 0 1 1h8a1 1 0 0 0 1-1l1-12M9 7V4h6v3"/></svg>';
     view.actions.append(bin);
   }
@@ -98,6 +101,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     document.addEventListener("visibilitychange", list.seen);
   }
   list.send = setTriggerValue;
+  list.words = data.words;
+  root.setAttribute("aria-label", data.words.list);
   const wanted = new Set(data.files.map((file) => file.id));
   for (const [id, view] of list.views) {
     if (!wanted.has(id)) { view.row.remove(); list.views.delete(id); }

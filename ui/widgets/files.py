@@ -10,6 +10,7 @@ import streamlit as st
 from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.ingestion.files import FileRow, Stage, seconds_left
 from ui import resources, words
+from ui.i18n import _, numeral, said
 from ui.safetext import label
 from ui.state import event, session
 from ui.widgets.component import component
@@ -18,7 +19,7 @@ MANY = 8  # rows from which they are counted
 UNLOCKED = ("PDF", "ZIP", "DOCX", "DOCM", "PPTX", "PPTM", "XLSX", "XLSM", "ODT", "ODS", "ODP")  # open with a password
 SHOWN = 200  # rows; a longer list is drawn when asked for
 
-_FILES = component("files", '<ul aria-label="Your documents"></ul>')
+_FILES = component("files", "<ul></ul>")
 
 
 def file_rows() -> None:
@@ -30,15 +31,21 @@ def file_rows() -> None:
     removable = sum(file.stage is Stage.FAILED and not _unlockable(file) for file in files)
     if len(files) >= MANY:
         with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-            unread = [f"{failed:,} could not be read"] if failed else []
-            st.caption(" · ".join([words.count(len(files), "file"), f"{ready:,} ready", *unread]), width="content")
+            told = [words.count(len(files), "file"), _("{number} ready").format(number=numeral(ready))]
+            if failed:
+                told.append(_("{number} could not be read").format(number=numeral(failed)))
+            st.caption(" · ".join(told), width="content")
             if removable > 1:
                 st.button(
-                    f"Remove {removable:,} that cannot be read", key="remove_failed", type="tertiary", on_click=_remove_failed
+                    _("Remove {number} that cannot be read").format(number=numeral(removable)),
+                    key="remove_failed",
+                    type="tertiary",
+                    on_click=_remove_failed,
                 )
     st.fragment(_rows, run_every=1.0 if busy else None)(tally)
     if len(files) > SHOWN and not session().all_files:
-        st.button(f"Show all {len(files):,} documents", key="all_files", type="tertiary", on_click=_show_all)
+        all_files = _("Show all {number} documents").format(number=numeral(len(files)))
+        st.button(all_files, key="all_files", type="tertiary", on_click=_show_all)
 
 
 def _tally(files: Sequence[FileRow]) -> Counter[str]:
@@ -52,9 +59,11 @@ def _rows(drawn: Counter[str]) -> None:
     active = sum(file.active for file in files)
     left = seconds_left(files)
     if active > 1 and left is not None:
-        now = next((f" · now {label(file.name)}" for file in files if file.active and file.stage is not Stage.QUEUED), "")
-        st.caption(f"{words.count(active, 'file')} to read · {words.time_left(left)}{now}")
-    _FILES(key="files", data={"files": [_row(file) for file in shown]}, on_act_change=_act)
+        told = [_("{files} to read").format(files=words.count(active, "file")), words.time_left(left)]
+        if now := next((file.name for file in files if file.active and file.stage is not Stage.QUEUED), ""):
+            told.append(_("now {name}").format(name=label(now)))
+        st.caption(" · ".join(told))
+    _FILES(key="files", data={"files": [_row(file) for file in shown], "words": _words()}, on_act_change=_act)
     if session().notice or _tally(files) != drawn:
         st.rerun()
 
@@ -68,7 +77,7 @@ def _remove_failed() -> None:
             library.delete_file(file.id)
         else:
             library.files.remove(file.id)
-    session().notice = f"{words.count(len(gone), 'file')} removed from the list."
+    session().notice = _("{files} removed from the list.").format(files=words.count(len(gone), "file"))
 
 
 def _unlockable(file: FileRow) -> bool:
@@ -83,8 +92,8 @@ def _row(file: FileRow) -> dict[str, object]:
     problem = None
     if file.problem is not None:
         problem = {
-            "what": file.problem.what,
-            "hint": file.problem.hint,
+            "what": said(file.problem.what),
+            "hint": said(file.problem.hint),
             "needs_password": _unlockable(file),
             "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
         }
@@ -92,12 +101,31 @@ def _row(file: FileRow) -> dict[str, object]:
     return {
         "id": file.id,
         "name": file.name,
-        "kind": file.kind if len(file.kind) <= 5 else "FILE",
+        "kind": file.kind if len(file.kind) <= 5 else _("FILE"),
         "facts": words.file_facts(file),
         "state": state,
         "fraction": file.fraction,
         "problem": problem,
         "retry": bool(file.path) and state in ("failed", "stopped"),
+    }
+
+
+def _words() -> dict[str, str]:
+    return {
+        "list": _("Your documents"),
+        "delete": _("Delete"),
+        "delete_of": _("Delete {name}"),
+        "sure": _("Delete this file, its text and its passages?"),
+        "keep": _("Keep"),
+        "password": _("Password of this file"),
+        "password_of": _("Password of {name}"),
+        "unlock": _("Unlock"),
+        "resume": _("Resume"),
+        "retry": _("Retry"),
+        "retry_of": _("Retry {name}"),
+        "details": _("Details"),
+        "stop": _("Stop"),
+        "stop_of": _("Stop reading {name}"),
     }
 
 
@@ -118,7 +146,11 @@ def _act() -> None:
         except UnknownDocumentError:
             return  # another tab was quicker
         except RagError as error:
-            session().notice = f"{error.what} {error.hint}"
+            session().notice = f"{said(error.what)} {said(error.hint)}"
             return
-        passages = f"{words.count(deleted.passages, 'passage')} and " if deleted.passages else ""
-        session().notice = f"{deleted.name} is deleted. {passages}{words.size(deleted.bytes_freed)} freed."
+        told = (
+            _("{name} is deleted. {passages} and {size} freed.") if deleted.passages else _("{name} is deleted. {size} freed.")
+        )
+        session().notice = told.format(
+            name=deleted.name, passages=words.count(deleted.passages, "passage"), size=words.size(deleted.bytes_freed)
+        )

@@ -6,9 +6,10 @@ export default function ({ data, parentElement }) {
     status.textContent = text;
     status.className = failed ? "failed" : "";
   };
+  button.textContent = data.words.download;
   button.onclick = async () => {
     button.disabled = true;
-    say("Making the copy. Stay on this page until the download begins.");
+    say(data.words.making);
     try {
       const answer = await fetch(data.address, { method: "POST", headers: { "X-Lectern-Ticket": data.ticket } });
       const said = await answer.json();
@@ -17,12 +18,12 @@ export default function ({ data, parentElement }) {
         link.href = `${data.address}/${said.id}`;
         link.download = "";
         link.click();
-        say("Your browser is downloading it.");
+        say(data.words.downloading);
       } else {
         say(`${said.what} ${said.hint}`, true);
       }
     } catch {
-      say("The copy was not made: the connection was lost. Try again.", true);
+      say(data.words.lost, true);
     }
     button.disabled = false;
   };

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from ui.i18n import _
 from ui.web import page_ticket
 from ui.widgets.component import component
 
 _COPY = component(
     "library_copy",
-    '<div class="copy"><button type="button" class="plain">Download a copy</button><span role="status"></span></div>',
+    '<div class="copy"><button type="button" class="plain"></button><span role="status"></span></div>',
 )
 
 
 def library_copy() -> None:
     """A button that has the copy made, says so meanwhile, and gives it to the browser when it is whole."""
-    _COPY(key="library_copy", data={"address": "/api/copy", "ticket": page_ticket()})
+    words = {
+        "download": _("Download a copy"),
+        "making": _("Making the copy. Stay on this page until the download begins."),
+        "downloading": _("Your browser is downloading it."),
+        "lost": _("The copy was not made: the connection was lost. Try again."),
+    }
+    _COPY(key="library_copy", data={"address": "/api/copy", "ticket": page_ticket(), "words": words})

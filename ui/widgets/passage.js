@@ -4,11 +4,11 @@ const views = new WeakMap();
 function drawPage(view) {
   const { data, root } = view;
   const marked = (index) => data.boxes[index - data.index] ?? [];
-  view.label.textContent = `${data.word[0].toUpperCase()}${data.word.slice(1)} ${view.index === data.index ? data.label : view.index + 1} of ${data.count}`;
+  view.label.textContent = filled(data.words.at, { label: view.index === data.index ? data.label : view.index + 1, number: data.count });
   view.back.disabled = view.index <= 0;
   view.on.disabled = view.index >= data.count - 1;
   view.home.hidden = view.index === data.index;
-  view.more.textContent = `Continues on ${data.word} ${view.index + 2}`;
+  view.more.textContent = filled(data.words.continues, { label: view.index + 2 });
   view.more.hidden = view.index !== data.index || !marked(view.index + 1).length;
   const sheet = element("div", "sheet");
   const image = new Image();
@@ -18,7 +18,7 @@ function drawPage(view) {
     const first = sheet.querySelector("mark");
     if (first) first.scrollIntoView({ block: "center", inline: "nearest" });
   };
-  image.onerror = () => { sheet.className = "sheet broken"; sheet.replaceChildren(element("p", "", "This page could not be drawn.")); };
+  image.onerror = () => { sheet.className = "sheet broken"; sheet.replaceChildren(element("p", "", data.words.broken)); };
   sheet.classList.add("waiting");
   sheet.append(image);
   image.src = data.address.replace("{index}", String(view.index));
@@ -44,22 +44,27 @@ function build(view) {
     return;
   }
   const bar = element("div", "bar");
-  const move = (by) => { view.index += by; drawPage(view); };
+  const move = (by) => {
+    view.index += by;
+    drawPage(view);
+    const [pressed, other] = by < 0 ? [view.back, view.on] : [view.on, view.back];
+    if (pressed.disabled) other.focus(); // or the keyboard would be nowhere
+  };
   view.back = element("button", "plain", "‹");
-  view.back.setAttribute("aria-label", `Previous ${data.word}`);
+  view.back.setAttribute("aria-label", data.words.previous);
   view.back.onclick = () => move(-1);
   view.on = element("button", "plain", "›");
-  view.on.setAttribute("aria-label", `Next ${data.word}`);
+  view.on.setAttribute("aria-label", data.words.next);
   view.on.onclick = () => move(1);
   view.label = element("span", "label");
-  view.home = element("button", "link", `Back to the passage`);
-  view.home.onclick = () => { view.index = data.index; drawPage(view); };
+  view.home = element("button", "link", data.words.back);
+  view.home.onclick = () => { view.index = data.index; drawPage(view); (view.on.disabled ? view.back : view.on).focus(); };
   view.more = element("span", "more");
   bar.append(view.back, view.label, view.on, view.home, view.more);
   root.append(bar);
   if (data.unmarked) {  // a picture has no lines to mark
     const read = element("details", "read");
-    read.append(element("summary", "", `What was read on this ${data.word}`), element("p", "", data.unmarked));
+    read.append(element("summary", "", data.words.read), element("p", "", data.unmarked));
     root.append(read);
   }
   view.index = data.index;

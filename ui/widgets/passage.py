@@ -64,7 +64,7 @@ def passage(source: Source, *, recorded: bool = False) -> None:
         file = library.files.get(view.file_id)
         data |= {
             "address": page_address(view.file_id, file.hash if file else ""),
-            "word": view.page_word,
+            "words": _words(),
             "label": view.page_label or str((view.page_index or 0) + 1),
             "index": view.page_index or 0,
             "count": view.page_count,
@@ -74,3 +74,15 @@ def passage(source: Source, *, recorded: bool = False) -> None:
     else:
         data |= {"before": view.before, "marked": view.marked, "after": view.after}
     _PASSAGE(key="passage", data=data)
+
+
+def _words() -> dict[str, str]:
+    return {
+        "at": _("Page {label} of {number}"),
+        "continues": _("Continues on page {label}"),
+        "broken": _("This page could not be drawn."),
+        "previous": _("Previous page"),
+        "next": _("Next page"),
+        "back": _("Back to the passage"),
+        "read": _("What was read on this page"),
+    }

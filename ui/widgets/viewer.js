@@ -32,6 +32,7 @@ function draw(view) {
       badge.type = "button";
       badge.setAttribute("aria-label", words.passage.replace("{number}", number));
       badge.setAttribute("aria-pressed", String(number === data.chosen));
+      badge.dataset.at = String(number);
       badge.onclick = () => view.send("passage", number);
       text.append(badge);
     }
@@ -74,7 +75,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const kept = view.root.querySelector(".text")?.scrollTop ?? 0;
     const same = view.place === data.place && view.search === data.search;
     view.signature = signature;
-    draw(view);
+    drawAnew(view.root, () => draw(view));
     if (same) view.root.querySelector(".text").scrollTop = kept;
   }
 }

@@ -134,10 +134,9 @@ def _details(node: TextNode, shown: Window) -> None:
     library = resources.library()
     number = next((span.number for span in shown.spans if span.id == node.id_), None)
     with st.container(key="passage_details", border=True):
-        facts = [_("{number} tokens").format(number=numeral(count_tokens(node.text)))]
-        facts.append(
-            _("characters {start} to {end}").format(start=numeral(node.start_char_idx or 0), end=numeral(node.end_char_idx or 0))
-        )
+        facts = [words.count(count_tokens(node.text), "token")]
+        start, end = numeral(node.start_char_idx or 0), numeral(node.end_char_idx or 0)
+        facts.append(_("characters {start} to {end}").format(start=start, end=end))
         if node.metadata.get("page_label"):
             facts.append(_("page {page}").format(page=label(str(node.metadata["page_label"]))))
         title = _("Passage {number}").format(number=number) if number else _("The passage")
