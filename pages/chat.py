@@ -17,6 +17,7 @@ from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import reading_line
+from ui.widgets.sentences import read_checks
 from ui.widgets.stage import offer, recorded_questions
 from ui.widgets.suggested import suggested
 from ui.widgets.thumbs import read_verdicts, verdict_line
@@ -114,6 +115,7 @@ if not messages and state.problem is None:
             st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")
 
 read_verdicts(state.conversation)
+read_checks(state.conversation)
 if state.conversation:
     branch_lines(state.conversation)
 first = max(0, len(messages) - WINDOW - state.earlier)

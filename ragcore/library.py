@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragcore import config
+from ragcore.checks import SCHEMA as CHECKS_SCHEMA
+from ragcore.checks import Checks
 from ragcore.config import Settings, SplitterName, on_server
 from ragcore.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from ragcore.conversations import Ask, Conversations, Source
@@ -130,13 +132,21 @@ class Library:
         self.incoming = folder / "incoming"
         self._make_folder()
         parts = open_parts(
-            where, folder, CONVERSATIONS_SCHEMA, FEEDBACK_SCHEMA, SUGGESTIONS_SCHEMA, PROMPTS_SCHEMA, EVALUATIONS_SCHEMA
+            where,
+            folder,
+            CONVERSATIONS_SCHEMA,
+            FEEDBACK_SCHEMA,
+            CHECKS_SCHEMA,
+            SUGGESTIONS_SCHEMA,
+            PROMPTS_SCHEMA,
+            EVALUATIONS_SCHEMA,
         )
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
+        self.checks = Checks(self.database)
         self.prompts = PromptVersions(self.database, clock=parts.clock)
         self.suggestions = Suggestions(
             self.database, self.store, retriever=self.retriever, llm=self._own_llm, wording=self.prompts.current

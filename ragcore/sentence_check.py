@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.checks import CheckedSentence, Verdict
 from ragcore.llms.evidence import Evidence
 from ragcore.llms.extractive import NO_MODEL, NOT_FOUND
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ragcore.embeddings.base import Embedder
-
-Verdict: TypeAlias = Literal["supported", "weak", "absent"]
 
 FEATURES = (
     "coverage",  # share of the sentence's words in the whole passage
@@ -45,24 +44,6 @@ quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints a
 
 QUOTED = 20.0  # log odds of what stands there word for word
 MOST_SENTENCES = 400  # of passages that are embedded for one answer; of more, those with most of its words
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedSentence:
-    """A sentence of an answer, `answer[start:end]`, with what the passages say of it.
-
-    `passage` counts from 0 and holds `evidence`, the sentence nearest to it there. `verdict` is None for what claims nothing: a
-    heading, a question, "I found nothing". `miscited`: it cites passages, and they bear it out less than `passage` does.
-    """
-
-    start: int
-    end: int
-    text: str
-    verdict: Verdict | None = None
-    passage: int | None = None
-    evidence: str = ""
-    odds: float = 0.0
-    miscited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

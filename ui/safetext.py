@@ -7,7 +7,8 @@ something it is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
@@ -15,6 +16,23 @@ _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line
 _CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
 _CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
+
+
+# Characters of no script, which stand for what a mark becomes while the text around it is made safe.
+_OPENS, _CLOSES, _MOST_MARKS = 0xE000, 0xF000, 0x0800
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_UNMARKABLE = re.compile(r"`+[^`]*`+|[*_`~|\n\\]+")
+_LEADING = re.compile(r"^(?:\s|>|[-+•–#]+\s|\d{1,9}[.)]\s)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Of the stretch `text[start:end]` of an answer: what is said of it, in plain words, and where a click on it leads."""
+
+    start: int
+    end: int
+    told: str
+    link: str
 
 
 def label(text: str) -> str:
@@ -27,12 +45,43 @@ def plain_md(text: str) -> str:
     return "  \n".join(_ACTIVE.sub(r"\\\1", line) if line.strip() else "&nbsp;" for line in text.strip().splitlines())
 
 
-def answer_md(text: str, links: Mapping[int, str] | None = None) -> str:
+def answer_md(text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = ()) -> str:
     """An answer, with its headings, lists, tables and code, but nothing that loads, links or runs.
 
-    `links[n]` is where the citation [n] leads; a number that is not in it stays text.
+    `links[n]` is where the citation [n] leads; a number that is not in it stays text. `marks` are in order, and have no
+    citation in them; of a stretch with other formatting the longest part without is marked.
     """
-    links = links or {}
+    safe = _safe(_with_places(text, marks[:_MOST_MARKS]), links or {})
+    for number, mark in enumerate(marks[:_MOST_MARKS]):
+        safe = safe.replace(chr(_OPENS + number), "[")
+        safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.told)}")')
+    return safe
+
+
+def _with_places(text: str, marks: Sequence[Mark]) -> str:
+    """The text with a character of its own before and behind what is to be marked."""
+    text = _PRIVATE.sub("\ufffd", text)
+    parts, end = [], 0
+    for number, mark in enumerate(marks):
+        start, stop = _markable(text, max(mark.start, end), mark.end)
+        if start < stop:
+            parts += [text[end:start], chr(_OPENS + number), text[start:stop], chr(_CLOSES + number)]
+            end = stop
+    return "".join([*parts, text[end:]])
+
+
+def _markable(text: str, start: int, end: int) -> tuple[int, int]:
+    """The longest stretch in it that is plain text; an empty one in a block of code."""
+    if text.count("```", 0, start) % 2 or text.count("~~~", 0, start) % 2:
+        return start, start
+    edges = [start, *(edge for found in _UNMARKABLE.finditer(text, start, end) for edge in found.span()), end]
+    first, last = max(zip(edges[::2], edges[1::2], strict=True), key=lambda span: span[1] - span[0])
+    if lead := _LEADING.match(text[first:last]):
+        first += lead.end()
+    return first, first + len(text[first:last].rstrip())
+
+
+def _safe(text: str, links: Mapping[int, str]) -> str:
     out: list[str] = []
     fence = ""
     for line in text.splitlines():

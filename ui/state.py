@@ -16,6 +16,7 @@ from ragcore.feedback import Verdict
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
+    from ragcore.checks import CheckedSentence
     from ragcore.llms.connect import ConnectionReport
 
 
@@ -72,6 +73,7 @@ class Session:
     adding: str = ""  # the way of adding documents whose dialog is open
     all_files: bool = False  # the list of files is drawn whole
     form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
+    checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of those that were checked, by their ids
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # of the answers on the screen, by their ids
     explaining: str = ""  # the answer whose thumb was just given, and may be explained
     problem: Problem | None = None  # why the last question was not taken

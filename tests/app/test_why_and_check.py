@@ -105,6 +105,10 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
         assert "Not in the passages" in rows.nth(1).inner_text()
         assert "elephants" in rows.nth(1).inner_text()
         page.get_by_text("1 of 2 sentences are supported").wait_for()
+        marked = page.locator('[data-testid="stChatMessage"] a[href^="#check-"]')
+        marked.wait_for()
+        assert "elephants" in marked.inner_text()
+        assert marked.get_attribute("title") == "Not in the passages."
 
         page.reload()
         rows.nth(1).wait_for()
@@ -114,6 +118,13 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
         page.locator(".st-key-panel :is(img, .text)").first.wait_for()
         assert "&p=passage." in page.url
         settled(page)
+        page.locator(".st-key-close_panel button").click()
+        page.locator(".st-key-panel").wait_for(state="detached")
+        page.reload()
+        marked.wait_for()  # kept with the answer
+        settled(page)
+        marked.click()
+        rows.nth(1).wait_for()
 
 
 def test_quotes_are_all_supported(page: Page, app: App) -> None:

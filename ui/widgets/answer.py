@@ -12,7 +12,7 @@ from ragcore.errors import Problem
 from ragcore.runs import Run
 from ui import resources, words
 from ui.asking import answer_again
-from ui.i18n import ngettext
+from ui.i18n import _, ngettext, numeral
 from ui.places import go_to_settings
 from ui.safetext import answer_md, label, plain_md
 from ui.state import interruptible
@@ -22,13 +22,22 @@ from ui.widgets.file_table import file_table, growing_table
 from ui.widgets.passage import address, calls_address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
+from ui.widgets.sentences import sentence_marks
 
 CHIPS = 12  # passages named under an answer; the others unfold
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
 
-AGAIN = Choice("Try again", "again", primary=True)
-QUOTE = Choice("Answer without a model", "quote")
-CHANGE = Choice("Open settings", "settings")
+
+def _again() -> Choice:
+    return Choice(_("Try again"), "again", primary=True)
+
+
+def _quote() -> Choice:
+    return Choice(_("Answer without a model"), "quote")
+
+
+def _change() -> Choice:
+    return Choice(_("Open settings"), "settings")
 
 
 def question(message: Message) -> None:
@@ -42,19 +51,17 @@ def answer(message: Message, *, last: bool) -> None:
         if message.facts is not None and message.facts.rows:
             file_table(message, message.facts.rows)
         elif message.text:
-            st.markdown(answer_md(message.text, _links(message.sources, message)))
+            st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
         if message.state == "interrupted":
-            _retry(
-                message,
-                Problem("This answer was interrupted.", "What had been written is kept." if message.text else ""),
-                [AGAIN],
-            )
+            kept = _("What had been written is kept.") if message.text else ""
+            _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])
             return
         if message.state == "failed":
             _failed(message)
             return
         if message.state == "stopped":
-            st.caption("Stopped. What had been written is kept." if message.text else "Stopped before anything was written.")
+            kept = _("Stopped. What had been written is kept.") if message.text else _("Stopped before anything was written.")
+            st.caption(kept)
         sources_row(message)
         facts_line(message)
         actions(message, last=last)
@@ -108,7 +115,7 @@ def answer_elsewhere(message: Message) -> None:
 
 def waiting_words() -> str:
     state = resources.library().status().embedder
-    return "Getting ready for the first question…" if state in ("idle", "loading") else "Reading your documents…"
+    return _("Getting ready for the first question…") if state in ("idle", "loading") else _("Reading your documents…")
 
 
 def sources_row(message: Message) -> None:
@@ -116,7 +123,7 @@ def sources_row(message: Message) -> None:
         return
     quoted = message.cited
     if not quoted:
-        st.caption("Looked at, and not quoted:")
+        st.caption(_("Looked at, and not quoted:"))
     chips = [
         f"[**{source.number}** {label(words.place(source))}]({address(message, source)})"
         for source in quoted or message.sources
@@ -133,7 +140,7 @@ def facts_line(message: Message) -> None:
         return
     line = f"[{label(words.answer_facts(message.facts))}]({calls_address(message)})"
     if message.facts.condensed:
-        line += f"  \nLooked for: {label(message.facts.condensed)}"
+        line += "  \n" + _("Looked for: {question}").format(question=label(message.facts.condensed))
     with st.container(key=f"facts_{message.id}"):
         st.caption(line)
         if unread := message.facts.files_unread:
@@ -142,25 +149,25 @@ def facts_line(message: Message) -> None:
                 "{number} documents were still being read. Answer again to have them looked at, too.",
                 unread,
             )
-            st.caption(told.format(number=f"{unread:,}"))
+            st.caption(told.format(number=numeral(unread)))
 
 
 def _failed(message: Message) -> None:
-    shown = message.problem or Problem("The answer could not be finished.")
+    shown = message.problem or Problem(_("The answer could not be finished."))
     if shown.needs_reading:
-        _retry(message, shown, [AGAIN])
+        _retry(message, shown, [_again()])
         return
     model = resources.library().settings.llm.provider != "none"
-    choices = [AGAIN, QUOTE, CHANGE] if model else [AGAIN]
-    _retry(message, shown, choices if shown.retryable or not model else [QUOTE, CHANGE, AGAIN])
+    choices = [_again(), _quote(), _change()] if model else [_again()]
+    _retry(message, shown, choices if shown.retryable or not model else [_quote(), _change(), _again()])
 
 
 def _retry(message: Message, shown: Problem, choices: Sequence[Choice]) -> None:
     pressed = problem(shown, choices, key=message.id)
-    if pressed == CHANGE.label:
+    if pressed == _change().label:
         go_to_settings()
     if pressed is not None:
-        answer_again(message.id, extractive=True if pressed == QUOTE.label else None)
+        answer_again(message.id, extractive=True if pressed == _quote().label else None)
         st.rerun()
 
 

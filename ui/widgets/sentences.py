@@ -7,13 +7,14 @@ from functools import partial
 
 import streamlit as st
 
+from ragcore.checks import CheckedSentence
 from ragcore.conversations import Message
 from ragcore.errors import Problem, RagError
 from ragcore.library import Library
-from ragcore.sentence_check import CheckedSentence
 from ui import resources, words
 from ui.i18n import _, ngettext
 from ui.looking import begin_look, look_again, looked
+from ui.safetext import Mark
 from ui.state import event, session
 from ui.widgets.component import component
 from ui.widgets.problem import Choice, problem
@@ -31,6 +32,25 @@ def check_sentences(message: Message) -> None:
     begin_look(_key(message), partial(_look, resources.library(), message))
 
 
+def read_checks(conversation_id: str | None) -> None:
+    """Once for a screen, before its answers are drawn."""
+    session().checks = resources.library().checks.of(conversation_id) if conversation_id else {}
+
+
+def sentence_marks(message: Message) -> list[Mark]:
+    """For the sentences of an answer that its passages do not, or not wholly, bear out; none where it was never checked."""
+    told = {
+        "weak": _("Weak: the passages say something alike, but not all of it."),
+        "absent": _("Not in the passages."),
+    }
+    found = session().checks.get(message.id, ())
+    return [
+        Mark(one.start, one.end, told[one.verdict], f"#check-{message.id}.{one.verdict}")
+        for one in found
+        if one.verdict is not None and one.verdict in told
+    ]
+
+
 def sentences_title(message: Message) -> str:
     return _("Sentences of this answer") if can_be_checked(message) else ""
 
@@ -46,6 +66,8 @@ def sentences(message: Message) -> None:
         return
     if checked is None:
         return
+    if message.id not in session().checks and message.id in resources.library().checks.of(message.conversation_id):
+        st.rerun()  # the answer was drawn without its marks
     judged = [one for one in checked if one.verdict is not None]
     if not judged:
         st.markdown(_("This answer claims nothing that could be checked."))
@@ -94,7 +116,12 @@ def _open(message: Message) -> None:
 
 
 def _look(library: Library, message: Message) -> Sequence[CheckedSentence]:
-    return check_of(library).check(message.text, [source.text for source in message.sources])
+    kept = library.checks.of(message.conversation_id).get(message.id)
+    if kept is not None:
+        return kept
+    found = check_of(library).check(message.text, [source.text for source in message.sources])
+    library.checks.keep(message.id, message.text, found)
+    return found
 
 
 def _key(message: Message) -> str:

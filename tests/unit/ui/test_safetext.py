@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.safetext import answer_md, label, plain_md
+from ui.safetext import Mark, answer_md, label, plain_md
 
 ACTIVE = "\\`*_{}[]()<>#+-.!|~$:^=&@/"
 
@@ -78,3 +78,39 @@ def test_a_line_of_dashes_is_a_rule_and_makes_no_heading_of_the_text_above_it() 
     assert answer_md("so\n==") == "so\n\\=="
     assert answer_md("a | b\n--- | ---\n1 | 2") == "a | b\n--- | ---\n1 | 2"
     assert answer_md("```\nso\n---\n```") == "```\nso\n---\n```"
+
+
+def marked(text: str, *stretches: str) -> str:
+    spans = [(text.index(stretch), text.index(stretch) + len(stretch)) for stretch in stretches]
+    return answer_md(text, {1: "#one"}, [Mark(start, end, "Weak: not all", "#check-m.weak") for start, end in spans])
+
+
+AT = '(#check-m.weak "Weak\\: not all")'
+
+
+def test_a_marked_sentence_becomes_a_link_that_says_why_and_its_citation_stays() -> None:
+    text = "Gulls came [1]. There are 9 www.gulls. More."
+    assert marked(text, "There are 9 www.gulls.") == f"Gulls came [1](#one). [There are 9 www\\.gulls.]{AT} More."
+
+
+def test_a_mark_leaves_lists_headings_emphasis_tables_and_code_what_they_are() -> None:
+    assert marked("- It rains.", "- It rains.") == f"- [It rains.]{AT}"
+    assert marked("12) It rains.", "12) It rains.") == f"12) [It rains.]{AT}"
+    assert marked("**Note** it rains here.", "**Note** it rains here.") == f"**Note** [it rains here.]{AT}"
+    assert marked("| It rains | no |", "| It rains | no |") == f"| [It rains]{AT} | no |"
+    assert marked("Say `rain now` or so.", "Say `rain now` or so.") == f"Say `rain now` [or so.]{AT}"
+    code = "```\nIt rains. It pours.\n```"
+    assert marked(code, "It rains.") == code
+
+
+PIECES = st.text(alphabet=ACTIVE + "ab1 \n\ue000\uf000")
+
+
+@given(PIECES, PIECES.filter(lambda text: "a" in text), PIECES)
+def test_marks_add_one_link_and_change_nothing_else(before: str, said: str, after: str) -> None:
+    before, after = f"{before} ", f" {after}"
+    made = answer_md(before + said + after, {}, [Mark(len(before), len(before + said), "told", "#check-m.weak")])
+    bare = answer_md(before + said + after)
+    without = made.replace('](#check-m.weak "told")', "", 1)
+    opened = [found.start() for found in re.finditer(r"\[", without)]
+    assert made == bare or any(without[:at] + without[at + 1 :] == bare for at in opened)
