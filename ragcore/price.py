@@ -16,10 +16,11 @@ from ragcore.answering import Finding, answer
 from ragcore.config import PriceSettings
 from ragcore.conversations import AnswerFacts, Ask, Price
 from ragcore.library import Library
-from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, under
 from ragcore.prompts import Passage, RenderedMessage, Task, ToolCard
+from ragcore.response_synthesizers.estimate import Pretender
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
@@ -187,22 +188,13 @@ class _Found(BaseRetriever):
         return self._nodes
 
 
-class _Pretender(LLM):
-    """Has the window and the tokens of another model, and replies nothing in particular at the given length. It repeats the
-    question that it is to condense, and as an agent calls the first tool once. Threads may share it."""
+class _Pretender(Pretender):
+    """Repeats the question that it is to condense, and as an agent calls the first tool once. Threads may share it."""
 
     def __init__(self, llm: LLM, answer_tokens: int) -> None:
-        self._llm = llm
-        self._answer = " ".join(["word"] * min(answer_tokens, llm.metadata.num_output))
+        super().__init__(llm, answer_tokens)
         self._lock = threading.Lock()
         self.calls = self.read = self.written = 0
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return self._llm.metadata
-
-    def count_tokens(self, text: str) -> int:
-        return self._llm.count_tokens(text)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         text, tools = self._reply(call, messages)
@@ -217,17 +209,12 @@ class _Pretender(LLM):
         if call.prompt.task is Task.CONDENSE:
             return str(call.variables["question"]), ()
         if call.prompt.task is not Task.ACT:
-            return self._answer, ()
+            return self.answer, ()
         if call.tools:  # a model that calls functions
             used = any(message.role is MessageRole.TOOL for message in messages)
             name = str(call.tools[0]["function"]["name"])
-            return (self._answer, ()) if used else ("", (ToolCall.of("call", name, json.dumps({"input": "word"})),))
+            return (self.answer, ()) if used else ("", (ToolCall.of("call", name, json.dumps({"input": "word"})),))
         cards = [card for card in call.variables.get("tools", ()) if isinstance(card, ToolCard)]
         if not cards or any(isinstance(each, Passage) for each in call.variables.get("observations", ())):
-            return f"Thought: I know.\nAnswer: {self._answer}", ()
+            return f"Thought: I know.\nAnswer: {self.answer}", ()
         return f'Thought: I look.\nAction: {cards[0].name}\nAction Input: {{"input": "word"}}', ()
-
-    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
-        generation = self._generate(call, messages)
-        yield generation.text
-        return generation

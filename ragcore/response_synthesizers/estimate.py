@@ -34,19 +34,19 @@ def estimate(
     answer_tokens: int = 150,
 ) -> Estimate:
     """Nothing is sent, and the trace of the caller stays as it is. ContextWindowError where the real thing would raise it."""
-    synthesizer = Synthesizer(_Pretender(llm, answer_tokens), mode, prompts, system_prompt=system_prompt)
+    synthesizer = Synthesizer(Pretender(llm, answer_tokens), mode, prompts, system_prompt=system_prompt)
     with under(Span("estimate")):
         trace = synthesizer.synthesize(question, nodes, history).trace
     assert trace is not None  # a synthesizer always gives one
     return Estimate(trace.facts["calls"], trace.facts["prompt_tokens"], trace.facts["completion_tokens"])
 
 
-class _Pretender(LLM):
+class Pretender(LLM):
     """Has the window and the tokens of another model, and answers nothing in particular at the given length."""
 
     def __init__(self, llm: LLM, answer_tokens: int) -> None:
         self._llm = llm
-        self._answer = " ".join(["word"] * min(answer_tokens, llm.metadata.num_output))
+        self.answer = " ".join(["word"] * min(answer_tokens, llm.metadata.num_output))
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -56,8 +56,9 @@ class _Pretender(LLM):
         return self._llm.count_tokens(text)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        return Generation(self._answer, self.usage(messages, self._answer))
+        return Generation(self.answer, self.usage(messages, self.answer))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
-        yield self._answer
-        return self._generate(call, messages)
+        generation = self._generate(call, messages)
+        yield generation.text
+        return generation

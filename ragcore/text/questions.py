@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragcore.text import language
 from ragcore.text.follow_up import leans_on_context
 from ragcore.text.phrases import in_ordinary_case, is_telling, keywords
 from ragcore.text.question_rules import asked_by
@@ -26,12 +27,6 @@ _ABOUT = {
     "fr": "Qu'est-ce que {} ?",
     "es": "¿Qué es {}?",
     "zh": "{}是什么？",
-}
-_COMMON = {
-    "en": frozenset(("the", "of", "and", "to", "is", "was", "that", "with", "for")),
-    "de": frozenset(("der", "die", "das", "und", "ist", "den", "von", "mit", "nicht", "auf")),
-    "fr": frozenset(("le", "la", "les", "et", "des", "est", "du", "dans", "une", "que", "pour")),
-    "es": frozenset(("el", "los", "las", "y", "del", "es", "en", "una", "que", "por", "con")),
 }
 
 
@@ -53,11 +48,9 @@ def questions_of_sentences(text: str) -> Iterator[str]:
 
 
 def language_of(text: str) -> str:
-    """ "en", "de", "fr", "es" or "zh", by the commonest small words; "en" where none of them is known."""
-    if len(re.findall(r"[\u3400-\u9fff]", text)) > len(text) / 4:
-        return "zh"
-    said = text.lower().split()
-    return max(_COMMON, key=lambda language: sum(word in _COMMON[language] for word in said))
+    """One that a question can be worded in: "en", "de", "fr", "es" or "zh"; "en" for every other."""
+    spoken = language.language_of(text)
+    return spoken if spoken in _ABOUT else "en"
 
 
 def _all(text: str, whole: str) -> Iterator[str]:
