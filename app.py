@@ -22,7 +22,7 @@ app = st.App(
         Route("/api/page/{file_id}/{page_index:int}", web.page_image),
         Route("/api/card/{message_id}", web.run_card),
     ],
-    middleware=[Middleware(web.KnownHosts), Middleware(web.SecurityHeaders)],
+    middleware=[Middleware(web.KnownHosts), Middleware(web.SecurityHeaders), Middleware(web.RequestLanguage)],
     on_script_error=web.on_script_error,
 )
 

@@ -15,6 +15,7 @@ from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.component import component
 from ui.widgets.library_copy import library_copy
+from ui.widgets.page_language import language_choice
 from ui.widgets.price_settings import price_settings
 from ui.widgets.problem import problem
 from ui.widgets.prompt_settings import prompt_settings, unsaved
@@ -167,6 +168,7 @@ SECTIONS = {
     "price": _("What answers may take"),
     "passages": _("Passages"),
     "limits": _("Limits"),
+    "language": _("Language"),
     "privacy": _("Privacy"),
     "demonstrations": _("Demonstrations"),
     "storage": _("Where things are kept"),
@@ -420,6 +422,9 @@ with st.container(key="limits", horizontal=True):
             args=("ingest", field, f"set_{field}"),
             help=meaning,
         )
+
+section("language")
+language_choice()
 
 section("privacy")
 st.markdown(what_leaves())

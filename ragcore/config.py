@@ -106,6 +106,7 @@ class Settings(_Settings):
     answers: AnswerSettings = AnswerSettings()
     ingest: IngestSettings = IngestSettings()
     price: PriceSettings = PriceSettings()
+    language: Literal["", "en", "de", "es", "fr", "zh"] = ""  # of the screens; "" is the browser's
     stage: bool = False  # questions that were recorded are answered by their recordings, see ragcore.stage
 
 

@@ -56,6 +56,22 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/vector_stores/vector_file.py",
     "ui/fetching.py",
     "ui/open_indexes.py",
+    "ui/web.py",
+)
+FRAGMENTS = (  # what those say within a sentence, or instead of one
+    "passage length: {was} → {now} tokens",
+    "overlap: {was} → {now} tokens",
+    "cut at: {was} → {now}",
+    "embedder: {was} → {now}",
+    "built-in",
+    "even lengths",
+    "headings",
+    "sentences",
+    "{name} at {place} does not accept the key.",
+    "{name} at {place} wants a key.",
+    "{number} hours",
+    "{number} minutes",
+    "{number} seconds",
 )
 LITERAL_CHARS = 12  # a sentence with fewer of its own would be seen in anything
 _SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER) ")
@@ -82,6 +98,8 @@ def template() -> Catalog:
     for path in _files(*SPOKEN):
         for text in sentences(ast.parse(path.read_text("utf-8"))):
             made.add(text, locations=[_place(path)], auto_comments=[SAID])
+    for text in FRAGMENTS:
+        made.add(text, auto_comments=[SAID])
     return made
 
 

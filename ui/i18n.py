@@ -170,8 +170,16 @@ def _said(code: str, text: str) -> str:
         return whole
     for template in _templates(code):
         if match := template.pattern.fullmatch(text):
-            return template.translated.format(**dict(zip(template.names, match.groups(), strict=True)))
+            values = [_fragments(code).get(value, value) for value in match.groups()]
+            return template.translated.format(**dict(zip(template.names, values, strict=True)))
     return text
+
+
+@cache
+def _fragments(code: str) -> Mapping[str, str]:
+    """The texts without places, which stand in others, too."""
+    found = (message for message in entries(_catalogue(code)) if SAID in message.auto_comments)
+    return {str(one.id): str(one.string) for one in found if one.string and not places(str(one.id))}
 
 
 @cache

@@ -7,6 +7,7 @@ import threading
 import streamlit as st
 
 from ragcore.config import default_library
+from ragcore.errors import RagError
 from ragcore.evaluating import Measuring
 from ragcore.library import Library
 from ragcore.replay import Replays
@@ -23,6 +24,15 @@ WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first s
 @st.cache_resource(show_spinner=False)
 def indexes() -> OpenIndexes:
     return OpenIndexes(Shelf(default_library()))
+
+
+def chosen_language() -> str:
+    """The language that was chosen for the screens, kept with the first index; "" for the browser's, and while that index
+    cannot be opened."""
+    try:
+        return opened().library.settings.language
+    except RagError:
+        return ""
 
 
 def shelf() -> Shelf:

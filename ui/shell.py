@@ -7,10 +7,11 @@ from pathlib import Path
 import streamlit as st
 
 from ui import places, resources
-from ui.i18n import _
+from ui.i18n import _, known
 from ui.safetext import label
 from ui.state import fill_widget, open_index, session, widget
 from ui.widgets.conversations import conversation_list
+from ui.widgets.page_language import page_language
 from ui.widgets.price import confirmation
 from ui.widgets.reading import reading_bar
 
@@ -19,6 +20,7 @@ SEARCH_FROM = 8  # conversations; fewer are found by looking
 
 
 def frame() -> None:
+    session().language = resources.chosen_language() or known(st.context.locale) or "en"
     st.set_page_config(page_title="Lectern", page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.html(HERE / "style.css")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
@@ -43,6 +45,7 @@ def frame() -> None:
         index_picker()
         reading_bar()
         conversations(page.url_path == "chat")
+        page_language()
     confirmation()
     page.run()
     resources.warm_embedder()

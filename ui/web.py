@@ -30,7 +30,8 @@ from ragcore.library import Library
 from ragcore.schema import new_id
 from ragcore.shelf import MAIN
 from ragcore.survey import Survey
-from ui import resources
+from ui import resources, words
+from ui.i18n import _, accepted, answer_in, said
 from ui.state import session
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,19 @@ def known_host(host: str) -> bool:
     name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
     allowed = [str(entry).strip("[]") for entry in st.get_option("server.allowedHosts") or LOCAL_HOSTS]
     return "*" in allowed or any(name == entry or (entry.startswith("*.") and name.endswith(entry[1:])) for entry in allowed)
+
+
+class RequestLanguage:
+    """What is said outside the screens is in the person's language, too: the one that was chosen, else the browser's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/api/"):
+            chosen = await anyio.to_thread.run_sync(resources.chosen_language)
+            answer_in(chosen or accepted(Headers(scope=scope).get("accept-language", "")))
+        await self.app(scope, receive, send)
 
 
 class SecurityHeaders:
@@ -159,7 +173,7 @@ def ticket(secret: bytes, now: float | None = None) -> str:
 
 
 def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
-    hour, _, signature = given.partition(".")
+    hour, _dot, signature = given.partition(".")
     if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
         return False
     age = (time.time() if now is None else now) - int(hour) * 3600
@@ -226,7 +240,7 @@ async def upload(request: Request) -> Response:
 
 def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
     if _is_copy(name):
-        return {"outcome": "copy", "name": name, "told": backup.read_copy(library, uploaded, name=name).taken_in}
+        return {"outcome": "copy", "name": name, "told": words.taken_in(backup.read_copy(library, uploaded, name=name))}
     added = library.add(uploaded, name)
     return {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
 
@@ -259,7 +273,7 @@ async def _ticketed(request: Request) -> Library | Response:
 
 
 def _refusal(status: int, what: str, hint: str) -> Response:
-    return JSONResponse({"what": what, "hint": hint}, status_code=status)
+    return JSONResponse({"what": said(what), "hint": said(hint)}, status_code=status)
 
 
 # Copies of the library.
@@ -288,7 +302,7 @@ async def make_index(request: Request) -> Response:
         return _refusal(507, f"{name} could not be saved.", "The disk may be full. Make room and try again.")
     finally:
         target.unlink(missing_ok=True)
-    return JSONResponse({"id": made.id, "name": made.name, "told": copied.taken_in})
+    return JSONResponse({"id": made.id, "name": made.name, "told": words.taken_in(copied)})
 
 
 async def make_copy(request: Request) -> Response:
@@ -308,7 +322,7 @@ async def send_copy(request: Request) -> Response:
     """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
     path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
     if not path.exists():
-        return PlainTextResponse("This copy was fetched already. Make another in Settings.", status_code=404)
+        return PlainTextResponse(_("This copy was fetched already. Make another in Settings."), status_code=404)
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
 
 
@@ -337,7 +351,7 @@ async def run_card(request: Request) -> Response:
         opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
     except RagError as error:
-        return PlainTextResponse(f"{error.what} {error.hint}", status_code=404)
+        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
     saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
     return Response(card, media_type="text/html; charset=utf-8", headers=saved)
 
@@ -369,7 +383,7 @@ async def page_image(request: Request) -> Response:
         opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         data = await anyio.to_thread.run_sync(opened.library.page_image, file_id, index)
     except RagError as error:
-        return JSONResponse({"what": error.what, "hint": error.hint}, status_code=404)
+        return _refusal(404, error.what, error.hint)
     return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ragcore.backup import Copied
 from ragcore.conversations import AnswerFacts, Price, Reading, Source
 from ragcore.ingestion.files import FileRow, Stage
 from ui.i18n import _, day, ngettext, numeral
@@ -114,6 +115,18 @@ def count(number: int, thing: str) -> str:
         "character": ngettext("{number} character", "{number} characters", number),
     }.get(thing, ngettext("{number} part", "{number} parts", number))
     return told.format(number=numeral(number))
+
+
+def taken_in(copied: Copied) -> str:
+    """What became of a copy of a library that was read."""
+    conversations = ngettext("{number} conversation", "{number} conversations", copied.conversations)
+    told = _("{files} and {conversations} added.").format(
+        files=count(copied.files, "file"), conversations=conversations.format(number=numeral(copied.conversations))
+    )
+    if not copied.known:
+        return told
+    known = ngettext("{number} file was in your library already.", "{number} files were in your library already.", copied.known)
+    return f"{told} {known.format(number=numeral(copied.known))}"
 
 
 def part(page_word: str, label: str) -> str:

@@ -10,7 +10,7 @@ from ragcore.config import SplitterName
 from ragcore.errors import RagError
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
 from ui import resources, words
-from ui.i18n import _, ngettext, numeral
+from ui.i18n import _, ngettext, numeral, said
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, session, widget
 from ui.widgets.rebuilding import rebuilding
@@ -89,7 +89,7 @@ def remake() -> None:
             chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
         )
     except RagError as error:
-        st.markdown(f"**{label(error.what)}** {plain_md(error.hint)}")
+        st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
         return
     if not plan.changes:
         st.caption(_("Change something to see what making the index anew would take."))
@@ -97,7 +97,7 @@ def remake() -> None:
     passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
     st.markdown(
         _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
-            changes=label("; ".join(plan.changes)),
+            changes=label("; ".join(map(said, plan.changes))),
             passages=passages,
             now=numeral(plan.passages_now),
             time=words.duration(plan.seconds),

@@ -18,13 +18,14 @@ def lights() -> None:
 
 def _lights() -> None:
     status = resources.library().status()
-    model = said(status.llm_label)
+    model, _at, server = status.llm_label.rpartition(" at ")
     none = resources.library().settings.llm.provider == "none"
     stored = _("{size} on this computer").format(size=words.size(status.bytes_on_disk))
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _light(*_search(status))
         with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
-            _light("off" if none else "on", _("Language model"), model)
+            told = _("none: quoting exact passages") if none else _("{model} at {server}").format(model=model, server=server)
+            _light("off" if none else "on", _("Language model"), told)
             if none:
                 st.page_link(places.SETTINGS, label=_("Add one"))
         _light("on", _("Storage"), stored, title=status.name)

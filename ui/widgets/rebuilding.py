@@ -6,6 +6,7 @@ import streamlit as st
 
 from ragcore.ingestion.current_index import IndexVersion
 from ui import resources, words
+from ui.i18n import _, said
 from ui.safetext import label
 from ui.state import session
 from ui.widgets.problem import problem
@@ -25,13 +26,15 @@ def _rebuilding(was_coming: bool) -> None:
         return
     plan = library.plan_rebuild()
     if was_coming:
-        session().notice = "" if plan.changes else "The index is rebuilt: all documents have the new passages."
+        session().notice = "" if plan.changes else _("The index is rebuilt: all documents have the new passages.")
         st.rerun()
     if not plan.changes or not plan.passages_now:
         return
-    st.markdown(f"Your documents still have the passages of before ({label(', '.join(plan.changes))}).")
+    changes = label(", ".join(map(said, plan.changes)))
+    st.markdown(_("Your documents still have the passages of before ({changes}).").format(changes=changes))
     about = f"{words.count(plan.passages, 'passage')}, {words.duration(plan.seconds)}"
-    if st.button(f"Rebuild the index ({about})", key="rebuild", help="Questions are answered all the while, as before."):
+    rebuild = _("Rebuild the index ({about})").format(about=about)
+    if st.button(rebuild, key="rebuild", help=_("Questions are answered all the while, as before.")):
         library.rebuild()
         library.start_worker()
         st.rerun()
@@ -40,15 +43,19 @@ def _rebuilding(was_coming: bool) -> None:
 def _progress(coming: IndexVersion) -> None:
     library = resources.library()
     left = f" · {words.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
-    told = {"building": "Rebuilding the index", "stopped": "Rebuilding is stopped", "failed": "Rebuilding has failed"}
+    told = {
+        "building": _("Rebuilding the index"),
+        "stopped": _("Rebuilding is stopped"),
+        "failed": _("Rebuilding has failed"),
+    }
     st.progress(coming.fraction, f"{told[coming.state]}{left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")
     with st.container(horizontal=True):
         if coming.state == "building":
-            acted = st.button("Stop", key="stop_rebuild", on_click=library.stop_rebuild)
+            acted = st.button(_("Stop"), key="stop_rebuild", on_click=library.stop_rebuild)
         else:
-            acted = st.button("Resume", key="resume_rebuild", on_click=library.resume_rebuild)
-            acted |= st.button("Keep the index as it is", key="give_up_rebuild", on_click=library.give_up_rebuild)
+            acted = st.button(_("Resume"), key="resume_rebuild", on_click=library.resume_rebuild)
+            acted |= st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.give_up_rebuild)
     if acted:
         st.rerun()
