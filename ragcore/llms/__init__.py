@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM, Generation, LLMMetadata
+    from ragcore.llms.custom import CustomLLM
     from ragcore.llms.extractive import ExtractiveLLM
+    from ragcore.llms.mock import MockLLM
     from ragcore.llms.ollama import Ollama
     from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM, OpenAILike
     from ragcore.llms.scripted import ScriptedLLM
@@ -19,10 +21,12 @@ _HOMES = {
     "ChatMessage": "ragcore.schema",
     "ChatResponse": "ragcore.schema",
     "CompletionResponse": "ragcore.schema",
+    "CustomLLM": "ragcore.llms.custom",
     "ExtractiveLLM": "ragcore.llms.extractive",
     "Generation": "ragcore.llms.base",
     "LLMMetadata": "ragcore.llms.base",
     "MessageRole": "ragcore.schema",
+    "MockLLM": "ragcore.llms.mock",
     "Ollama": "ragcore.llms.ollama",
     "OpenAI": "ragcore.llms.openai",
     "OpenAICompatibleLLM": "ragcore.llms.openai",
@@ -36,10 +40,12 @@ __all__ = [
     "ChatMessage",
     "ChatResponse",
     "CompletionResponse",
+    "CustomLLM",
     "ExtractiveLLM",
     "Generation",
     "LLMMetadata",
     "MessageRole",
+    "MockLLM",
     "Ollama",
     "OpenAI",
     "OpenAICompatibleLLM",

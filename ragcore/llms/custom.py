@@ -1,0 +1,47 @@
+"""The base of a model of one's own that goes on from one text, where LLM is that of one that takes messages."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
+from ragcore.llms.base import LLM, Generation, LLMCall, Stream
+from ragcore.prompts import MESSAGES, RenderedMessage
+from ragcore.schema import CompletionResponse, MessageRole
+
+
+class CustomLLM(LLM):
+    """Subclasses give `metadata` and `complete`, and `stream_complete` where they can; nothing else calls the model.
+
+    A prompt of one message is sent as its text. Messages are sent as lines "role: content" with "assistant: " to go on from.
+    What a script asks of `complete` itself is in no trace.
+    """
+
+    @abstractmethod
+    def complete(self, prompt: str) -> CompletionResponse: ...
+
+    def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
+        """Each has all of the text so far, and its newest piece as `delta` or None."""
+        whole = self.complete(prompt)
+        yield CompletionResponse(whole.text, whole.text, whole.raw)
+
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        text = self.complete(_one_text(call, messages)).text
+        return Generation(text, self.usage(messages, text, call.tools))
+
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        text = ""
+        with closing(self.stream_complete(_one_text(call, messages))) as responses:
+            for response in responses:
+                piece = response.text[len(text) :] if response.delta is None else response.delta
+                text += piece
+                yield piece
+        return Generation(text, self.usage(messages, text, call.tools))
+
+
+def _one_text(call: LLMCall, messages: Sequence[RenderedMessage]) -> str:
+    if len(messages) == 1 and call.prompt is not MESSAGES:
+        return messages[0].content
+    lines = [f"{message.role.value}: {message.content}" for message in messages]
+    return "\n".join([*lines, f"{MessageRole.ASSISTANT.value}: "])
