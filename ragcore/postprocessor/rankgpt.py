@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
-from ragcore.postprocessor.relevance import judged
+from ragcore.postprocessor.relevance import in_order_of
 from ragcore.prompts import CHOICE_SELECT, Prompt
 from ragcore.schema import NodeWithScore, QueryBundle
 
@@ -50,6 +50,5 @@ class RankGPTRerank(BaseNodePostprocessor):
         return ordered[: max(self._top_n, 0)]
 
     def _ordered(self, window: list[NodeWithScore], question: str) -> list[NodeWithScore]:
-        scores = judged(self._llm, self._prompt, window, question) or {}
-        first = sorted(scores, key=lambda place: -scores[place])
-        return [window[place] for place in [*first, *(place for place in range(len(window)) if place not in scores)]]
+        first = in_order_of(self._llm, self._prompt, window, question)
+        return [window[place] for place in dict.fromkeys([*first, *range(len(window))])]

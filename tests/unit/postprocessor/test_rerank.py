@@ -106,6 +106,20 @@ def test_a_window_keeps_the_order_of_what_the_model_does_not_name() -> None:
         RankGPTRerank(llm=llm, window_size=5, step=6)
 
 
+@pytest.mark.parametrize(
+    ("reply", "order"),
+    [
+        ("[3] > [1] > [2] > [4]", "2013"),
+        ("The ranking is:\n[4]>[2]", "3102"),
+        ("[2] > [2] > [9] > [0] > [1]", "1023"),
+        ("[2]", "0123"),
+    ],
+)
+def test_an_order_of_numbers_is_read_too(reply: str, order: str) -> None:
+    found = RankGPTRerank(llm=ScriptedLLM([reply])).postprocess_nodes(hits(4), query_str="why?")
+    assert "".join(hit.node.id_ for hit in found) == order
+
+
 @pytest.fixture(scope="module")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A very small model with random weights, as sentence-transformers saves one."""
