@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.evaluation.said import holds, plain, token_recall
 from ragcore.llms import extractive
 from ragcore.text import relevance
 from ragcore.text.keywords import content_words
@@ -106,21 +106,6 @@ def fused(*scores: npt.NDArray[np.floating]) -> list[int]:
     for score in scores:
         total[np.argsort(-score, kind="stable")] += 1 / (60 + np.arange(1, len(score) + 1))
     return [int(row) for row in np.argsort(-total, kind="stable")]
-
-
-def plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.lower()))
-
-
-def holds(sentence: str, answers: Sequence[str]) -> bool:
-    return any((plain(answer) or answer) in (plain(sentence) if plain(answer) else sentence) for answer in answers)
-
-
-def token_recall(said: str, answers: Sequence[str]) -> float:
-    """The best share of an answer's tokens that was said, over the acceptable answers."""
-    have = Counter(plain(said).split())
-    wanted = [Counter(plain(answer).split()) for answer in answers]
-    return max((have & want).total() / max(want.total(), 1) for want in wanted)
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:

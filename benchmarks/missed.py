@@ -24,11 +24,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.extractive import DATA, lines, plain
+from benchmarks.extractive import DATA, lines
 from benchmarks.passages import documents, vectors
 from ragcore.conversations import Ask, Message, Retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.evaluation.said import plain
 from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.missed import Cause, why_missed

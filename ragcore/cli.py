@@ -7,6 +7,7 @@ lectern export FILE          the whole library in one file, also while it is in 
 lectern import FILE          add such a file to the library
 lectern rebuild              make the index anew, with other passages or another embedder
 lectern worker               read the files of a library that others share, until interrupted
+lectern eval DATASET         measure finding and answering with a data set, or compare two settings
 lectern record               record the answers of stage mode anew, with the language model that is set
 """
 
@@ -62,6 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     rebuild.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
     rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
+    _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
     record = commands.add_parser("record", help="record the answers of stage mode anew")
     record.add_argument("--into", type=Path, metavar="FOLDER", help="by default sample/recorded")
     given = parser.parse_args(arguments)
@@ -79,6 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model, given.splitter)
         if given.command == "worker":
             return _worker(where)
+        if given.command == "eval":
+            return _eval(given)
         if given.command == "record":
             return _record(where, given.into)
         return _serve(where, getattr(given, "port", None))
@@ -312,6 +316,53 @@ def _record(where: Path | str, into: Path | None) -> int:
     finally:
         library.close()
     print(f"{len(made)} answers are recorded in {into or RECORDED}.")
+    return 0
+
+
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DATASET", help="its folder; docs/quality.md says what is in it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--setting", default="default", metavar="A", help='"default", or name=value,... such as top_k=10')
+    how.add_argument("--compare", nargs=2, metavar=("A", "B"), help="measure two settings, and test their difference")
+    parser.add_argument("--part", default="all", choices=("development", "validation", "all"), help="which questions")
+    parser.add_argument(
+        "--others", type=int, metavar="N", help="of a corpus, the graded documents and N more: quicker, and easier"
+    )
+    parser.add_argument("--finding", action="store_true", help="measure only what is found, not what is answered")
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache")
+    parser.add_argument("--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines")
+
+
+def _eval(given: argparse.Namespace) -> int:
+    import platformdirs
+
+    from ragcore.trials import report
+    from ragcore.trials.data_set import read_data_set
+    from ragcore.trials.index import indexed
+    from ragcore.trials.measure import Measured, measured
+    from ragcore.trials.settings import setting_of
+
+    def tell(text: str, end: str = "\n") -> None:
+        print(text, end=end, file=sys.stderr, flush=True)
+
+    def asked(number: int) -> None:
+        if sys.stderr.isatty():
+            tell(f"\r{number:,} of {len(data_set.trials):,} questions ", end="\n" if number == len(data_set.trials) else "")
+
+    settings = [setting_of(text) for text in given.compare or [given.setting]]
+    data_set = read_data_set(given.folder, others=given.others).only(given.part)
+    work = given.work or Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
+    work.mkdir(parents=True, exist_ok=True)
+    made: list[Measured] = []
+    for setting in settings:
+        with indexed(data_set, setting, work, tell) as opened:
+            made.append(measured(data_set, setting, opened, answering=not given.finding, tell=asked))
+        print("\n".join(report.table(made[-1], given.part)), flush=True)
+    if len(made) == 2:
+        print("\n".join(report.comparison(*made)))
+    if given.each is not None:
+        given.each.write_text("".join(f"{line}\n" for one in made for line in report.each_question(one)), "utf-8")
+    print(report.as_json(made, given.part))
     return 0
 
 

@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcore.conversations import Ask, Source
@@ -159,29 +159,49 @@ class Measuring:
         self._kept.end_run(run.id, "done")
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The passages that were found, best first, and the answer, "" where none was asked for. `seconds`: for both."""
+
+    sources: list[Source]
+    answer: str
+    seconds: float
+
+
+def given(library: Library, question: str, ask: Ask, *, answering: bool) -> Given:
+    """What the library finds, and with `answering` says, as `ask` says, outside any conversation. RagErrors."""
+    asked = replace(ask, question=question, chat_mode=None)
+    began, answer = time.perf_counter(), ""
+    if answering and ask.response_mode != "no_text":
+        stream = library.answer(asked)
+        answer, sources = "".join(stream), library.sources(stream.source_nodes)
+    else:
+        sources = library.sources(library.passages(asked))
+    return Given(sources, answer, time.perf_counter() - began)
+
+
 def measure(library: Library, question: Question, ask: Ask, *, answering: bool) -> Result:
     """Find, and with `answering` also answer and have the answer judged, as `ask` says. A failure is the result's `problem`."""
-    asked = replace(ask, question=question.text, chat_mode=None)
-    began, answer, sources = time.perf_counter(), "", []
+    began = time.perf_counter()
     try:
-        if answering and ask.response_mode != "no_text":
-            stream = library.answer(asked)
-            sources = library.sources(stream.source_nodes)
-            answer = "".join(stream)
-        else:
-            sources = library.sources(library.passages(asked))
-        seconds = time.perf_counter() - began
-        found = [_found(library, source, paged=any(one.pages for one in question.wanted)) for source in sources]
+        got = given(library, question.text, ask, answering=answering)
+        found = found_for(library, question, got.sources)
         scores, right = finding_scores(question, found)
         reasons: dict[str, str] = {}
-        if answer:
-            judged, reasons = _judged(library, asked, answer, sources)
-            recall = answer_recall(question.answers, answer)
+        if got.answer:
+            judged, reasons = _judged(library, replace(ask, question=question.text), got.answer, got.sources)
+            recall = answer_recall(question.answers, got.answer)
             scores |= judged if recall is None else {**judged, "recall": recall}
     except RagError as error:
         return Result(question, {}, time.perf_counter() - began, problem=Problem.of(error))
     marked = tuple(replace(one, right=fits) for one, fits in zip(found, right, strict=True))
-    return Result(question, scores, seconds, marked, answer, reasons)
+    return Result(question, scores, got.seconds, marked, got.answer, reasons)
+
+
+def found_for(library: Library, question: Question, sources: Sequence[Source]) -> list[Found]:
+    """Passages as they are scored; with all their pages where the question wants pages."""
+    paged = any(one.pages for one in question.wanted)
+    return [_found(library, source, paged=paged) for source in sources]
 
 
 def _judged(library: Library, asked: Ask, answer: str, sources: Sequence[Source]) -> tuple[dict[str, float], dict[str, str]]:

@@ -107,6 +107,12 @@ class ExtractiveLLM(LLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
 
+    def weighed(self, query: str, passages: Sequence[Passage]) -> list[str]:
+        """All sentences that an answer is chosen from, the likeliest first."""
+        quotes = _likely(query, _quotes(passages))
+        odds = self._evidence.odds(query, quotes)
+        return [quotes[row].text for row in np.argsort(-odds, kind="stable")]
+
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         tool_calls: tuple[dict[str, Any], ...] = ()
         if call.tools or call.prompt.name == AGENT.name:

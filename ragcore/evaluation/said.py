@@ -1,0 +1,24 @@
+"""Whether a text says a known answer: holds it word for word, or how many of its words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+
+def plain(text: str) -> str:
+    """Its words in small letters with one space between: what punctuation and white space cannot change."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def holds(text: str, answers: Sequence[str]) -> bool:
+    """Whether any of the answers stands in it. An answer of signs alone must stand there as it is."""
+    return any((plain(answer) or answer) in (plain(text) if plain(answer) else text) for answer in answers)
+
+
+def token_recall(text: str, answers: Sequence[str]) -> float:
+    """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to 1."""
+    have = Counter(plain(text).split())
+    wanted = [Counter(plain(answer).split()) for answer in answers]
+    return max(((have & want).total() / max(want.total(), 1) for want in wanted), default=0.0)
