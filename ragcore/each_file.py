@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -19,6 +20,8 @@ from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.parallel import GRACE, HEARTBEAT
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, WORKERS, tallied
 from ragcore.schema import NodeWithScore
+
+_NOT_MARKDOWN, _ESCAPED = re.compile(r"([\\`*\[\]])"), r"\\\1"  # a [1] in the name of a file is no citation
 
 EngineOf: TypeAlias = Callable[[str], QueryEngine]
 
@@ -108,7 +111,7 @@ class EachFile(AnswerStream):
             row = FileAnswer(name, text, "failed", hint=said.error.hint)
         self.rows = (*self.rows, row)
         between = "\n\n" if len(self.rows) > 1 else ""
-        return f"{between}**{name}**\n\n{text}"
+        return f"{between}**{_NOT_MARKDOWN.sub(_ESCAPED, name)}**\n\n{text}"
 
 
 def _found(said: _Said, cited: Sequence[NodeWithScore]) -> Found:

@@ -21,6 +21,7 @@ NAME_CHARS = 80
 
 _CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
+_HARMFUL = re.compile(r"\\.|!(?=\[)|[<&]|\](?=:)")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
@@ -169,7 +170,8 @@ def _answer_md(text: str) -> str:
             fence = found.group(1)
             lines.append(fence)  # without its language: some draw diagrams, which may load pictures
         else:
-            lines.append(re.sub(r"(!(?=\[)|[<&]|\](?=:))", r"\\\1", line))
+            # What is escaped already stays so: one more backslash would undo it.
+            lines.append(_HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", line))
     return "\n".join([*lines, fence] if fence else lines)
 
 
@@ -272,4 +274,5 @@ def _inline_html(text: str, turn: int, numbers: set[int]) -> str:
 
     shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
     shown = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<b>\1</b>", shown)
-    return _CITATIONS.sub(linked, shown)
+    shown = _CITATIONS.sub(linked, shown)
+    return re.sub(r"<code>.*?</code>|\\([!-/:-@\[-`{-~])", lambda found: found.group(1) or found.group(), shown)

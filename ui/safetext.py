@@ -13,7 +13,8 @@ from dataclasses import dataclass
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
-_CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])")
 _CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
 _CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
 
@@ -21,7 +22,7 @@ _CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
 # Characters of no script, which stand for what a mark becomes while the text around it is made safe.
 _OPENS, _CLOSES, _MOST_MARKS = 0xE000, 0xF000, 0x0800
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_UNMARKABLE = re.compile(r"`+[^`]*`+|[*_`~|\n\\]+")
+_UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
 _LEADING = re.compile(r"^(?:\s|>|[-+•–#]+\s|\d{1,9}[.)]\s)+")
 
 
@@ -131,7 +132,8 @@ def _inline(text: str, links: Mapping[int, str]) -> str:
 
 def _defang(text: str) -> str:
     # Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses.
-    text = re.sub(r"([\[\]<&$^~])", r"\\\1", text)
+    # What is escaped already stays so; a lone backtick would pair with one of another line; "!" makes a picture of a link.
+    text = _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
     text = re.sub(r":(?=[A-Za-z/])", "\\:", text)
     text = re.sub(r"\bwww\.", r"www\\.", text, flags=re.IGNORECASE)
     return re.sub(r"(?<=\w)@(?=\w)", r"\\@", text)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
+from ragcore.conversations import Conversation, Message, Source
 from ragcore.each_file import EachFile
 from ragcore.errors import LLMServerError
 from ragcore.llms.base import LLMCall
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
 from ragcore.schema import NodeWithScore, TextNode
+from ragcore.transcript import Transcript, as_html
 from tests.unit.response_synthesizers.doubles import ListRetriever, UnlockedLLM, passages_of
 
 FILES = {"a": "alpha.pdf", "b": "beta.pdf", "c": "gamma.txt"}
@@ -56,6 +59,16 @@ def test_citations_are_numbered_through_all_documents() -> None:
     str(answer)
     assert [row.text for row in answer.rows] == ["Both. [1][2]", "Both. [3][4]", "Both. [5][6]"]
     assert [hit.node.id_ for hit in answer.source_nodes] == ["a2", "a1", "b2", "b1", "c2", "c1"]
+
+
+def test_a_number_in_brackets_in_the_name_of_a_file_cites_nothing() -> None:
+    answer = each(UnlockedLLM(lambda call: "It is. [1]"), {"a": "alpha [1].pdf", "b": "beta [2].pdf"})
+    message = Message("m", "c", "assistant", str(answer), "done", 0.0)
+    assert message.text == "**alpha \\[1\\].pdf**\n\nIt is. [1]\n\n**beta \\[2\\].pdf**\n\nIt is. [2]"
+    sources = tuple(Source(number, "n", "f", "f", 0, 2, "It", 1.0) for number in (1, 2))
+    page = as_html(Transcript(Conversation("c", "chat", "t", 0.0, 0.0), (replace(message, sources=sources),)))
+    assert "<b>alpha [1].pdf</b>" in page
+    assert page.count(">[1]</a>") == page.count(">[2]</a>") == 1
 
 
 def test_an_answer_that_cites_nothing_is_told_apart() -> None:

@@ -124,6 +124,11 @@ def test_nothing_of_what_was_said_or_read_runs_or_loads(place: str) -> None:
 
 def test_a_reference_in_an_answer_does_not_take_the_citations_over() -> None:
     assert "\n[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1]: http://evil"))
+    assert "\n[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1\\]: http://evil"))
+
+
+def test_a_backslash_does_not_undo_what_keeps_a_picture_from_being_loaded() -> None:
+    assert "It is \\![x](http://evil)" in as_markdown(transcript("It is \\![x](http://evil)"))
 
 
 @given(answer=TEXT, question=TEXT, title=TEXT, text=TEXT, word=TEXT)
