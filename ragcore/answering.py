@@ -93,7 +93,8 @@ def answer(
     `wording` has other prompts for those of these names.
     """
     if ask.reading == "everything":
-        return WholeReading(_alone(ask, llm, finding, wording).stream_query(ask.question), ResponseMode(ask.response_mode))
+        reading = _alone(ask, llm, finding, wording).stream_query(ask.question)
+        return WholeReading(reading, ResponseMode(ask.response_mode), ask.question)
     if ask.chat_mode is None:
         return _alone(ask, llm, finding, wording).stream_query(ask.question)
     engine = chat_engine(

@@ -18,8 +18,9 @@ from ragcore.observe import Span, finish, start, stream_in, within
 from ragcore.query_engine.base import QueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.parallel import GRACE, HEARTBEAT
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, WORKERS, tallied
+from ragcore.response_synthesizers.synthesizer import WORKERS, tallied
 from ragcore.schema import NodeWithScore
+from ragcore.text.refusals import NOTHING_FOUND, in_language_of
 
 _NOT_MARKDOWN, _ESCAPED = re.compile(r"([\\`*\[\]])"), r"\\\1"  # a [1] in the name of a file is no citation
 
@@ -63,7 +64,7 @@ class EachFile(AnswerStream):
 
     def _answers(self) -> Generator[str, None, None]:
         if not self._files:
-            yield NOTHING_FOUND
+            yield in_language_of(self._question, NOTHING_FOUND)
             return
         steps = [start("document", file=name) for name in self._files.values()]
         stopped = Event()

@@ -13,8 +13,8 @@ from contextlib import closing
 from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import NodeWithScore
+from ragcore.text.refusals import NOTHING_FOUND, in_language_of
 
 WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
 """The modes that can read everything, the one to begin with first."""
@@ -76,11 +76,14 @@ class Citations:
 class WholeReading(AnswerStream):
     """An answer from all passages, which are `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
 
-    def __init__(self, answer: AnswerStream, mode: ResponseMode) -> None:
-        """`answer` is from all passages, in one of WAYS, and not yet begun."""
+    def __init__(self, answer: AnswerStream, mode: ResponseMode, question: str = "") -> None:
+        """`answer` is from all passages, in one of WAYS, and not yet begun. That nothing was found is said in the language of
+        `question`."""
         self.passages = answer.source_nodes
         self._citations = Citations()
-        pieces = answer.pieces if mode is not ResponseMode.ACCUMULATE else rows_that_answer(answer.pieces, answer.trace)
+        pieces = answer.pieces
+        if mode is ResponseMode.ACCUMULATE:
+            pieces = rows_that_answer(pieces, answer.trace, question)
         super().__init__(self._noting(self._citations.pieces(pieces, self.passages)), trace=answer.trace, extra=answer.extra)
 
     def _noting(self, pieces: Generator[str, None, None]) -> Generator[str, None, None]:
@@ -111,8 +114,11 @@ class WholeReading(AnswerStream):
         return [found for number, found in enumerate(self.passages, 1) if number in numbers]
 
 
-def rows_that_answer(pieces: Generator[str, None, object], trace: Span | None = None) -> Generator[str, None, None]:
-    """Of the rows of accumulate, those whose passage held an answer, below each other; NOTHING_FOUND where there are none.
+def rows_that_answer(
+    pieces: Generator[str, None, object], trace: Span | None = None, question: str = ""
+) -> Generator[str, None, None]:
+    """Of the rows of accumulate, those whose passage held an answer, below each other; where there are none, that nothing was
+    found, in the language of `question`.
 
     A row without a citation gets that of its passage, where the trace tells which it was.
     """
@@ -130,7 +136,7 @@ def rows_that_answer(pieces: Generator[str, None, object], trace: Span | None = 
         yield f"\n\n{cited}" if said else cited
         said = True
     if not said:
-        yield NOTHING_FOUND
+        yield in_language_of(question, NOTHING_FOUND)
 
 
 def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:

@@ -20,8 +20,8 @@ from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream, Progress
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from ragcore.text.refusals import NOTHING_FOUND
 
 logger = logging.getLogger(__name__)
 
@@ -401,7 +401,7 @@ class AnswerRuns:
                 break
             if message.role == "user":
                 question = message
-            elif question is not None and message.state in ANSWERED and message.text not in ("", NOTHING_FOUND):
+            elif question is not None and message.state in ANSWERED and message.text not in ("", *NOTHING_FOUND.values()):
                 history.append(ChatMessage(MessageRole.USER, question.text))
                 history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
                 question = None

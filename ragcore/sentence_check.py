@@ -17,10 +17,9 @@ import numpy as np
 
 from ragcore.checks import CheckedSentence, Verdict
 from ragcore.llms.evidence import Evidence
-from ragcore.llms.extractive import NO_MODEL, NOT_FOUND
-from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
+from ragcore.text.refusals import is_refusal
 from ragcore.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ def claims_nothing(text: str, after: str) -> bool:
 
     `text` is one sentence; `after` is what follows it in the answer.
     """
-    if text in _REFUSALS or _NOTHING.search(text) or _QUESTION.search(text):
+    if is_refusal(text) or _NOTHING.search(text) or _QUESTION.search(text):
         return True
     if text.endswith((":", "：")):
         return True
@@ -223,7 +222,6 @@ def _numbers(text: str) -> set[str]:
 
 
 _ORDER: tuple[Verdict, ...] = ("supported", "weak", "absent")
-_REFUSALS = (NOT_FOUND, NO_MODEL, NOTHING_FOUND)
 LONGEST_HEADING = 80  # characters
 _MARKS = re.compile(r"(?:\s*\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])+")
 _NUMBER = re.compile(r"\d+")

@@ -24,6 +24,7 @@ from ragcore.text.follow_up import leans_on_context
 from ragcore.text.keywords import content_words
 from ragcore.text.listed import listed
 from ragcore.text.questions import questions_in
+from ragcore.text.refusals import is_refusal
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
@@ -324,10 +325,9 @@ def is_near(candidate: Candidate, found: Sequence[NodeWithScore]) -> bool:
 
 def _quotable(question: str, found: Sequence[NodeWithScore], llm: LLM) -> bool:
     """Whether the reader that quotes finds an answer in these passages."""
-    from ragcore.llms.extractive import NOT_FOUND
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
 
-    return str(get_response_synthesizer(llm, "compact").synthesize(question, found)) != NOT_FOUND
+    return not is_refusal(str(get_response_synthesizer(llm, "compact").synthesize(question, found)))
 
 
 def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:

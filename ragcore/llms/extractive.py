@@ -41,12 +41,14 @@ from ragcore.prompts import (
     as_text,
 )
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text import refusals
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
 from ragcore.text.questions import questions_in
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
 from ragcore.text.recall import recalled
+from ragcore.text.refusals import in_language_of, is_refusal
 from ragcore.text.relevance import expected_kind, idf_shares
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
@@ -56,15 +58,11 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
-NOT_FOUND = "I could not find this in your documents."
-NO_MODEL = (
-    "Without a language model I can only quote your documents, and this mode reads none: choose a mode that uses your "
-    "documents, or connect a language model in the settings."
-)
+NOT_FOUND, NO_MODEL = refusals.NOT_FOUND["en"], refusals.NO_MODEL["en"]
 
 THRESHOLD = -1.06
-"""The log odds that the best sentence must reach; below it the answer is NOT_FOUND. Set so that one in twelve questions
-that can be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
+"""The log odds that the best sentence must reach; below it nothing was found. Set so that one in twelve questions that can
+be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
 
 MAX_SENTENCES = 3
 BEHIND_FACT = 1.0  # log odds that a further sentence may lie behind the best: little when a name, date or number is asked for,
@@ -101,7 +99,7 @@ class ExtractiveLLM(LLM):
 
     def __init__(self, embedder: Embedder) -> None:
         self._evidence = Evidence(embedder)
-        self._judge = Judge(self._evidence, THRESHOLD, (NOT_FOUND, NO_MODEL, choices.NO_TOOL))
+        self._judge = Judge(self._evidence, THRESHOLD)
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -140,9 +138,10 @@ class ExtractiveLLM(LLM):
             case Task.CONDENSE:
                 return stand_alone(as_text(told["question"]), _of(ChatMessage, told["chat_history"]))
             case Task.CHAT:
-                return self._respond(query, _quotes(passages)) if "context_str" in told else NO_MODEL
+                reads = "context_str" in told
+                return self._respond(query, _quotes(passages)) if reads else in_language_of(query, refusals.NO_MODEL)
             case Task.GENERATE:
-                return NO_MODEL
+                return in_language_of(query, refusals.NO_MODEL)
             case Task.SELECT:
                 listed = _of(Choice, told["choices"])
                 most = _number(told, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
@@ -184,7 +183,7 @@ class ExtractiveLLM(LLM):
 
     def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> str:
         found = _quotes(passages)
-        if not existing.strip() or existing.strip() == NOT_FOUND:
+        if not existing.strip() or is_refusal(existing):
             return self._respond(query, found)
         said = quotes_in(existing, number=None, passage=-1)
         if is_summary_request(query):
@@ -194,21 +193,21 @@ class ExtractiveLLM(LLM):
             answer = self._answer(query, distinct([*said, *found]))
         kept = {quote.text for quote in quotes_in(answer, number=None)}
         nothing_new = kept <= {quote.text for quote in said}
-        return existing if answer == NOT_FOUND or nothing_new else answer
+        return existing if is_refusal(answer) or nothing_new else answer
 
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
         quotes = _likely(query, quotes)
         odds = self._evidence.odds(query, quotes)
         if not quotes or (odds.max() < THRESHOLD and not sure):
-            return NOT_FOUND
+            return in_language_of(query, refusals.NOT_FOUND)
         return joined([quotes[row] for row in choose(query, odds, quotes)])
 
     def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
         """`again`: the quotes are summaries already, of which more is kept."""
         quotes = _common(quotes)
         if not quotes:
-            return NOT_FOUND
+            return in_language_of(query, refusals.NOT_FOUND)
         vectors = self._evidence.embed([quote.text for quote in quotes])
         scores = centrality(vectors) + _stands_well(quotes)
         documents = list(dict.fromkeys(quote.document for quote in quotes))
@@ -235,7 +234,7 @@ class ExtractiveLLM(LLM):
         quotes = _quotes(passages)
         asked: list[str] = []
         for question in islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most):
-            if len(asked) < most and self._answer(question, quotes) != NOT_FOUND:
+            if len(asked) < most and not is_refusal(self._answer(question, quotes)):
                 asked.append(question)
         return "\n".join(asked)
 
@@ -263,7 +262,7 @@ class ExtractiveLLM(LLM):
             return f"Thought: I can answer now.\nAnswer: {self._conclude(query, observed)}"
         use = choices.choose_tool(self._evidence, query, _of(ToolCard, told.get("tools", ())))
         if use is None:
-            return f"Thought: The tools cannot help.\nAnswer: {choices.NO_TOOL}"
+            return f"Thought: The tools cannot help.\nAnswer: {in_language_of(query, refusals.NO_TOOL)}"
         arguments = json.dumps(dict(use.arguments), ensure_ascii=False)
         return f"Thought: I need to ask {use.name}.\nAction: {use.name}\nAction Input: {arguments}"
 
@@ -276,19 +275,19 @@ class ExtractiveLLM(LLM):
         if observed:
             return self._conclude(query, observed), ()
         if not call.tools or call.tool_choice == "none":
-            return NO_MODEL, ()
+            return in_language_of(query, refusals.NO_MODEL), ()
         cards = [choices.card_of(tool) for tool in call.tools]
         wanted = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
         use = choices.choose_tool(self._evidence, query, wanted)
         if use is None:
-            return choices.NO_TOOL, ()
+            return in_language_of(query, refusals.NO_TOOL), ()
         function = {"name": use.name, "arguments": json.dumps(dict(use.arguments), ensure_ascii=False)}
         return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
 
     def _conclude(self, query: str, observed: Sequence[Passage]) -> str:
         """An answer from what tools gave: all of it where it is short."""
         quotes = _quotes(observed)
-        return (joined(quotes) or NOT_FOUND) if len(quotes) <= MAX_SENTENCES else self._combine(query, observed)
+        return self._combine(query, observed) if len(quotes) > MAX_SENTENCES or not quotes else joined(quotes)
 
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
@@ -321,7 +320,7 @@ def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:
 def _in_form(call: LLMCall, answer: str) -> str:
     """As JSON where the call wants that; of a schema with one needed text, that text is the answer."""
     if call.prompt.name.startswith(STRUCTURED):
-        return json.dumps({"answer": answer, "query_satisfied": answer != NOT_FOUND}, ensure_ascii=False)
+        return json.dumps({"answer": answer, "query_satisfied": not is_refusal(answer)}, ensure_ascii=False)
     schema = json.loads(as_text(call.variables.get("output_schema", "{}")))
     match [name for name in schema.get("required", ()) if schema["properties"][name].get("type") == "string"]:
         case [name] if schema["required"] == [name]:
@@ -353,7 +352,7 @@ def _quotes(passages: Sequence[Passage]) -> list[Quote]:
 
 
 def _worth_quoting(quotes: Sequence[Quote]) -> list[Quote]:
-    return [quote for quote in quotes if quote.text != NOT_FOUND]
+    return [quote for quote in quotes if not is_refusal(quote.text)]
 
 
 def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:

@@ -12,13 +12,14 @@ import numpy as np
 
 from ragcore.llms.evidence import Evidence
 from ragcore.prompts import Choice, Passage, ToolCard
+from ragcore.text import refusals
 from ragcore.text.keywords import content_words
 from ragcore.text.quotes import quotes_in
 
 ALSO = 0.75  # what a further choice needs of the best one's evidence
 UNHELPFUL = -3.3  # log odds below which a passage does not help: well under those of an answer, for others judge after this
 CLEAR = 3.0  # log odds of the fullest relevance
-NO_TOOL = "None of the tools can be called with this question as it is, and without a language model I cannot put it otherwise."
+NO_TOOL = refusals.NO_TOOL["en"]
 
 
 def select(evidence: Evidence, query: str, choices: Sequence[Choice], most: int) -> str:

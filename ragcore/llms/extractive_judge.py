@@ -15,6 +15,7 @@ from ragcore.llms.evidence import Evidence
 from ragcore.prompts import Passage
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
+from ragcore.text.refusals import is_refusal
 from ragcore.text.relevance import expected_kind, fits_kind
 from ragcore.text.sentences import sentences
 
@@ -31,12 +32,11 @@ _NOT = re.compile(
 
 
 class Judge:
-    """`threshold`: log odds that the best sentence of an answer must reach. `refusals`: texts that answer nothing."""
+    """`threshold`: log odds that the best sentence of an answer must reach."""
 
-    def __init__(self, evidence: Evidence, threshold: float, refusals: Sequence[str]) -> None:
+    def __init__(self, evidence: Evidence, threshold: float) -> None:
         self._evidence = evidence
         self._threshold = threshold
-        self._refusals = tuple(refusals)
 
     def faithful(self, response: str, passages: Sequence[Passage]) -> str:
         """YES where the passages say each of its sentences."""
@@ -122,7 +122,7 @@ class Judge:
     def _claims(self, response: str) -> list[str]:
         """The sentences of an answer; none for one that says it found nothing."""
         text = _MARKS.sub("", response).strip()
-        return [] if text in self._refusals else [said for said in sentences(text) if any(char.isalnum() for char in said)]
+        return [] if is_refusal(text) else [said for said in sentences(text) if any(char.isalnum() for char in said)]
 
     def _doubt(self, claim: str, known: Sequence[str]) -> str:
         """What speaks against it; "" for nothing."""

@@ -20,11 +20,13 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, Work, run
 from ragcore.response_synthesizers.pack import Passages
 from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
+from ragcore.text import refusals
+from ragcore.text.refusals import in_language_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-NOTHING_FOUND = "I found nothing about this in your documents."
+NOTHING_FOUND = refusals.NOTHING_FOUND["en"]
 
 WORKERS = 4  # calls at the same time
 
@@ -115,7 +117,8 @@ class Synthesizer:
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> Response:
-        """NOTHING_FOUND, without a call, when there are no nodes. LLMErrors; LLMProtocolError for a reply not of `output_cls`.
+        """That nothing was found, in the question's language and without a call, when there are no nodes. LLMErrors;
+        LLMProtocolError for a reply not of `output_cls`.
 
         `additional_source_nodes` are sources of the answer that no call shows. `prev_response`, for refine and compact, is an
         answer to go on from.
@@ -162,7 +165,7 @@ class Synthesizer:
         self, question: str, nodes: Sequence[NodeWithScore], history: Sequence[ChatMessage], prev_response: str
     ) -> Pieces:
         if not nodes:
-            return _said(prev_response or NOTHING_FOUND)
+            return _said(prev_response or in_language_of(question, refusals.NOTHING_FOUND))
         variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
         if prev_response:
             variables["existing_answer"] = prev_response
@@ -174,7 +177,7 @@ class Synthesizer:
             )
         passages = passages_from(nodes, self._label)
         pieces = run(self.mode, Work(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered))
-        return _or_nothing_found(pieces) if self._filtered else pieces
+        return _or_nothing_found(pieces, question) if self._filtered else pieces
 
 
 def _said(text: str) -> Pieces:
@@ -196,9 +199,9 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
     return answer
 
 
-def _or_nothing_found(pieces: Pieces) -> Pieces:
+def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
     answer = yield from pieces
-    return answer or (yield from _said(NOTHING_FOUND))
+    return answer or (yield from _said(in_language_of(question, refusals.NOTHING_FOUND)))
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:

@@ -1,0 +1,57 @@
+"""What is said where there is no answer, in the language of the question, and how such words are known again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragcore.text.language import language_of
+
+Wordings = Mapping[str, str]  # by ISO 639-1 code
+
+NOT_FOUND: Wordings = {
+    "en": "I could not find this in your documents.",
+    "de": "Ich konnte das in Ihren Dokumenten nicht finden.",
+    "es": "No he encontrado esto en sus documentos.",
+    "fr": "Je n’ai pas trouvé cela dans vos documents.",
+    "zh": "我在您的文档中没有找到这方面的内容。",
+}
+NOTHING_FOUND: Wordings = {
+    "en": "I found nothing about this in your documents.",
+    "de": "Ich habe in Ihren Dokumenten nichts dazu gefunden.",
+    "es": "No he encontrado nada sobre esto en sus documentos.",
+    "fr": "Je n’ai rien trouvé à ce sujet dans vos documents.",
+    "zh": "我在您的文档中没有找到任何相关内容。",
+}
+NO_MODEL: Wordings = {
+    "en": "Without a language model I can only quote your documents, and this mode reads none: choose a mode that uses your "
+    "documents, or connect a language model in the settings.",
+    "de": "Ohne Sprachmodell kann ich nur Ihre Dokumente zitieren, und diese Art zu antworten liest keine: Wählen Sie eine, "
+    "die Ihre Dokumente nutzt, oder verbinden Sie in den Einstellungen ein Sprachmodell.",
+    "es": "Sin un modelo de lenguaje solo puedo citar sus documentos, y este modo no lee ninguno: elija un modo que use sus "
+    "documentos o conecte un modelo de lenguaje en los ajustes.",
+    "fr": "Sans modèle de langage, je ne peux que citer vos documents, et ce mode n’en lit aucun : choisissez un mode qui "
+    "utilise vos documents, ou connectez un modèle de langage dans les paramètres.",
+    "zh": "没有语言模型时，我只能引用您的文档，而此模式不读取任何文档：请选择使用文档的模式，或在设置中连接语言模型。",
+}
+NO_TOOL: Wordings = {
+    "en": "None of the tools can be called with this question as it is, and without a language model I cannot put it otherwise.",
+    "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell kann ich sie nicht "
+    "anders stellen.",
+    "es": "Ninguna de las herramientas puede llamarse con esta pregunta tal como está, y sin un modelo de lenguaje no puedo "
+    "formularla de otro modo.",
+    "fr": "Aucun des outils ne peut être appelé avec cette question telle quelle, et sans modèle de langage je ne peux pas la "
+    "formuler autrement.",
+    "zh": "没有任何工具能按原样使用这个问题，而没有语言模型时我无法换一种说法。",
+}
+
+_ALL = frozenset(text for wordings in (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL) for text in wordings.values())
+
+
+def in_language_of(question: str, wordings: Wordings) -> str:
+    """The wording in the question's language; in English where there is none, or nothing tells the language."""
+    return wordings.get(language_of(question), wordings["en"])
+
+
+def is_refusal(text: str) -> bool:
+    """Whether this is one of these texts, in any language, and nothing else."""
+    return text.strip() in _ALL
