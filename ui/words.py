@@ -95,7 +95,7 @@ def size(count: int) -> str:
     if count < 1_000_000:
         return _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
     if count < 1e9:
-        return _("{number} MB").format(number=numeral(count / 1e6, 1))
+        return _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     return _("{number} GB").format(number=numeral(count / 1e9, 2))
 
 
