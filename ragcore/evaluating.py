@@ -58,17 +58,33 @@ class Measuring:
 
     def start(self, set_id: str, settings: Sequence[Setting], *, answering: bool) -> list[EvalRun]:
         """Begin to measure each setting, the first one first. InputError for a set without questions."""
-        metadata = self._library.llm().metadata
-        model = "" if metadata.is_extractive else metadata.model_name
+        model = self._model()
         runs = [self._kept.begin_run(set_id, setting, answering=answering, model=model) for setting in settings]
         for run in runs:
             self._begin(run.id, partial(self._measure, run))
         return runs
 
     def resume(self, run_id: str) -> None:
-        """Go on with a run that was stopped, or has failed; what it has measured is kept."""
-        if self._kept.resume_run(run_id) and (run := self._kept.run(run_id)) is not None:
+        """Go on with a run that was stopped, or has failed; what it has measured is kept. Where another model would answer the
+        rest, a run of its own begins anew instead. RagErrors."""
+        run = self._kept.run(run_id)
+        if run is None:
+            return
+        if self.has_another_model(run):
+            self.start(run.set_id, [Setting(run.name, run.ask)], answering=True)
+            if not run.done:
+                self._kept.delete_run(run_id)
+        elif self._kept.resume_run(run_id):
             self._begin(run_id, partial(self._measure, run))
+
+    def has_another_model(self, run: EvalRun) -> bool:
+        """Whether a run was answered by another model than would answer now, so that its figures would be of neither."""
+        return run.answering and run.model != self._model()
+
+    def _model(self) -> str:
+        """ "" is the reader that quotes."""
+        metadata = self._library.llm().metadata
+        return "" if metadata.is_extractive else metadata.model_name
 
     def stop(self, run_id: str) -> None:
         """What is measured so far is kept."""

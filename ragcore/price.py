@@ -25,7 +25,7 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
 
-__all__ = ["Habits", "at_most", "basis", "habits", "is_over", "price", "together"]
+__all__ = ["Habits", "at_most", "basis", "habits", "is_over", "of_measuring", "price", "together"]
 
 ANSWER_TOKENS = 150  # of a model that has not answered yet
 LATEST = 100  # answers that a model's habits are learned from
@@ -35,6 +35,8 @@ TRUST = 0.3  # how much that counts beside what was learned; an answer counts 1
 SOME = 800  # of more passages so many stand for all, spread evenly; where each has a call of its own, fewer
 SOME_CALLS = 100
 SOME_FILES = 25
+SOME_QUESTIONS = 3
+JUDGES = 2  # calls that judge an answer; each reads what an answer is made from
 SLACK = 1.3  # a passage with its number and place, in sizes of a passage
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
@@ -63,6 +65,16 @@ def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> 
         return _priced(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
 
 
+def of_measuring(library: Library, questions: Sequence[str], asks: Sequence[Ask]) -> Price:
+    """What answering these questions as each of the asks says, and judging the answers, would take; SOME_QUESTIONS of them
+    stand for all. Raises as `price` does."""
+    most = min(len(questions), SOME_QUESTIONS)
+    chosen = [questions[index * len(questions) // most] for index in range(most)]
+    answers = [price(library, replace(ask, question=asked, chat_mode=None)) for ask in asks for asked in chosen]
+    return _many(together([_many(one, (one.calls + JUDGES) / one.calls) if one.calls else one for one in answers]),
+                 len(questions) / max(most, 1))  # fmt: skip
+
+
 def basis(library: Library) -> Hashable:
     """All that a price depends on beside the ask and its history: while it is the same, so is the price."""
     latest = tuple(library.conversations.latest_facts(1))  # an answer more is a better guess of the time
@@ -76,7 +88,10 @@ def _of_each_file(library: Library, ask: Ask) -> Price:
     chosen = [files[index * len(files) // min(len(files), SOME_FILES)] for index in range(min(len(files), SOME_FILES))]
     alone = replace(ask, reading="best", chat_mode=None)
     one = together([price(library, replace(alone, file_ids=(id_,))) for id_ in chosen])
-    times = len(files) / max(len(chosen), 1)
+    return _many(one, len(files) / max(len(chosen), 1))
+
+
+def _many(one: Price, times: float) -> Price:
     return Price(
         round(one.calls * times),
         round(one.prompt_tokens * times),

@@ -49,15 +49,15 @@ Tell = Callable[[str], None]
 
 
 class TimedEmbedder:
-    """An embedder that knows how long the first question after `begin` took it. Not for several threads."""
+    """An embedder that knows how long the first question after `begin` took it, by the clock and of the processor. Not for
+    several threads."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self.seconds = 0.0
-        self._first = True
+        self.begin()
 
     def begin(self) -> None:
-        self.seconds, self._first = 0.0, True
+        self.seconds, self.cpu_seconds, self._first = 0.0, 0.0, True
 
     @property
     def name(self) -> str:
@@ -71,10 +71,11 @@ class TimedEmbedder:
         return self._embedder.embed_passages(texts)
 
     def embed_query(self, text: str) -> Vector:
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         vector = self._embedder.embed_query(text)
         if self._first:
-            self.seconds, self._first = time.perf_counter() - began, False
+            self.seconds, self.cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
+            self._first = False
         return vector
 
 

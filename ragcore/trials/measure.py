@@ -12,6 +12,7 @@ it stands in the passage that it cites.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,7 +45,8 @@ _MARKS = re.compile(r"\s*\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of a question. `seconds`: to find and to answer it, without `embedding` it, which is apart.
+    """What came of a question. `seconds`: to find and to answer it, without `embedding` it, which is apart. `cpu_seconds`: of
+    the processor for the same, which other programs do not make longer; None where judging is in it.
 
     `found`: documents and places of the passages; `searched`: what was looked up for the last message of a conversation.
     """
@@ -53,6 +55,7 @@ class Tried:
     scores: dict[str, float]
     seconds: float
     embedding: float
+    cpu_seconds: float | None
     found: tuple[str, ...] = ()
     answer: str = ""
     searched: str = ""
@@ -108,7 +111,7 @@ def _own(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     result = measure(opened.library, trial.question, ask, answering=answering)
     embedding = opened.embedder.seconds
     found = tuple(f"{one.document} {one.start}-{one.end}" for one in result.found)
-    return Tried(trial, dict(result.scores), max(result.seconds - embedding, 0.0), embedding, found, result.answer)
+    return Tried(trial, dict(result.scores), result.seconds - embedding, embedding, None, found, result.answer)
 
 
 def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
@@ -116,8 +119,10 @@ def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     library, question = opened.library, trial.question
     opened.embedder.begin()
     opened.reader.last = None
+    began = time.process_time()
     got = given(library, question.text, ask, answering=answering)
-    seconds, embedding = got.seconds, opened.embedder.seconds
+    cpu_seconds = time.process_time() - began - opened.embedder.cpu_seconds
+    embedding = opened.embedder.seconds
     scores: dict[str, float] = {}
     searched = ""
     if trial.said or trial.rewritten:
@@ -138,7 +143,7 @@ def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     if answering:
         scores |= _answer_scores(opened, trial, got.answer, got.sources)
     found = tuple(f"{source.file_id} {source.start}-{source.end}" for source in got.sources)
-    return Tried(trial, scores, max(seconds - embedding, 0.0), embedding, found, got.answer, searched)
+    return Tried(trial, scores, got.seconds - embedding, embedding, cpu_seconds, found, got.answer, searched)
 
 
 def _ndcg(trial: Trial, ranked: Sequence[str]) -> float:

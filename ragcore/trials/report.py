@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from statistics import fmean
 
 from ragcore.evaluation.significance import Difference, Mean, difference
 from ragcore.trials.data_set import Part
@@ -20,8 +21,9 @@ def table(made: Measured, part: Part) -> Iterator[str]:
     yield f"setting: {made.setting.name}"
     for name, figure in made.means.items():
         yield f"  {name:{NAME}} {figure.value:.3f}   {figure.low:.3f} to {figure.high:.3f}   of {figure.number:,}"
-    seconds, embedding = _seconds(made)
-    yield f"  {'seconds a question':{NAME}} {seconds:.3f}   beside {embedding:.3f} for embedding it"
+    seconds, embedding, cpu = _seconds(made)
+    of_processor = "" if cpu is None else f"{cpu:.3f} of the processor, "
+    yield f"  {'seconds a question':{NAME}} {seconds:.3f}   {of_processor}beside {embedding:.3f} for embedding it"
 
 
 def compared(first: Measured, second: Measured) -> dict[str, Difference]:
@@ -66,7 +68,7 @@ def each_question(made: Measured) -> Iterator[str]:
 
 
 def _plain(made: Measured) -> dict[str, object]:
-    seconds, embedding = _seconds(made)
+    seconds, embedding, cpu = _seconds(made)
     return {
         "setting": made.setting.name,
         "questions": len(made.tried),
@@ -74,6 +76,7 @@ def _plain(made: Measured) -> dict[str, object]:
         "passages": made.passages,
         "metrics": {name: _rounded(figure) for name, figure in made.means.items()},
         "seconds_a_question": round(seconds, 4),
+        "cpu_seconds_a_question": None if cpu is None else round(cpu, 4),
         "seconds_embedding_a_question": round(embedding, 4),
         "seconds_indexing": round(made.indexing, 1),
     }
@@ -88,10 +91,11 @@ def _rounded(figure: Mean) -> dict[str, float]:
     }
 
 
-def _seconds(made: Measured) -> tuple[float, float]:
-    """Means a question: to find and answer, and to embed it."""
-    number = max(len(made.tried), 1)
-    return sum(one.seconds for one in made.tried) / number, sum(one.embedding for one in made.tried) / number
+def _seconds(made: Measured) -> tuple[float, float, float | None]:
+    """Means a question: to find and answer, to embed it, and of the processor to find and answer, where that is known."""
+    cpu = [one.cpu_seconds for one in made.tried if one.cpu_seconds is not None]
+    seconds, embedding = fmean(one.seconds for one in made.tried), fmean(one.embedding for one in made.tried)
+    return seconds, embedding, fmean(cpu) if cpu else None
 
 
 def _part(part: Part) -> str:

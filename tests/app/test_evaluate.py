@@ -144,3 +144,28 @@ def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, a
     evaluate.get_by_role("button", name="Go on").click()
     evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
     until(evaluate, lambda: [row[0] for row in figures(evaluate)] == ["Three passages"])
+
+
+def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> None:
+    from ragcore.conversations import Ask
+    from ragcore.evaluation.kept import Setting
+    from ragcore.evaluation.question_set import Question
+    from ragcore.evaluation.scores import Result
+
+    database = SQLiteDatabase(app.home / "library.db")
+    kept = Evaluations(database)
+    questions = [Question("How many steps has the Herring Stair?", ("214",)), Question("Who built it?", ("Edwin Rusk",))]
+    made = kept.add_set("Half done", questions)
+    run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=True, model="another")
+    kept.take_up(run.id)
+    kept.add_result(run.id, Result(questions[0], {"hit_rate": 1.0}, 0.1, answer="214 [1]"))
+    kept.end_run(run.id, "stopped")
+    database.close()
+    evaluate.reload()
+    evaluate.get_by_text("Another language model is set now.").wait_for()
+    evaluate.get_by_role("button", name="Begin anew").click()
+    until(evaluate, lambda: len(figures(evaluate)) == 2, 60)
+    until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
+    settled(evaluate)
+    assert all(row[0].startswith("Three passages, ") for row in figures(evaluate))
+    evaluate.get_by_text("Three passages: stopped after 1 question.").wait_for()

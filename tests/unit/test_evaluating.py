@@ -167,6 +167,35 @@ def test_a_stopped_run_goes_on_where_it_was(open_library: Callable[..., Library]
     assert len({one.question_id for one in library.evaluations.scores(run.id)}) == 3
 
 
+def test_what_another_model_began_is_begun_anew_and_never_mixed(open_library: Callable[..., Library]) -> None:
+    before = open_library(ScriptedLLM(lambda call: "YES", model_name="first"), tower=TOWER)
+    questions = [Question(f"Who built tower {number}?", ("Ada",)) for number in range(2)]
+    made = before.evaluations.add_set("Mine", questions)
+    begun = [before.evaluations.begin_run(made.id, USUAL, answering=answers, model="first") for answers in (True, False, True)]
+    for run in begun:
+        before.evaluations.take_up(run.id)
+        if run is not begun[2]:
+            before.evaluations.add_result(run.id, measure(before, questions[0], USUAL.ask, answering=run.answering))
+        before.evaluations.end_run(run.id, "stopped")
+
+    library = open_library(ScriptedLLM(lambda call: "YES", model_name="second"))
+    measuring = Measuring(library)
+    answered, found, nothing = begun
+    assert [measuring.has_another_model(run) for run in begun] == [True, False, True]
+    measuring.resume(answered.id)
+    until(lambda: not measuring.busy)
+    anew = next(run for run in library.evaluations.runs(made.id) if run.model == "second")
+    assert (anew.state, anew.done, anew.name, anew.ask) == ("done", 2, USUAL.name, USUAL.ask)
+    assert (ended(library, answered).state, ended(library, answered).done) == ("stopped", 1)
+
+    measuring.resume(found.id)  # no model has a part in what is found
+    assert (ended(library, found).state, ended(library, found).done) == ("done", 2)
+    measuring.resume(nothing.id)
+    until(lambda: not measuring.busy)
+    assert library.evaluations.run(nothing.id) is None  # it held nothing
+    assert [run.model for run in library.evaluations.runs(made.id)].count("second") == 2
+
+
 def test_what_a_killed_process_left_is_stopped_and_goes_on(
     open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
 ) -> None:

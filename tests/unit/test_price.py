@@ -16,11 +16,13 @@ from ragcore.config import PriceSettings, Settings
 from ragcore.conversations import AnswerFacts, Ask, Price
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ContextWindowError
+from ragcore.evaluating import measure
+from ragcore.evaluation.question_set import Question
 from ragcore.ingestion.worker import Worker
 from ragcore.library import Library
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.price import ANSWER_TOKENS, Habits, at_most, basis, habits, is_over, price, together
+from ragcore.price import ANSWER_TOKENS, Habits, at_most, basis, habits, is_over, of_measuring, price, together
 from ragcore.prompts import Task
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.runs import AnswerRuns
@@ -118,6 +120,21 @@ def test_everything_and_each_document_are_priced_too(open_library: Callable[[Scr
     assert price(library, replace(ask, chat_mode="simple")) == price(library, ask)
     each = replace(ask, reading="each_file", top_k=2)
     assert price(library, each).calls == 3 * 2
+
+
+def test_measuring_takes_what_answering_and_judging_each_question_takes(open_library: Callable[[ScriptedLLM], Library]) -> None:
+    llm = ScriptedLLM(obedient)
+    library = open_library(llm)
+    asks = [Ask("", None, top_k=2), Ask("", "condense_plus_context", response_mode="refine", top_k=3)]
+    questions = [Question(f"How many lamps has tower {number}?") for number in range(7)]
+    said = of_measuring(library, [question.text for question in questions], asks)
+    assert not llm.calls
+    for ask, question in product(asks, questions):
+        measure(library, question, ask, answering=True)
+    assert said.calls == len(llm.calls) == 7 * (1 + 2) + 7 * (3 + 2)
+    assert said.completion_tokens == len(llm.calls) * ANSWER_TOKENS
+    assert of_measuring(library, ["How many?"], [Ask("", None, response_mode="no_text")]).calls == 0
+    assert of_measuring(library, [], asks).calls == 0
 
 
 def test_thousands_of_passages_are_priced_quickly_and_nearly_right(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,10 +10,13 @@ import streamlit as st
 from ragcore.conversations import Ask, Retrieval
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.kept import EvalRun, QuestionSet, Scored, Setting
+from ragcore.evaluation.question_set import Question
 from ragcore.evaluation.scores import METRICS
 from ragcore.evaluation.significance import Mean, mean
+from ragcore.price import of_measuring
 from ui import resources, words
 from ui.i18n import _, day_and_time, ngettext, numeral
+from ui.pricing import agree_first
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.comparing import comparison, markdown_table
@@ -202,13 +205,50 @@ def _save_setting() -> None:
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
-    state = session()
+    answering = bool(widget("evaluate_answering"))
+    questions = resources.library().evaluations.questions(set_id)
+    _begin(
+        lambda: resources.measuring().start(set_id, settings, answering=answering),
+        questions if answering else (),
+        [setting.ask for setting in settings],
+    )
+
+
+def _go_on(run: EvalRun) -> None:
+    kept = resources.library().evaluations
+    left = kept.questions(run.set_id) if _has_another_model(run) else kept.left(run.id)
+    _begin(lambda: resources.measuring().resume(run.id), left if run.answering else (), [run.ask])
+
+
+def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
+    """`measure`, once the person agrees to what a language model would do for it: answer these questions, as each ask says."""
+    library = resources.library()
+
+    def begin() -> None:
+        state = session()
+        try:
+            measure()
+        except RagError as error:
+            state.evaluate_problem = Problem.of(error)
+        else:
+            state.evaluate_problem, state.panel = None, ""
+
     try:
-        resources.measuring().start(set_id, settings, answering=bool(widget("evaluate_answering")))
-    except RagError as error:
-        state.evaluate_problem = Problem.of(error)
+        free = not answered or library.llm().metadata.is_extractive
+        price = None if free else of_measuring(library, [question.text for question in answered], asks)
+    except RagError:
+        price = None  # beginning says what is wrong
+    if price is None:
+        begin()
     else:
-        state.evaluate_problem, state.panel = None, ""
+        agree_first(price, len(answered) * len(asks), begin)
+
+
+def _has_another_model(run: EvalRun) -> bool:
+    try:
+        return resources.measuring().has_another_model(run)
+    except RagError:
+        return False  # going on says what is wrong
 
 
 def _progress(runs: Sequence[EvalRun]) -> None:
@@ -246,10 +286,14 @@ def _ended(run: EvalRun) -> None:
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
         told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
         st.markdown(told.format(name=label(run.name), number=numeral(run.done)))
-        st.button(_("Go on"), key=f"resume_{run.id}", on_click=resources.measuring().resume, args=(run.id,))
+        anew = run.done > 0 and _has_another_model(run)
+        st.button(_("Begin anew") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
         if not run.done:
             delete = resources.library().evaluations.delete_run
             st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))
+    if anew:
+        st.caption(_("Another language model is set now. Its answers are measured from the first question on, so that no figure"
+                     " mixes two models."))  # fmt: skip
 
 
 def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
