@@ -23,6 +23,7 @@ from ui.widgets.problem import Choice, problem
 from ui.widgets.search_settings import chosen_ask, put_settings, search_settings
 from ui.widgets.sentences import read_checks
 from ui.widgets.stage import offer, recorded_questions
+from ui.widgets.thumbs import read_verdicts, verdict_line
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
@@ -35,6 +36,7 @@ state.query = query.id if query else None
 opened = opened_panel(state.query)
 places.to_address("q", state.query, state.panel if opened else "")
 
+read_verdicts(state.query)
 read_checks(state.query)
 messages = library.conversations.messages(query.id) if query else []
 answers = [message for message in messages if message.role == "assistant"]
@@ -181,6 +183,7 @@ def one_answer(reply: Message) -> None:
         answer.facts_line(reply)
     else:
         answer.answer(reply, last=True)
+        verdict_line(reply)
     if reply.sources and not (reply.ask is not None and reply.ask.response_mode == "generation"):
         with st.container(key="query_passages"):
             passages(reply)

@@ -60,6 +60,11 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     short = len(hits.first.inner_text())
     hits.first.get_by_text("The whole passage").click()
     until(page, lambda: len(hits.first.inner_text()) > 2 * short)
+    page.get_by_role("button", name="Bad answer").click()
+    page.get_by_label("What was wrong?").fill("too long")
+    page.get_by_label("What was wrong?").press("Enter")
+    page.get_by_text("You said it was wrong: too long").wait_for()
+    settled(page)
 
     answer_by(page, "Passages only")
     page.get_by_role("button", name="Ask", exact=True).click()

@@ -68,7 +68,6 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("Good answer"),
         "M7 21V10l4-7c2 0 3 1 3 3l-1 4h6c1 0 2 1 2 2l-2 7c0 1-1 2-2 2zM3 10h4v11H3z",
         lambda message: judge(message, True),
-        fits=is_chat,
         pressed=lambda message: is_judged(message, True),
     ),
     Action(
@@ -76,7 +75,6 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("Bad answer"),
         "M17 3v11l-4 7c-2 0-3-1-3-3l1-4H5c-1 0-2-1-2-2l2-7c0-1 1-2 2-2zM21 14h-4V3h4z",
         lambda message: judge(message, False),
-        fits=is_chat,
         pressed=lambda message: is_judged(message, False),
     ),
     Action(

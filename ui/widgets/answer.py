@@ -19,6 +19,7 @@ from ui.state import interruptible
 from ui.widgets.actions import actions
 from ui.widgets.everything import draw_progress
 from ui.widgets.file_table import file_table, growing_table
+from ui.widgets.growing import GrowingText, waiting_words
 from ui.widgets.passage import address, calls_address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
@@ -68,14 +69,15 @@ def answer(message: Message, *, last: bool) -> None:
 
 
 def growing_answer(run: Run, message: Message) -> None:
-    """Follow an answer until it is finished. What is a whole paragraph is sent once and not again."""
+    """Follow an answer until it is finished."""
     reading = message.ask.reading if message.ask else "best"
-    with st.chat_message("assistant"):
+    place = st.chat_message("assistant")
+    with place:
         if reading == "each_file":
             growing_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        slot, tail, looked = st.empty(), "", 0.0
+        text, looked = GrowingText(place), 0.0
         for piece in run.follow():
             interruptible()
             if time.monotonic() - looked > 1.0:
@@ -83,17 +85,7 @@ def growing_answer(run: Run, message: Message) -> None:
                 move_reading_bar()
                 if bar is not None:
                     draw_progress(run, message, bar)
-            tail += piece
-            if not tail:
-                slot.markdown(f":shimmer[{waiting_words()}]")
-                continue
-            links = _links(run.sources, message)
-            while "\n\n" in tail and tail.split("\n\n", 1)[0].count("```") % 2 == 0:
-                done, tail = tail.split("\n\n", 1)
-                slot.markdown(answer_md(done, links))
-                slot = st.empty()
-            if tail:
-                slot.markdown(answer_md(tail, links))
+            text.add(piece, _links(run.sources, message))
 
 
 def written_elsewhere(messages: Sequence[Message]) -> Message | None:
@@ -111,11 +103,6 @@ def answer_elsewhere(message: Message) -> None:
             interruptible()
             time.sleep(LOOK_SECONDS)
             noted = resources.library().conversations.message(message.id)
-
-
-def waiting_words() -> str:
-    state = resources.library().status().embedder
-    return _("Getting ready for the first question…") if state in ("idle", "loading") else _("Reading your documents…")
 
 
 def sources_row(message: Message) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import streamlit as st
@@ -12,12 +12,14 @@ from ragcore.conversations import AnswerFacts, Message
 from ragcore.runs import Run
 from ui import resources, words
 from ui.i18n import _, ngettext
-from ui.safetext import answer_md, label
+from ui.safetext import label
 from ui.state import interruptible
-from ui.widgets.answer import LOOK_SECONDS, answer, facts_line, waiting_words
+from ui.widgets.answer import LOOK_SECONDS, answer, facts_line
 from ui.widgets.differences import pin_button, way
+from ui.widgets.growing import GrowingText, waiting_words
 from ui.widgets.passage import address
 from ui.widgets.reading import move_reading_bar
+from ui.widgets.thumbs import verdict_line
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -26,17 +28,14 @@ ROUND_SECONDS = 0.1  # between two looks at all growing answers
 
 
 class Growing:
-    """An answer that grows in its column: a whole paragraph is sent once and not again. One that another server writes is
-    looked up in the library."""
+    """An answer that grows in its column. One that another server writes is looked up in the library."""
 
     def __init__(self, message: Message, run: Run | None, place: DeltaGenerator) -> None:
         self._message = message
         self._run = run
-        self._place = place
-        self._slot = place.empty()
-        self._tail, self._taken = "", 0  # the paragraph that still grows, and how much of the text has been taken
+        self._text = GrowingText(place)
+        self._taken = 0  # characters of the answer
         self._looked = 0.0
-        self._slot.markdown(f":shimmer[{waiting_words()}]")
 
     @property
     def found(self) -> bool:
@@ -48,18 +47,13 @@ class Growing:
         if self._run is None:
             return self._look_elsewhere()
         finished, text = self._run.finished, self._run.text
-        self._tail, self._taken = self._tail + text[self._taken :], len(text)
-        if text and not finished:
-            self._draw({source.number: address(self._message, source) for source in self._run.sources})
+        if not finished:
+            self._take(text, {source.number: address(self._message, source) for source in self._run.sources})
         return not finished
 
-    def _draw(self, links: dict[int, str]) -> None:
-        while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
-            done, self._tail = self._tail.split("\n\n", 1)
-            self._slot.markdown(answer_md(done, links))
-            self._slot = self._place.empty()
-        if self._tail:
-            self._slot.markdown(answer_md(self._tail, links))
+    def _take(self, text: str, links: Mapping[int, str]) -> None:
+        self._text.add(text[self._taken :], links)
+        self._taken = len(text)
 
     def _look_elsewhere(self) -> bool:
         if time.monotonic() - self._looked < LOOK_SECONDS:
@@ -68,8 +62,7 @@ class Growing:
         noted = resources.library().conversations.message(self._message.id)
         if noted is None or noted.state != "writing":
             return False
-        if noted.text:
-            self._slot.markdown(answer_md(noted.text))
+        self._take(noted.text, {source.number: address(noted, source) for source in noted.sources})
         return True
 
 
@@ -141,6 +134,7 @@ def _finished(message: Message) -> None:
         facts_line(message)
         return
     answer(message, last=True)
+    verdict_line(message)
     gone = len(message.ask.node_ids or ()) - len(message.sources) if message.ask else 0
     if gone > 0 and message.state == "done":
         told = ngettext(
