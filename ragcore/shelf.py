@@ -67,12 +67,16 @@ class Shelf:
         """None for what is not, or no longer, the id of an index."""
         if id_ == MAIN:
             return Index(MAIN, str(_about(self._folder / "main.json").get("name", FIRST_NAME)), self._where)
-        folder = self._folder / id_
-        if self.one_only or not _ID.fullmatch(id_) or not (folder / ABOUT).is_file():
+        if not self.has(id_):
             return None
+        folder = self._folder / id_
         about = _about(folder / ABOUT)
         made = about.get("made")
         return Index(id_, str(about.get("name", id_)), folder, made if isinstance(made, float) else 0.0)
+
+    def has(self, id_: str) -> bool:
+        """Whether `get` gives an index; its name is not read for that."""
+        return id_ == MAIN or (not self.one_only and _ID.fullmatch(id_) is not None and (self._folder / id_ / ABOUT).is_file())
 
     def create(self, name: str, *, ingest: IngestSettings | None = None) -> Index:
         """An empty one. `ingest`: how its files become passages, by default as in the first. InputError for the name."""
@@ -85,9 +89,10 @@ class Shelf:
         path = self._folder / "main.json" if id_ == MAIN else Path(index.where) / ABOUT
         _write(path, {"name": name, "made": index.made})
 
-    def duplicate(self, id_: str, source: Library, name: str) -> Index:
+    def duplicate(self, id_: str, source: Library, name: str, told: Callable[[float], None] = lambda fraction: None) -> Index:
         """Another index with the same files, passages and conversations; nothing is embedded again, but its worker has to read
-        the files. `source` is the library of the index `id_`, open."""
+        the files. `source` is the library of the index `id_`, open; `told` how far it is, 0 to 1: what it raises ends the
+        work."""
         self._must(id_)
         size, overlap = source.store.versions.sizes() or (None, None)
         ingest = source.settings.ingest
@@ -97,18 +102,21 @@ class Shelf:
         copy = source.incoming / f"{new_id()}.part"
 
         def fill(library: Library) -> None:
-            write_copy(source, copy)
-            read_copy(library, copy)
+            write_copy(source, copy, lambda fraction: told(fraction / 2))
+            read_copy(library, copy, told=lambda fraction: told((1 + fraction) / 2))
 
         try:
             return self._made(name, ingest, fill)
         finally:
             copy.unlink(missing_ok=True)
 
-    def take_in(self, copy: Path, name: str, *, called: str = "") -> tuple[Index, Copied]:
-        """A new index from a copy of a library, see ragcore.backup. `called`: what errors call it. UnreadableFileError."""
+    def take_in(
+        self, copy: Path, name: str, *, called: str = "", told: Callable[[float], None] = lambda fraction: None
+    ) -> tuple[Index, Copied]:
+        """A new index from a copy of a library, see ragcore.backup. `called`: what errors call it; `told` as for `duplicate`.
+        UnreadableFileError."""
         copied: list[Copied] = []
-        made = self._made(name, None, lambda library: copied.append(read_copy(library, copy, name=called)))
+        made = self._made(name, None, lambda library: copied.append(read_copy(library, copy, name=called, told=told)))
         return made, copied[0]
 
     def delete(self, id_: str) -> int:

@@ -14,10 +14,11 @@ from ragcore.evaluating import Measuring
 from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
-from ragcore.shelf import MAIN, Index, Shelf
+from ragcore.shelf import MAIN, Shelf
 from ragcore.stage import StagedRuns
 from ragcore.survey import Surveys
 from ui.fetching import Fetching
+from ui.making import Makings
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ class OpenIndexes:
 
     def __init__(self, shelf: Shelf, embedder: Embedder | None = None) -> None:
         self.shelf = shelf
+        self.making = Makings()
         self._embedder = embedder or HuggingFaceEmbedding()  # one for all; it is loaded when first used
         self._open: dict[str, OpenIndex] = {}
         self._lock = threading.RLock()
@@ -75,11 +77,9 @@ class OpenIndexes:
     def get(self, id_: str) -> OpenIndex:
         """Open, with a worker at work. InputError for one that was deleted."""
         with self._lock:
-            index = self.shelf.get(id_)
-            if index is None:
-                self._forget(id_)
-                raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
-            opened = self._open.get(id_) or self._opened(index)
+            opened = self._open.get(id_)
+            if opened is None or not self.shelf.has(id_):
+                opened = self._opened(id_)
             opened.looked_at = time.monotonic()
             return opened
 
@@ -91,6 +91,8 @@ class OpenIndexes:
 
     def close_idle(self, now: float | None = None) -> None:
         """Close what nobody has looked at for a while, unless something is being done in it."""
+        if self.making.busy:
+            return  # it may be from one of them
         moment = time.monotonic() if now is None else now
         with self._lock:
             for id_, opened in list(self._open.items()):
@@ -102,7 +104,11 @@ class OpenIndexes:
             for id_ in list(self._open):
                 self._forget(id_)
 
-    def _opened(self, index: Index) -> OpenIndex:
+    def _opened(self, id_: str) -> OpenIndex:
+        index = self.shelf.get(id_)
+        if index is None:
+            self._forget(id_)
+            raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
         library = Library(index.where, embedder=self._embedder)
         library.start_worker()
         runs = StagedRuns(library)

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
 
 from ragcore.backup import Copied
 from ragcore.conversations import AnswerFacts, Price, Reading, Source
 from ragcore.ingestion.files import FileRow, Stage
-from ui.i18n import _, day, ngettext, numeral
+from ui.i18n import _, day, language, ngettext, numeral
+
+T = TypeVar("T")
+
+
+def _once(made: Callable[[], T]) -> Callable[[], T]:
+    """Made once for each language: a list of options asks for all of them once for each."""
+    known: dict[str, T] = {}
+
+    @wraps(made)
+    def said() -> T:
+        code = language()
+        if code not in known:
+            known[code] = made()
+        return known[code]
+
+    return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +35,7 @@ class Mode:
     sentence: str
 
 
+@_once
 def chat_modes() -> Mapping[str, Mode]:
     return {
         "condense_plus_context": Mode(
@@ -46,6 +65,7 @@ def chat_modes() -> Mapping[str, Mode]:
     }
 
 
+@_once
 def response_modes() -> Mapping[str, Mode]:
     return {
         "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
@@ -67,6 +87,7 @@ def response_modes() -> Mapping[str, Mode]:
     }
 
 
+@_once
 def readings() -> Mapping[Reading, Mode]:
     return {
         "best": Mode(_("Best passages"), _("Finds the passages that fit the question best, and answers from them.")),
@@ -77,6 +98,7 @@ def readings() -> Mapping[Reading, Mode]:
     }
 
 
+@_once
 def stages() -> Mapping[Stage, str]:
     return {
         Stage.QUEUED: _("Waiting"),

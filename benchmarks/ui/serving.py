@@ -28,9 +28,11 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def rss(self) -> int:
-        """Bytes of memory that the server's process has; not those of the process that reads files for it."""
-        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    def memory(self) -> int:
+        """Bytes in memory of the server's process that are its own: pages of files, which come and go, are not counted, nor is
+        the process that reads documents for it."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
 
     def cpu(self) -> float:
         """Seconds of processor time that it has used so far."""

@@ -140,9 +140,9 @@ async def memory(server: Server, paths: Sequence[str], sessions: int) -> float:
     tabs of a server cost is not in it."""
     async with _held(server.port, paths, FIRST):
         pass
-    before = server.rss()
+    before = server.memory()
     async with _held(server.port, paths, sessions):
-        return each(before, server.rss(), sessions)
+        return each(before, server.memory(), sessions)
 
 
 @asynccontextmanager
