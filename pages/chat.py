@@ -90,7 +90,8 @@ def continue_as_asked() -> None:
 
 
 run = runs.get(conversation.id) if conversation else None
-messages = library.conversations.messages(conversation.id) if conversation else []
+window = WINDOW + state.earlier
+messages = library.conversations.messages(conversation.id, last=window) if conversation else []
 elsewhere = None if run else answer.written_elsewhere(messages)
 answering = run is not None or elsewhere is not None
 files = library.files.all()
@@ -118,10 +119,10 @@ read_verdicts(state.conversation)
 read_checks(state.conversation)
 if state.conversation:
     branch_lines(state.conversation)
-first = max(0, len(messages) - WINDOW - state.earlier)
-if first:
+undrawn = library.conversations.size(conversation.id) - len(messages) if conversation and len(messages) == window else 0
+if undrawn > 0:
     st.button(
-        _("Show earlier messages ({number})").format(number=first),
+        _("Show earlier messages ({number})").format(number=undrawn),
         key="earlier",
         type="tertiary",
         icon=":material/history:",
@@ -129,7 +130,7 @@ if first:
     )
 
 running = None
-for message in messages[first:]:
+for message in messages:
     if message.role == "user":
         answer.question(message)
     elif run is not None and message.id == run.message_id:

@@ -333,12 +333,19 @@ class Conversations:
                 db.execute("INSERT INTO branches VALUES (?, ?)", (made.id, conversation_id))
         return made
 
-    def messages(self, conversation_id: str) -> list[Message]:
-        """In the order they were said."""
+    def messages(self, conversation_id: str, *, last: int | None = None) -> list[Message]:
+        """In the order they were said; all, or so many of the last."""
         rows = self._read(
-            f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC", (conversation_id,)
+            f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? ORDER BY place DESC, created DESC, role"
+            + ("" if last is None else " LIMIT ?"),
+            (conversation_id,) if last is None else (conversation_id, last),
         )
-        return [self._message(row) for row in rows]
+        return [self._message(row) for row in reversed(rows)]
+
+    def size(self, conversation_id: str) -> int:
+        """How many messages it has; 0 for one that is not there."""
+        count: int = self._read("SELECT count(*) AS n FROM messages WHERE conversation_id = ?", (conversation_id,))[0]["n"]
+        return count
 
     def message(self, message_id: str) -> Message | None:
         rows = self._read(f"SELECT {_COLUMNS} FROM messages WHERE id = ?", (message_id,))

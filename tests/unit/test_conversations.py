@@ -129,6 +129,18 @@ def test_deleting_a_conversation_deletes_its_messages(conversations: Conversatio
     assert conversations.message(answer.id) is None
 
 
+def test_the_last_messages_are_the_end_of_all_of_them(conversations: Conversations) -> None:
+    talk, other = conversations.create(), conversations.create()
+    for number in range(3):
+        answer = conversations.begin(talk.id, Ask(f"{number}?"))
+        conversations.write(answer.id, text=f"{number}!", state="done")
+    conversations.begin(other.id, Ask("Else?"))
+    assert [message.text for message in conversations.messages(talk.id)] == ["0?", "0!", "1?", "1!", "2?", "2!"]
+    for count in range(8):
+        assert conversations.messages(talk.id, last=count) == conversations.messages(talk.id)[max(6 - count, 0) :]
+    assert [conversations.size(each) for each in (talk.id, other.id, "nobody's")] == [6, 2, 0]
+
+
 def test_messages_stay_in_order_when_the_clock_is_set_back(
     conversations: Conversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
