@@ -15,7 +15,7 @@ import json
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -55,10 +55,15 @@ class Copied:
         return f"{self} added." + (already if self.known else "")
 
 
-def write_copy(library: Library, target: Path) -> Copied:
+def _untold(fraction: float) -> None:
+    pass
+
+
+def write_copy(library: Library, target: Path, told: Callable[[float], None] = _untold) -> Copied:
     """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole.
 
-    A file that is deleted meanwhile may be left out, and one that is replaced may come as it is by then.
+    A file that is deleted meanwhile may be left out, and one that is replaced may come as it is by then. `told` how far it is,
+    0 to 1; what it raises ends the work.
     """
     draft = target.with_name(f"{target.name}.{new_id()[:8]}.part")
     try:
@@ -66,7 +71,8 @@ def write_copy(library: Library, target: Path) -> Copied:
             with library.database.snapshot():
                 there = [file for file in library.files.all() if file.path]
                 files = []
-                for file in there:
+                for number, file in enumerate(there):
+                    told(number / len(there))
                     with suppress(FileNotFoundError):  # it was deleted or replaced meanwhile
                         _write_file(library, copy, file)
                         files.append(file)
@@ -96,12 +102,13 @@ def write_copy(library: Library, target: Path) -> Copied:
     return Copied(len(files), len(conversations))
 
 
-def read_copy(library: Library, source: Path, *, name: str = "") -> Copied:
+def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[[float], None] = _untold) -> Copied:
     """Add what is in the copy `source` to the library; its worker does the rest. `name`: what errors call it.
 
     Nothing that is there is replaced: a file of the same bytes is known, and one of the same name gets another. A file
     remembers where it was fetched from, unless another from there is here. One that is larger than the settings allow is a
-    failed row. What was taken in before an error stays, and is known the next time. UnreadableFileError, DamagedFileError.
+    failed row. What was taken in before an error stays, and is known the next time. `told` as for `write_copy`.
+    UnreadableFileError, DamagedFileError.
     """
     with _opened(source, name or source.name) as (copy, embedder):
         here = library.files.all()
@@ -109,7 +116,9 @@ def read_copy(library: Library, source: Path, *, name: str = "") -> Copied:
         origins = {file.origin for file in here}
         ids: dict[str, str] = {}  # of the files there -> here
         known = 0
-        for row in _lines(copy, "files.jsonl"):
+        rows = list(_lines(copy, "files.jsonl"))
+        for number, row in enumerate(rows):
+            told(number / len(rows))
             id_, name, origin = str(row["id"]), _free_name(str(row["name"]), taken), str(row.get("origin", ""))
             for added in library.take(_unpacked(library, copy, id_, name, "" if origin in origins else origin)):
                 ids[id_] = added.file.id

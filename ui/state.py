@@ -77,6 +77,7 @@ class Session:
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # of the answers on the screen, by their ids
     explaining: str = ""  # the answer whose thumb was just given, and may be explained
     problem: Problem | None = None  # why the last question was not taken
+    making: str = ""  # the index that is being made for this tab, see ui.making
     notice: str = ""  # said once, as a toast
     to_read: dict[str, Reading] = field(default_factory=dict)  # what the next question of a page is put to, if not the usual
     readings: int = 0  # questions that were put to more, so that the choice begins anew after each
@@ -99,6 +100,7 @@ def open_index(index_id: str) -> None:
         index=index_id,
         addressed=dict(before.addressed),
         notice=before.notice,
+        making=before.making,
         uploads=before.uploads + 1,
         readings=before.readings + 1,
     )

@@ -11,9 +11,9 @@ import re
 import shutil
 import time
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import anyio
@@ -25,10 +25,11 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcore import backup
+from ragcore.backup import Copied
 from ragcore.errors import InputError, RagError, TooLargeError
 from ragcore.library import Library
 from ragcore.schema import new_id
-from ragcore.shelf import MAIN
+from ragcore.shelf import MAIN, Index
 from ragcore.survey import Survey
 from ui import resources, words
 from ui.i18n import _, accepted, answer_in, said
@@ -280,7 +281,7 @@ def _refusal(status: int, what: str, hint: str) -> Response:
 
 
 async def make_index(request: Request) -> Response:
-    """Make another index from a copy of a library."""
+    """Take a copy of a library, and have another index made from it; gives the id of the making."""
     library = await _ticketed(request)
     if isinstance(library, Response):
         return library
@@ -292,17 +293,21 @@ async def make_index(request: Request) -> Response:
             async for piece in request.stream():
                 await file.write(piece)
         called = await anyio.to_thread.run_sync(shelf.free_name, Path(name).stem)
-        made, copied = await anyio.to_thread.run_sync(partial(shelf.take_in, target, called, called=name))
     except ClientDisconnect:
+        target.unlink(missing_ok=True)
         return Response(status_code=499)
-    except RagError as error:
-        return _refusal(422, error.what, error.hint)
     except OSError:
+        target.unlink(missing_ok=True)
         logger.exception("a copy could not be written")
         return _refusal(507, f"{name} could not be saved.", "The disk may be full. Make room and try again.")
-    finally:
-        target.unlink(missing_ok=True)
-    return JSONResponse({"id": made.id, "name": made.name, "told": words.taken_in(copied)})
+
+    def make(told: Callable[[float], None]) -> tuple[Index, Copied]:
+        try:
+            return shelf.take_in(target, called, called=name, told=told)
+        finally:
+            target.unlink(missing_ok=True)
+
+    return JSONResponse({"id": resources.indexes().making.start(called, make)})
 
 
 async def make_copy(request: Request) -> Response:

@@ -11,9 +11,9 @@ from ragcore.shelf import MAIN, NAME_CHARS
 from ui import resources, words
 from ui.i18n import _
 from ui.safetext import label
-from ui.state import fill_widget, open_index, session, widget
+from ui.state import event, fill_widget, open_index, session, widget
 from ui.web import page_ticket
-from ui.widgets.component import component, nothing
+from ui.widgets.component import component
 from ui.widgets.library_copy import library_copy
 from ui.widgets.problem import problem
 
@@ -51,6 +51,34 @@ def shelf() -> None:
             st.button(_("Create"), key="create_index", type="primary", on_click=_create)
             st.caption(_("Or from a copy that was exported:"))
             _import()
+    _making()
+
+
+def _making() -> None:
+    """The index that is being made for this tab, until it is there, and open."""
+    if session().making:
+        with st.container(key="making"):
+            st.fragment(_progress, run_every=0.5)()
+
+
+def _progress() -> None:
+    state, makings = session(), resources.indexes().making
+    making = makings.get(state.making)
+    if making is not None and not making.ended:
+        st.progress(making.fraction, _("Making {name}").format(name=label(making.name)))
+        st.button(
+            _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=makings.stop, args=(making.id,)
+        )
+        return
+    makings.forget(state.making)
+    state.making = ""
+    if making is not None and making.index is not None:
+        open_index(making.index.id)
+        told = f"{words.taken_in(making.copied)} " if making.copied else ""
+        session().notice = told + _("{name} is made, and open.").format(name=making.index.name)
+    elif making is not None:
+        state.problem = making.problem
+    st.rerun()
 
 
 def index_actions() -> None:
@@ -68,6 +96,7 @@ def index_actions() -> None:
             icon=":material/content_copy:",
             type="tertiary",
             on_click=_duplicate,
+            disabled=bool(session().making),
             help=_("Another index with the same documents and conversations, to try other settings on."),
         )
         with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
@@ -105,15 +134,11 @@ def _rename() -> None:
 
 
 def _duplicate() -> None:
-    def duplicate() -> None:
-        on_shelf, id_ = resources.shelf(), session().index
-        index = on_shelf.get(id_)
-        name = on_shelf.free_name(_("Copy of {name}").format(name=index.name if index else ""))
-        made = on_shelf.duplicate(id_, resources.library(), name)
-        open_index(made.id)
-        session().notice = _("{name} is made, and open.").format(name=name)
-
-    with_problem(duplicate)
+    on_shelf, id_, library = resources.shelf(), session().index, resources.library()
+    index = on_shelf.get(id_)
+    name = on_shelf.free_name(_("Copy of {name}").format(name=index.name if index else ""))
+    session().problem = None
+    session().making = resources.indexes().making.start(name, lambda told: (on_shelf.duplicate(id_, library, name, told), None))
 
 
 def _delete() -> None:
@@ -137,21 +162,24 @@ def with_problem(act: Callable[[], None]) -> None:
 
 
 def _import() -> None:
-    result = _IMPORT(
+    _IMPORT(
         key="import_index",
         data={
             "address": "/api/index",
             "ticket": page_ticket(),
             "words": {
                 "choose": _("Import a copy"),
-                "busy": _("Reading the copy. Stay on this page until it is done."),
-                "lost": _("The copy was not read: the connection was lost. Try again."),
+                "sending": _("Sending the copy: {percent} %. Stay on this page until it is there."),
+                "lost": _("The copy was not sent: the connection was lost. Try again."),
             },
         },
-        on_made_change=nothing,
+        on_sent_change=_sent,
     )
-    made = result.made
-    if isinstance(made, dict) and resources.shelf().get(str(made.get("id"))):
-        open_index(str(made["id"]))
-        session().notice = _("{told} It is open now.").format(told=str(made.get("told", "")))
-        st.rerun()
+
+
+def _sent() -> None:
+    sent = event("import_index", "sent")
+    if isinstance(sent, dict):
+        session().problem = None
+        session().making = str(sent.get("id", ""))
+        fill_widget("new_index", False)
