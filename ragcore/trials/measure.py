@@ -23,10 +23,10 @@ from ragcore.evaluation.said import holds, plain, token_recall
 from ragcore.evaluation.scores import finding_scores
 from ragcore.evaluation.significance import Mean, mean, recovered
 from ragcore.evaluation.spans import Stretch, covered
-from ragcore.llms.extractive import NOT_FOUND
 from ragcore.prompts import Passage, as_text
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 from ragcore.text.quotes import quotes_in
+from ragcore.text.refusals import is_refusal
 from ragcore.trials.data_set import DataSet, Trial
 from ragcore.trials.index import Indexed
 from ragcore.trials.settings import TrialSetting
@@ -183,7 +183,7 @@ def _place_scores(opened: Indexed, trial: Trial, sources: Sequence[Source]) -> d
 
 
 def _answer_scores(opened: Indexed, trial: Trial, answer: str, sources: Sequence[Source]) -> dict[str, float]:
-    refused = answer.strip() == NOT_FOUND
+    refused = is_refusal(answer)
     quoted = {} if refused else {"cited passage says it": _cited(answer, sources)}
     if not trial.answerable:
         return {"refused, unanswerable": float(refused), **quoted}
@@ -213,9 +213,14 @@ def _likeliest(opened: Indexed) -> list[str]:
 
 
 def _cited(answer: str, sources: Sequence[Source]) -> float:
-    """The share of its sentences that stand, word for word, in a passage that they cite."""
+    """The share of its sentences that stand, word for word, in a passage that they cite: by the next marks behind them."""
     quotes = quotes_in(answer, number=None)
     if not quotes:
         return 0.0
     texts = {source.number: plain(source.text) for source in sources}
-    return sum(any(plain(quote.text) in texts.get(mark, "") for mark in quote.marks) for quote in quotes) / len(quotes)
+    right = 0
+    marks: tuple[int, ...] = ()
+    for quote in reversed(quotes):
+        marks = quote.marks or marks
+        right += any(plain(quote.text) in texts.get(mark, "") for mark in marks)
+    return right / len(quotes)
