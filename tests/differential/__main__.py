@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from collections import Counter
 
@@ -20,6 +21,7 @@ def main() -> int:
     parser.add_argument("--peer", default=sys.executable)
     parser.add_argument("--show", action="store_true", help="print the unexplained cases in full")
     options = parser.parse_args()
+    logging.getLogger("ragcore").setLevel(logging.ERROR)  # what the library warns of would stand between the rows
     total: Counter[str] = Counter()
     print(f"{'area':24}{'cases':>7}{'same':>7}{'by design':>11}{'unexplained':>13}  reasons")
     for name in options.areas:

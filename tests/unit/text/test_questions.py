@@ -97,3 +97,18 @@ def test_any_text_gives_short_questions_without_repeats(text: str) -> None:
     asked = list(questions_in(text))
     assert len(asked) == len(set(asked))
     assert all(question.strip() and question.rstrip()[-1] in "?？؟" for question in asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("# The mills\n\nThe mills turn with the wind and the flour is in the sacks.", "What can you tell me about flour?"),
+        ("# Les moulins\n\nLes moulins tournent avec le vent et la farine est dans les sacs.", "Qu'est-ce que sacs ?"),
+        ("# Los molinos\n\nLos molinos giran con el viento y la harina está en los sacos.", "¿Qué es sacos?"),
+        ("# Die Mühlen\n\nDie Mühlen drehen sich mit dem Wind und das Mehl ist in den Säcken.", "Wer oder was ist Mehl?"),
+        ("# 水车\n\n水车由河水推动。水车磨面粉。", "面粉是什么？"),
+        ("# I mulini\n\nI mulini girano con il vento e la farina è nei sacchi.", "What can you tell me about sacchi?"),
+    ],
+)
+def test_what_no_rule_knows_is_asked_about_in_the_language_of_the_text_or_in_english(text: str, question: str) -> None:
+    assert question in list(questions_in(text))
