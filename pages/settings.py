@@ -180,7 +180,7 @@ def section(name: str) -> None:
     """Begin a section, to which the contents at the top lead."""
     if name != "model":
         st.divider()
-    st.subheader(SECTIONS[name], anchor=name)
+    st.header(SECTIONS[name], anchor=name)
 
 
 st.title(_("Settings"), anchor=False)

@@ -39,7 +39,7 @@ def comparison(
         if runs:
             st.caption(_("Measure a second setting to compare the two question by question."))
         return
-    st.subheader(_("Compare two settings"), anchor=False)
+    st.header(_("Compare two settings"), anchor=False)
     labels = dict(runs)
     one, other, opened = _chosen(list(labels))
     fill_widget("compare_first", one)

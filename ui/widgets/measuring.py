@@ -60,14 +60,14 @@ def metric_names() -> Mapping[str, tuple[str, str]]:
 
 def measurements(chosen: QuestionSet) -> None:
     runs = resources.library().evaluations.runs(chosen.id)
-    st.subheader(_("Measure"), anchor=False)
+    st.header(_("Measure"), anchor=False)
     if chosen.origin == "upload":
         missing_documents(chosen)
     _start(chosen)
     _progress(runs)
     shown = _shown(runs)
     if shown:
-        st.subheader(_("Results"), anchor=False)
+        st.header(_("Results"), anchor=False)
         _table(shown)
         _drawing(shown)
         _remove(shown)

@@ -14,7 +14,7 @@ def price_settings() -> None:
     """The whole section, with its heading."""
     price = resources.library().settings.price
     st.divider()
-    st.subheader(_("What answers may take"), anchor="price")
+    st.header(_("What answers may take"), anchor="price")
     st.markdown(
         _(
             "Before an answer is made you see how many calls of the model and how many tokens it takes, and about how long. "

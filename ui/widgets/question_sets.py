@@ -25,7 +25,7 @@ def question_set() -> QuestionSet | None:
     """The chosen set with all that can be done with it; None while there is none."""
     kept, state = resources.library().evaluations, session()
     sets = {one.id: one for one in kept.sets()}
-    st.subheader(_("Questions"), anchor=False)
+    st.header(_("Questions"), anchor=False)
     if not sets:
         st.markdown(_("There are no questions yet. Let some be made from your documents, or bring your own."))
         _new()
