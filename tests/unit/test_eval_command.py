@@ -18,9 +18,11 @@ from ragcore.errors import InputError
 from ragcore.evaluation.graded import ndcg_at, recall_at
 from ragcore.evaluation.question_set import Question
 from ragcore.evaluation.said import holds, token_recall
-from ragcore.evaluation.significance import mean, recovered
+from ragcore.evaluation.significance import Mean, mean, recovered
 from ragcore.evaluation.spans import Covered, Stretch, covered
-from ragcore.trials.data_set import Trial, read_data_set
+from ragcore.trials.data_set import DataSet, Trial, read_data_set
+from ragcore.trials.measure import Measured, Tried
+from ragcore.trials.report import compared
 from ragcore.trials.settings import setting_of
 from tests.making import make_pdf
 
@@ -180,7 +182,8 @@ def test_other_passages_have_an_index_of_their_own_and_other_documents_too(
     assert first["settings"][0]["passages"] == 4 < first["settings"][1]["passages"]
     with (town / "corpus.jsonl").open("a") as corpus:
         corpus.write(json.dumps({"_id": "mill", "title": "The mill", "text": "It grinds no more."}) + "\n")
-    assert evaluated(capsys, town, tmp_path / "work")["settings"][0]["documents"] == 5
+    (more,) = evaluated(capsys, town, tmp_path / "work")["settings"]
+    assert (more["documents"], more["passages"]) == (5, 5)
 
 
 def test_two_settings_are_compared_question_by_question(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,6 +192,18 @@ def test_two_settings_are_compared_question_by_question(town: Path, tmp_path: Pa
     assert (change["value"], change["p"], change["number"], change["higher"], change["lower"]) == (0, 1, 2, 0, 0)
     assert cli.main(["eval", str(town), "--work", str(tmp_path / "work"), "--compare", HASHING, f"{HASHING},top_k=3"]) == 0
     assert f"{HASHING} against {HASHING},top_k=3" in capsys.readouterr().out
+
+
+def test_only_questions_that_both_settings_have_a_figure_of_are_compared() -> None:
+    def of(scores: dict[str, float]) -> Measured:
+        tried = tuple(Tried(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items())
+        return Measured(
+            DataSet("mine", ()), setting_of("default"), tried, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
+        )
+
+    change = compared(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
+    assert change["figure"].value == pytest.approx((1.0 - 0.25 + 0.0 + 0.25) / 4)
+    assert (change["figure"].number, change["figure"].higher, change["figure"].lower) == (4, 2, 1)
 
 
 def test_what_came_of_each_question_is_written_down(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
