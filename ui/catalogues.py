@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.pofile import write_po
+from babel.messages.pofile import read_po, write_po
 
 from ui.i18n import LANGUAGES, LOCALES, SAID, entries, read, texts
 
@@ -186,10 +186,15 @@ def write(catalogue: Catalog, path: Path) -> None:
     path.write_text("".join(line for line in lines if not line.startswith(_HEAD)).lstrip(), "utf-8")
 
 
-def merge(code: str, texts_now: Catalog) -> Catalog:
+def kept_template() -> Catalog:
+    """As it was written last."""
+    with TEMPLATE.open("rb") as file:
+        return read_po(file)
+
+
+def merge(kept: Catalog, texts_now: Catalog) -> Catalog:
     """The catalogue of a language with the texts of now."""
-    kept = read(code) if (LOCALES / f"{code}.po").exists() else _empty(code)
-    merged = _empty(code)
+    merged = _empty(str(kept.locale))
     for message in entries(texts_now):
         before = kept.get(message.id)
         same = before is not None and texts(before)[0] == texts(message)[0]
@@ -214,7 +219,7 @@ def main() -> None:
     sys.stdout.write(f"{len(now)} texts\n")
     for code in LANGUAGES:
         if code != "en":
-            merged = merge(code, now)
+            merged = merge(read(code) if (LOCALES / f"{code}.po").exists() else _empty(code), now)
             write(merged, LOCALES / f"{code}.po")
             missing = untranslated(merged)
             sys.stdout.write(f"{code}: {len(missing)} without a translation\n" + "".join(f"  {text}\n" for text in missing[:5]))

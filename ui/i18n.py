@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gettext
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
@@ -122,16 +122,22 @@ def read(code: str) -> Catalog:
         return read_po(file, locale=code)
 
 
-@cache
-def _catalogue(code: str) -> Catalog:
-    """What can be used of it: a translation that names places which its text does not have would break the screen."""
-    usable = Catalog(locale=code, fuzzy=False)
-    for message in entries(read(code)):
+def usable(catalogue: Catalog) -> Catalog:
+    """Without the translations that name places which their text does not have: they would break a screen."""
+    kept = Catalog(locale=catalogue.locale, fuzzy=False)
+    for message in entries(catalogue):
         english, translated = texts(message)
         known_places = set().union(*map(places, english))
         if all(_fillable(form, known_places) for form in translated):
-            usable[message.id] = message
-    return usable
+            kept[message.id] = message
+    return kept
+
+
+def compiled(catalogue: Catalog) -> gettext.GNUTranslations:
+    written = BytesIO()
+    write_mo(written, catalogue)
+    written.seek(0)
+    return gettext.GNUTranslations(written)
 
 
 def _fillable(form: str, known_places: set[str]) -> bool:
@@ -145,17 +151,19 @@ def _fillable(form: str, known_places: set[str]) -> bool:
 def _translations(code: str) -> gettext.NullTranslations:
     if code not in LANGUAGES or code == "en":
         return gettext.NullTranslations()
-    written = BytesIO()
-    write_mo(written, _catalogue(code))
-    written.seek(0)
-    return gettext.GNUTranslations(written)
+    return compiled(_catalogue(code))
+
+
+@cache
+def _catalogue(code: str) -> Catalog:
+    return usable(read(code))
 
 
 # What ragcore says.
 
 
 @dataclass(frozen=True, slots=True)
-class _Template:
+class Template:
     pattern: re.Pattern[str]
     names: tuple[str, ...]
     translated: str
@@ -183,10 +191,14 @@ def _fragments(code: str) -> Mapping[str, str]:
 
 
 @cache
-def _templates(code: str) -> list[_Template]:
+def _templates(code: str) -> list[Template]:
+    return templates(entries(_catalogue(code)))
+
+
+def templates(messages: Iterable[Message]) -> list[Template]:
     """Of the texts with places, the one with most literal characters first: it says most surely what a text was made from."""
-    made: list[tuple[int, _Template]] = []
-    for message in entries(_catalogue(code)):
+    made: list[tuple[int, Template]] = []
+    for message in messages:
         if SAID not in message.auto_comments or not isinstance(message.id, str) or not message.string:
             continue
         parts = list(Formatter().parse(message.id))
@@ -194,5 +206,5 @@ def _templates(code: str) -> list[_Template]:
         if names:
             pattern = "".join(re.escape(literal) + ("" if name is None else "(.*?)") for literal, name, _s, _c in parts)
             literals = sum(len(literal) for literal, _name, _s, _c in parts)
-            made.append((literals, _Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
+            made.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
     return [template for _literals, template in sorted(made, key=lambda one: -one[0])]
