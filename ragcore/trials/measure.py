@@ -24,7 +24,7 @@ from ragcore.evaluation.scores import finding_scores
 from ragcore.evaluation.significance import Mean, mean, recovered
 from ragcore.evaluation.spans import Stretch, covered
 from ragcore.prompts import Passage, as_text
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
 from ragcore.trials.data_set import DataSet, Trial
@@ -119,21 +119,24 @@ def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     library, question = opened.library, trial.question
     opened.embedder.begin()
     opened.reader.last = None
+    # Where passages are neither read nor looked at by their places, they are found once, as many as it takes to rank documents.
+    wide = replace(ask, top_k=max(RANKED, ask.top_k))
+    ranking = bool(trial.grades) and not answering and not question.wanted
     began = time.process_time()
-    got = given(library, question.text, ask, answering=answering)
+    got = given(library, question.text, wide if ranking else ask, answering=answering)
     cpu_seconds = time.process_time() - began - opened.embedder.cpu_seconds
     embedding = opened.embedder.seconds
     scores: dict[str, float] = {}
     searched = ""
     if trial.said or trial.rewritten:
-        ranked, searched = _in_conversation(opened, trial, ask)
+        ranked, searched = _in_conversation(opened, trial, wide)
         scores |= {
-            LAST: _ndcg(trial, _documents(opened, question.text, ask)),
+            LAST: _ndcg(trial, _documents(opened, question.text, wide, got.sources if ranking else ())),
             OURS: _ndcg(trial, ranked),
-            REWRITTEN: _ndcg(trial, _documents(opened, trial.rewritten, ask)),
+            REWRITTEN: _ndcg(trial, _documents(opened, trial.rewritten, wide)),
         }
     elif trial.grades:
-        ranked = _documents(opened, question.text, ask)
+        ranked = _documents(opened, question.text, wide, got.sources if ranking else ())
         scores |= {
             f"ndcg@{AT}": _ndcg(trial, ranked),
             f"recall@{AT}": recall_at(AT, trial.grades, ranked),
@@ -150,24 +153,21 @@ def _ndcg(trial: Trial, ranked: Sequence[str]) -> float:
     return ndcg_at(AT, trial.grades, ranked)
 
 
-def _documents(opened: Indexed, question: str, ask: Ask) -> list[str]:
-    return _ids(opened.library.passages(replace(ask, question=question, chat_mode=None, top_k=max(RANKED, ask.top_k))))
+def _documents(opened: Indexed, question: str, wide: Ask, found: Sequence[Source] = ()) -> list[str]:
+    """Ids of documents, each at its first passage. `found`: the passages, where they are known."""
+    sources = found or given(opened.library, question, wide, answering=False).sources
+    return list(dict.fromkeys(source.file_id for source in sources))
 
 
-def _in_conversation(opened: Indexed, trial: Trial, ask: Ask) -> tuple[list[str], str]:
+def _in_conversation(opened: Indexed, trial: Trial, wide: Ask) -> tuple[list[str], str]:
     """The documents for the last message, and what was looked up."""
     talk = [ChatMessage(MessageRole.USER, said) for said in trial.said]
-    asked = replace(ask, question=trial.question.text, chat_mode=CONDENSED_CHAT, top_k=max(RANKED, ask.top_k))
+    asked = replace(wide, question=trial.question.text, chat_mode=CONDENSED_CHAT)
     stream = opened.library.answer(asked, talk)
     stream.close()  # the passages are found, and nobody reads the answer
     condensed = stream.trace.named("condense") if stream.trace is not None else []
     searched = str(condensed[0].facts.get("question", "")) if condensed else trial.question.text
-    return _ids(stream.source_nodes), searched
-
-
-def _ids(found: Sequence[NodeWithScore]) -> list[str]:
-    """Of their documents, each at its first passage."""
-    return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in found))
+    return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in stream.source_nodes)), searched
 
 
 def _place_scores(opened: Indexed, trial: Trial, sources: Sequence[Source]) -> dict[str, float]:
