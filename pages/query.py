@@ -110,7 +110,11 @@ def ways_of_answering() -> list[Ask]:
         if len(asks) == 1:
             st.caption(words.response_modes()[asks[0].response_mode].sentence)
         for one in asks:
-            price_tag(one)
+            if len(asks) == 1 or one.question.strip():
+                price_tag(one)
+            else:
+                way = words.response_modes()[one.response_mode]
+                st.caption(_("{mode}: {sentence}").format(mode=way.label, sentence=way.sentence))
         if not asks:
             st.caption(_("Choose at least one way of answering."))
     return asks
@@ -151,7 +155,7 @@ def form() -> None:
 
 
 def passages(message: Message) -> None:
-    st.subheader(_("Passages"), anchor=False)
+    st.header(_("Passages"), anchor=False)
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
@@ -203,7 +207,7 @@ def several_answers(question: Message) -> None:
 
 with st.container(key="query_form"):
     form()
-citation_clicks(answering=answering)
+citation_clicks(answering=answering, reveal=messages[0].id if answers else "")
 if opened is not None:
     side_panel(opened)
 if answers:

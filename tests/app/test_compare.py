@@ -162,3 +162,13 @@ def test_the_search_settings_say_what_is_not_as_usual_and_a_missing_model_in_a_s
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_text("The reranking model 'nobody/has-this' is not on this computer.").wait_for()
+
+
+def test_the_answers_are_scrolled_to(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 1280, "height": 640})
+    compare(page, app, "Refine")
+    until(page, lambda: page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top") < 200)
+    finished(page, 2)
+    page.reload()
+    finished(page, 2)
+    assert page.locator(".st-key-query_question").evaluate("el => el.getBoundingClientRect().top") > 300

@@ -92,6 +92,69 @@ def test_every_screen_fits_its_window(
     context.close()
 
 
+def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, request: pytest.FixtureRequest) -> None:
+    """From an empty form to the words in which two answers differ; kept as docs/screens/compare.gif."""
+    if not request.config.getoption("--screens", default=False):
+        pytest.skip("asked for with --screens")
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(SECONDS)
+    context.route("**/*", watch.route)
+    page = context.new_page()
+    film = Film(page)
+    page.goto(f"{app.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    film.shoot(hold=1.0)
+    for way in ("Refine", "Tree summarize", "Accumulate"):
+        page.get_by_role("button", name=way, exact=True).click()
+        settled(page)
+        film.shoot(hold=0.4)
+    box = page.get_by_role("textbox", name="Question")
+    for typed in range(4, len(ON_A_PAGE) + 4, 4):
+        box.fill(ON_A_PAGE[:typed])
+        film.shoot()
+    page.get_by_role("button", name="Compare 4 answers").click()
+    costs = page.locator('[class*="st-key-cost_"]')
+    while costs.count() < 4:
+        film.shoot()
+    settled(page)
+    film.shoot(hold=3.0)
+    pins = page.get_by_role("button", name="Pin")
+    pins.first.click()
+    page.get_by_text("Pin a second answer").wait_for()
+    film.shoot(hold=0.8)
+    page.locator('[class*="st-key-column_"]').last.get_by_role("button", name="Pin").click()
+    page.locator(".st-key-panel").get_by_text("From Compact to Accumulate").wait_for()
+    settled(page)
+    page.wait_for_timeout(500)
+    film.shoot(hold=4.0)
+    film.save(FOLDER / "compare.gif")
+    context.close()
+
+
+class Film:
+    """Pictures of a page, each shown for a while."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.shots: list[tuple[bytes, float]] = []  # and how long it is shown, in seconds
+
+    def shoot(self, hold: float = 0.1) -> None:
+        self.shots.append((self.page.screenshot(), hold))
+
+    def save(self, path: Path, width: int = 960) -> None:
+        from PIL import Image
+
+        frames: list[Image.Image] = []
+        for shot, _hold in self.shots:
+            with Image.open(BytesIO(shot)) as image:
+                small = image.convert("RGB").resize((width, image.height * width // image.width), Image.Resampling.LANCZOS)
+            frames.append(small.quantize(64, dither=Image.Dither.NONE))
+        shown = [round(1000 * hold) for _shot, hold in self.shots]
+        frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, optimize=True)
+        assert path.stat().st_size < 8 * LARGEST
+
+
 def open_passage(page: Page, suffix: str) -> None:
     page.locator('[class*="st-key-chips_"] a', has_text=suffix).first.click()
     page.locator(".st-key-panel_head").get_by_text(suffix).wait_for()

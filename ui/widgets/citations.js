@@ -47,6 +47,13 @@ function moveKeyboard(kept, shown) {
   }
 }
 
+function reveal(tries) {
+  const answers = document.querySelector(".st-key-query_question");
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (answers) answers.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+  else if (tries) setTimeout(() => reveal(tries - 1), 100);
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   let kept = listeners.get(parentElement);
   if (!kept) {
@@ -79,6 +86,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     kept.last = data.last;
     if (window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
   }
+  if (data.reveal && kept.revealed !== data.reveal && (data.answering || kept.revealed !== undefined)) reveal(30);
+  kept.revealed = data.reveal;
   for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"], a[href^="#check-"]')) {
     link.removeAttribute("target");
     link.classList.toggle("open", link.getAttribute("href") === `#${data.open.replace(".", "-")}`);

@@ -27,13 +27,14 @@ def calls_address(message: Message) -> str:
     return f"#calls-{message.id}"
 
 
-def citation_clicks(*, answering: bool, last: str = "") -> None:
+def citation_clicks(*, answering: bool, last: str = "", reveal: str = "") -> None:
     """Let a click on any citation of the page open its passage, on a line of facts its calls, and Escape close the panel.
 
     `last`: the id of the last message; when there is another and no answer is being written, the question box is typed into.
+    `reveal`: the id of a question; its answers are scrolled to when it takes the place of another.
     """
     with st.container(key="citations"):
-        data = {"open": session().panel, "answering": answering, "last": last}
+        data = {"open": session().panel, "answering": answering, "last": last, "reveal": reveal}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
 
 
