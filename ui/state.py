@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ragcore.conversations import Price, Reading
 from ragcore.errors import Problem
@@ -104,16 +106,30 @@ def open_index(index_id: str) -> None:
         uploads=before.uploads + 1,
         readings=before.readings + 1,
     )
+    _run.context = None
     for key in [key for key in st.session_state if str(key).endswith("_files")]:
         del st.session_state[key]  # documents of the other index
 
 
+class _Run(threading.local):
+    """Whose session this thread has looked up last: it is asked for with every text of a screen."""
+
+    context: object = None
+    session: Session
+
+
+_run = _Run()
+
+
 def session() -> Session:
     """This tab's session."""
-    kept: Session | None = st.session_state.get("_session")
-    if kept is None:
-        kept = st.session_state["_session"] = Session()
-    return kept
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or _run.context is not context:
+        kept: Session | None = st.session_state.get("_session")
+        if kept is None:
+            kept = st.session_state["_session"] = Session()
+        _run.context, _run.session = context, kept
+    return _run.session
 
 
 def widget(key: str) -> Any:

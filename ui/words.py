@@ -123,20 +123,20 @@ def size(count: int) -> str:
 
 def count(number: int, thing: str) -> str:
     """ "1 page", "1,204 pages"; what has no word of its own is a part."""
-    told = {
-        "file": ngettext("{number} file", "{number} files", number),
-        "document": ngettext("{number} document", "{number} documents", number),
-        "passage": ngettext("{number} passage", "{number} passages", number),
-        "page": ngettext("{number} page", "{number} pages", number),
-        "slide": ngettext("{number} slide", "{number} slides", number),
-        "sheet": ngettext("{number} sheet", "{number} sheets", number),
-        "chapter": ngettext("{number} chapter", "{number} chapters", number),
-        "message": ngettext("{number} message", "{number} messages", number),
-        "call": ngettext("{number} call", "{number} calls", number),
-        "token": ngettext("{number} token", "{number} tokens", number),
-        "character": ngettext("{number} character", "{number} characters", number),
-    }.get(thing, ngettext("{number} part", "{number} parts", number))
-    return told.format(number=numeral(number))
+    told: Mapping[str, Callable[[], str]] = {
+        "file": lambda: ngettext("{number} file", "{number} files", number),
+        "document": lambda: ngettext("{number} document", "{number} documents", number),
+        "passage": lambda: ngettext("{number} passage", "{number} passages", number),
+        "page": lambda: ngettext("{number} page", "{number} pages", number),
+        "slide": lambda: ngettext("{number} slide", "{number} slides", number),
+        "sheet": lambda: ngettext("{number} sheet", "{number} sheets", number),
+        "chapter": lambda: ngettext("{number} chapter", "{number} chapters", number),
+        "message": lambda: ngettext("{number} message", "{number} messages", number),
+        "call": lambda: ngettext("{number} call", "{number} calls", number),
+        "token": lambda: ngettext("{number} token", "{number} tokens", number),
+        "character": lambda: ngettext("{number} character", "{number} characters", number),
+    }
+    return told.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
 
 
 def taken_in(copied: Copied) -> str:
@@ -153,14 +153,14 @@ def taken_in(copied: Copied) -> str:
 
 def part(page_word: str, label: str) -> str:
     """Where something stands in a document: "p. 4", "slide 3"."""
-    told = {
-        "page": _("p. {label}"),
-        "slide": _("slide {label}"),
-        "sheet": _("sheet {label}"),
-        "chapter": _("chapter {label}"),
-        "message": _("message {label}"),
-    }.get(page_word, _("part {label}"))
-    return told.format(label=label)
+    told: Mapping[str, Callable[[], str]] = {
+        "page": lambda: _("p. {label}"),
+        "slide": lambda: _("slide {label}"),
+        "sheet": lambda: _("sheet {label}"),
+        "chapter": lambda: _("chapter {label}"),
+        "message": lambda: _("message {label}"),
+    }
+    return told.get(page_word, lambda: _("part {label}"))().format(label=label)
 
 
 def seconds(number: float) -> str:
