@@ -1,12 +1,13 @@
 """What goes wrong in the ingestion pipelines that people know, and does not here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError
 from ragcore.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
+from ragcore.node_parser.nodes import Cut
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.schema import Document, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
@@ -49,6 +50,22 @@ def test_d19_one_document_more_is_one_document_embedded() -> None:
     del embedder.given[:]
     pipeline.run(nodes=[TextNode(f"text {n}", str(n)) for n in range(51)])
     assert embedder.given == ["text 50"]
+
+
+def test_d19_one_document_more_is_one_document_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    split: list[str] = []
+    cuts = SentenceSplitter.cuts
+
+    def noted(self: SentenceSplitter, source: Document | TextNode) -> Sequence[Cut]:
+        split.append(source.id_)
+        return cuts(self, source)
+
+    monkeypatch.setattr(SentenceSplitter, "cuts", noted)
+    pipeline = IngestionPipeline([splitter(), HashEmbedding(32)])
+    pipeline.run(documents(50))
+    assert split == [f"d{n}" for n in range(50)]
+    pipeline.run(documents(51))
+    assert split[50:] == ["d50"]
 
 
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))
