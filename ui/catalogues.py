@@ -73,7 +73,7 @@ FRAGMENTS = (  # what those say within a sentence, or instead of one
     "{number} minutes",
     "{number} seconds",
 )
-LITERAL_CHARS = 12  # a sentence with fewer of its own would be seen in anything
+LITERAL_CHARS = 8  # a sentence with fewer of its own would be seen in anything
 _SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER) ")
 _HEAD = tuple(
     f'"{name}'
