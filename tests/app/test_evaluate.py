@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ragcore.config import LLMSettings, PriceSettings, read_settings, write_settings
 from ragcore.evaluation.kept import Evaluations
 from ragcore.sqlite import SQLiteDatabase
 from tests.app.conftest import App, settled, until
+from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -169,3 +171,28 @@ def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> 
     settled(evaluate)
     assert all(row[0].startswith("Three passages, ") for row in figures(evaluate))
     evaluate.get_by_text("Three passages: stopped after 1 question.").wait_for()
+
+
+def test_a_measurement_that_takes_more_than_the_limit_is_agreed_to_first(evaluate: Page, app: App) -> None:
+    before = read_settings(app.home)
+    with ScriptedServer(models=("tiny",)) as server:
+        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        limited = before.model_copy(update={"llm": llm, "price": PriceSettings(ask_above_calls=5)})
+        write_settings(app.home, limited)
+        try:
+            upload(evaluate, "mine.csv", b"question\nHow many steps has the Herring Stair?\nWho built the cliff railway?\n")
+            evaluate.get_by_text("2 questions · uploaded").wait_for()
+            settled(evaluate)
+            evaluate.locator(".st-key-measure button").click()
+            evaluate.locator(".st-key-confirm_price").get_by_text("The 2 answers take 6 calls").wait_for()
+            evaluate.locator(".st-key-confirm_cancel button").click()
+            evaluate.locator(".st-key-confirm_price").wait_for(state="detached")
+            settled(evaluate)
+            assert not [request for request in server.requests if request.body.get("messages")]
+            evaluate.locator(".st-key-measure button").click()
+            evaluate.locator(".st-key-confirm_run button").click()
+            evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
+            until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
+            assert len([request for request in server.requests if request.body.get("messages")]) == 6
+        finally:
+            write_settings(app.home, before)
