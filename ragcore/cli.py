@@ -352,7 +352,6 @@ def _eval(given: argparse.Namespace) -> int:
     settings = [setting_of(text) for text in given.compare or [given.setting]]
     data_set = read_data_set(given.folder, others=given.others).only(given.part)
     work = given.work or Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
-    work.mkdir(parents=True, exist_ok=True)
     made: list[Measured] = []
     for setting in settings:
         with indexed(data_set, setting, work, tell) as opened:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ragcore.config import Settings
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.errors import InputError
+from ragcore.errors import InputError, StoreError
 from ragcore.ingestion.drafts import SCHEMA as VECTORS_SCHEMA
 from ragcore.ingestion.drafts import Drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
@@ -107,6 +107,12 @@ def indexed(
     """The library of these documents, made in the folder `work` where it is not there yet. `bundled`: in the place of the
     built-in embedder. `tell` hears what is done. InputError where a document cannot be read."""
     embedder = TimedEmbedder(Embedders(bundled or HuggingFaceEmbedding()).of(setting.embed_model))
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The folder {work} cannot be used: {error.strerror}.", hint="Name another one with --work, in which you may write."
+        ) from error
     folder = work / f"{data_set.name.replace('/', '-')}-{_key(data_set, setting, embedder.name)}"
     began, made = time.monotonic(), not (folder / WHOLE).exists()
     if made:
@@ -223,8 +229,9 @@ def _embedded(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Pa
 
 
 def _drop_unused(folder: Path) -> None:
-    """Older indexes of the same data set."""
+    """Older indexes of the same data set, and what a killed process left of one."""
     name = folder.name.rpartition("-")[0]
-    for other in folder.parent.glob(f"{name}-*/{WHOLE}"):
-        if other.parent.name.rpartition("-")[0] == name and time.time() - other.stat().st_mtime > UNUSED_SECONDS:
-            shutil.rmtree(other.parent)
+    for other in folder.parent.glob(f"{name}-*"):
+        used = other / WHOLE if (other / WHOLE).exists() else other
+        if other.name.rpartition("-")[0] == name and time.time() - used.stat().st_mtime > UNUSED_SECONDS:
+            shutil.rmtree(other)

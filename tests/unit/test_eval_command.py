@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -362,6 +364,29 @@ def test_a_document_that_cannot_be_read_ends_it_and_leaves_nothing_behind(
     assert cli.main(["eval", str(folder), "--work", str(work), "--setting", HASHING]) == 1
     assert "broken.pdf" in capsys.readouterr().err
     assert list(work.iterdir()) == []
+
+
+def test_indexes_that_nobody_used_for_days_go_when_another_is_made(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work, old = tmp_path / "work", time.time() - 30 * 24 * 3600
+    for name, unused in (("town-0", True), ("town-1.abc", True), ("town-2", False), ("other-town-3", True)):
+        (work / name).mkdir(parents=True)
+        (work / name / "whole").touch()
+        if unused:
+            os.utime(work / name / "whole", (old, old))
+    (work / "town-1.abc" / "whole").unlink()
+    os.utime(work / "town-1.abc", (old, old))
+    evaluated(capsys, town, work)
+    left = {path.name for path in work.iterdir() if path.is_dir()}
+    assert left >= {"town-2", "other-town-3"}
+    assert not left & {"town-0", "town-1.abc"}
+
+
+def test_a_folder_that_cannot_be_written_is_named(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert cli.main(["eval", str(town), "--work", str(tmp_path / "file"), "--setting", HASHING]) == 1
+    assert f"The folder {tmp_path / 'file'} cannot be used" in capsys.readouterr().err
 
 
 def test_a_setting_names_what_it_changes() -> None:
