@@ -93,7 +93,8 @@ def check(name: str, texts: Sequence[str]) -> None:
     unknown, missing = sorted(given - prompt.variables), sorted(prompt.variables - given)
     if unknown or missing:
         wrong = [f"There is no {_listed(unknown)} here."] if unknown else []
-        wrong += [f"{_listed(missing)} is missing." if len(missing) == 1 else f"{_listed(missing)} are missing."] if missing else []
+        if missing:
+            wrong.append(f"{_listed(missing)} is missing." if len(missing) == 1 else f"{_listed(missing)} are missing.")
         hint = (
             f"This prompt needs {_listed(sorted(prompt.variables))}, and knows no other. Nothing was saved; your text is kept."
         )

@@ -176,6 +176,10 @@ def _said(code: str, text: str) -> str:
     whole = _translations(code).gettext(text)
     if whole != text:
         return whole
+    parts = re.split(r"(?<=[.?!]) ", text)  # several sentences, each of which is known by itself
+    told = [_said(code, part) for part in parts] if len(parts) > 1 else parts
+    if all(one != part for one, part in zip(told, parts, strict=True)):
+        return " ".join(told)
     for template in _templates(code):
         if match := template.pattern.fullmatch(text):
             values = [_fragments(code).get(value, value) for value in match.groups()]

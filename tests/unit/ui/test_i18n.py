@@ -270,6 +270,12 @@ def test_a_template_filled_with_anything_is_recognised(message: Message, values:
     assert any(template.pattern.fullmatch(text) for template in PATTERNS)
 
 
+def test_sentences_that_are_said_together_are_each_known() -> None:
+    answer_in("de")
+    assert said("Check the address. a.txt is empty.") == f"{said('Check the address.')} a.txt ist leer."
+    assert said("Words of nobody. Check the address.") == "Words of nobody. Check the address."
+
+
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])
 def test_what_is_not_known_stays_as_it_is(text: str) -> None:
     answer_in("de")
