@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ragcore.errors import Problem
+from ragcore.ingestion.files import ACTIVE, Stage
 from ui import places, resources, words
 from ui.asking import ask_in_chat, why_not
 from ui.i18n import _
@@ -49,7 +50,7 @@ def show_earlier() -> None:
 def options(*, disabled: bool) -> None:
     """How to answer, and from which documents, just above the question."""
     fill_new_widget("chat_mode", library.settings.answers.chat_mode)
-    ready = {file.id: file.name for file in library.files.all() if file.ready}
+    ready = library.files.ready_names()
     fill_widget("chat_files", [file_id for file_id in widget("chat_files") or () if file_id in ready])
     mode = words.chat_modes()[str(widget("chat_mode"))]
     chosen = len(widget("chat_files"))
@@ -94,8 +95,8 @@ window = WINDOW + state.earlier
 messages = library.conversations.messages(conversation.id, last=window) if conversation else []
 elsewhere = None if run else answer.written_elsewhere(messages)
 answering = run is not None or elsewhere is not None
-files = library.files.all()
-ready, reading = sum(file.ready for file in files), any(file.active for file in files)
+tally = library.files.tally()
+ready, reading = tally[Stage.READY], any(tally[stage] for stage in ACTIVE)
 
 if asked_for and conversation is None:
     problem(Problem(_("This conversation is no longer here."), _("It was deleted. Begin a new one below.")), key="gone")

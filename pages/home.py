@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
+from ragcore.ingestion.files import Stage
 from ui import places, resources
 from ui.asking import ask_in_chat
 from ui.i18n import _
@@ -35,8 +36,8 @@ def ask_recorded(question: str) -> None:
     state.asked = ask_in_chat(question, box="home_ask", new=True)
 
 
-files = library.files.all()
-ready = sum(file.ready for file in files)
+tally = library.files.tally()
+files, ready = tally.total(), tally[Stage.READY]
 
 if state.asked:
     state.asked = False

@@ -121,7 +121,7 @@ def ways_of_answering() -> list[Ask]:
 
 
 def form() -> None:
-    files = {file.id: file.name for file in library.files.all() if file.ready}
+    files = library.files.ready_names()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(_("Query"), anchor=False)
         earlier_questions()

@@ -11,6 +11,7 @@ from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, RagError
 from ragcore.evaluating import Measuring
+from ragcore.ingestion.files import ACTIVE
 from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
@@ -46,7 +47,7 @@ class OpenIndex:
             or self.surveys.share is not None
             or bool(self.fetching.running())
             or self.measuring.busy
-            or any(file.active for file in self.library.files.all())
+            or bool(self.library.files.all(*ACTIVE, limit=1))
             or (coming is not None and coming.state == "building")
         )
 

@@ -73,7 +73,7 @@ class Session:
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window
     adding: str = ""  # the way of adding documents whose dialog is open
-    all_files: bool = False  # the list of files is drawn whole
+    more_files: int = 0  # rows of the list of files beyond the usual
     form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
     checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of those that were checked, by their ids
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # of the answers on the screen, by their ids

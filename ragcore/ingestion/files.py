@@ -14,6 +14,7 @@ import hashlib
 import json
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
@@ -79,6 +80,7 @@ class Stage(str, Enum):
 
 
 WORKING = (Stage.READING, Stage.SPLITTING, Stage.EMBEDDING, Stage.STORING)
+ACTIVE = (Stage.QUEUED, *WORKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class FileRow:
     @property
     def active(self) -> bool:
         """Being worked on, or waiting for it."""
-        return self.stage is Stage.QUEUED or self.stage in WORKING
+        return self.stage in ACTIVE
 
     @property
     def ready(self) -> bool:
@@ -246,12 +248,27 @@ class Files:
             )
             return self._must(file_id)
 
-    def all(self) -> list[FileRow]:
-        """Newest first."""
+    def all(self, *stages: Stage, limit: int | None = None) -> list[FileRow]:
+        """Newest first, at most `limit`; only those in `stages`, where some are given."""
+        of = f" WHERE stage IN ({', '.join('?' * len(stages))})" if stages else ""
+        most = "" if limit is None else f" LIMIT {int(limit)}"
         with self.database.snapshot() as db:
-            rows = db.execute(f"SELECT {_COLUMNS} FROM files ORDER BY added DESC, id").fetchall()
+            asked = f"SELECT {_COLUMNS} FROM files{of} ORDER BY added DESC, id{most}"
+            rows = db.execute(asked, tuple(stage.value for stage in stages)).fetchall()
             costs = read_costs(db)
         return [_row(row, costs) for row in rows]
+
+    def tally(self) -> Counter[Stage]:
+        """How many files are in each stage."""
+        with self.database.snapshot() as db:
+            rows = db.execute("SELECT stage, count(*) AS files FROM files GROUP BY stage").fetchall()
+        return Counter({_STAGES[row["stage"]]: int(row["files"]) for row in rows})
+
+    def ready_names(self) -> dict[str, str]:
+        """Of the files that are ready, by their ids, newest first."""
+        with self.database.snapshot() as db:
+            rows = db.execute("SELECT id, name FROM files WHERE stage = 'ready' ORDER BY added DESC, id").fetchall()
+        return {row["id"]: row["name"] for row in rows}
 
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:

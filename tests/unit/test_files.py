@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
-from ragcore.ingestion.files import SCHEMA, FileRow, Files, Stage, seconds_left
+from ragcore.ingestion.files import ACTIVE, SCHEMA, FileRow, Files, Stage, seconds_left
 from ragcore.postgres import PostgresDatabase
 from ragcore.sqlite import SQLiteDatabase
 from tests.databases import KINDS, opening
@@ -66,6 +67,22 @@ def given(tmp_path: Path, text: str = "hello") -> Path:
     path = tmp_path / f"given-{time.monotonic_ns()}"
     path.write_text(text, "utf-8")
     return path
+
+
+def test_what_a_screen_counts_names_and_shows_first_is_what_all_the_rows_say(files: Files, tmp_path: Path) -> None:
+    stages = [Stage.READY, Stage.FAILED, Stage.QUEUED, Stage.EMBEDDING, Stage.READY, Stage.STOPPED, Stage.READY]
+    for number, stage in enumerate(stages):
+        (tmp_path / "given").write_text(f"text {number}", "utf-8")
+        id_ = files.add(tmp_path / "given", f"{number}.txt").file.id
+        with files.transaction() as db:
+            db.execute("UPDATE files SET stage = ? WHERE id = ?", (stage.value, id_))
+    rows = files.all()
+    assert [row.name for row in rows] == [f"{number}.txt" for number in (6, 5, 4, 3, 2, 1, 0)]
+    assert files.all(limit=3) == rows[:3]
+    assert files.all(*ACTIVE) == [row for row in rows if row.active]
+    assert files.all(*ACTIVE, limit=1) == [row for row in rows if row.active][:1]
+    assert files.tally() == Counter(row.stage for row in rows)
+    assert list(files.ready_names().items()) == [(row.id, row.name) for row in rows if row.ready]
 
 
 def test_a_file_is_moved_into_the_library_and_waits(files: Files, tmp_path: Path) -> None:

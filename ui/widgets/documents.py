@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
-from ragcore.ingestion.files import FileRow
+from ragcore.ingestion.files import ACTIVE, FileRow
 from ui import resources, words
 from ui.i18n import _, day_and_time, numeral, said
 from ui.state import event, fill_widget, session, widget
@@ -21,7 +21,7 @@ _TABLE = component("documents", '<div class="root"></div>')
 
 def documents() -> None:
     """The table, moving while something is being read."""
-    busy = any(file.active for file in resources.library().files.all())
+    busy = bool(resources.library().files.all(*ACTIVE, limit=1))
     st.fragment(_documents, run_every=1.0 if busy else None)(busy)
 
 

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import streamlit as st
 
 from ragcore.errors import RagError, UnknownDocumentError
-from ragcore.ingestion.files import FileRow, Stage, seconds_left
+from ragcore.ingestion.files import ACTIVE, FileRow, Stage, seconds_left
 from ui import resources, words
-from ui.i18n import _, numeral, said
+from ui.i18n import _, ngettext, numeral, said
 from ui.safetext import label
 from ui.state import event, session
 from ui.widgets.component import component
 
 MANY = 8  # rows from which they are counted
 UNLOCKED = ("PDF", "ZIP", "DOCX", "DOCM", "PPTX", "PPTM", "XLSX", "XLSM", "ODT", "ODS", "ODP")  # open with a password
-SHOWN = 200  # rows; a longer list is drawn when asked for
+SHOWN = 200  # rows; as many more each time they are asked for
 
 _FILES = component("files", "<ul></ul>")
 
 
 def file_rows() -> None:
     """A row per file, moving while something is being read."""
-    files = resources.library().files.all()
-    tally = _tally(files)
-    busy, ready = any(file.active for file in files), sum(file.ready for file in files)
-    failed = sum(file.stage is Stage.FAILED for file in files)
-    removable = sum(file.stage is Stage.FAILED and not _unlockable(file) for file in files)
-    if len(files) >= MANY:
+    tally = _tally()
+    count = tally.total()
+    if count >= MANY:
+        removable = sum(not _unlockable(file) for file in resources.library().files.all(Stage.FAILED))
         with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-            told = [words.count(len(files), "file"), _("{number} ready").format(number=numeral(ready))]
-            if failed:
-                told.append(_("{number} could not be read").format(number=numeral(failed)))
+            told = [words.count(count, "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
+            if tally["failed"]:
+                told.append(_("{number} could not be read").format(number=numeral(tally["failed"])))
             st.caption(" · ".join(told), width="content")
             if removable > 1:
                 st.button(
@@ -42,36 +39,39 @@ def file_rows() -> None:
                     type="tertiary",
                     on_click=_remove_failed,
                 )
-    st.fragment(_rows, run_every=1.0 if busy else None)(tally)
-    if len(files) > SHOWN and not session().all_files:
-        all_files = _("Show all {number} documents").format(number=numeral(len(files)))
-        st.button(all_files, key="all_files", type="tertiary", on_click=_show_all)
+    st.fragment(_rows, run_every=1.0 if tally["active"] else None)(tally)
+    more = min(SHOWN, count - SHOWN - session().more_files)
+    if more > 0:
+        told_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
+        st.button(told_more, key="more_files", type="tertiary", on_click=_show_more)
 
 
-def _tally(files: Sequence[FileRow]) -> Counter[str]:
+def _tally() -> Counter[str]:
     """How many files are being read, ready, failed, stopped: what the screen says beside the rows follows from it."""
-    return Counter("active" if file.active else file.stage.value for file in files)
+    tally: Counter[str] = Counter()
+    for stage, count in resources.library().files.tally().items():
+        tally["active" if stage in ACTIVE else stage.value] += count
+    return tally
 
 
 def _rows(drawn: Counter[str]) -> None:
-    files = resources.library().files.all()
-    shown = files if session().all_files else files[:SHOWN]
-    active = sum(file.active for file in files)
-    left = seconds_left(files)
-    if active > 1 and left is not None:
-        told = [_("{files} to read").format(files=words.count(active, "file")), words.time_left(left)]
-        if now := next((file.name for file in files if file.active and file.stage is not Stage.QUEUED), ""):
+    files = resources.library().files
+    shown, active = files.all(limit=SHOWN + session().more_files), files.all(*ACTIVE)
+    left = seconds_left(active)
+    if len(active) > 1 and left is not None:
+        told = [_("{files} to read").format(files=words.count(len(active), "file")), words.time_left(left)]
+        if now := next((file.name for file in active if file.stage is not Stage.QUEUED), ""):
             told.append(_("now {name}").format(name=label(now)))
         st.caption(" · ".join(told))
     _FILES(key="files", data={"files": [_row(file) for file in shown], "words": _words()}, on_act_change=_act)
-    if session().notice or _tally(files) != drawn:
+    if session().notice or _tally() != drawn:
         st.rerun()
 
 
 def _remove_failed() -> None:
     """Take the rows of files that could not be read off the list; those that wait for a password stay."""
     library = resources.library()
-    gone = [file for file in library.files.all() if file.stage is Stage.FAILED and not _unlockable(file)]
+    gone = [file for file in library.files.all(Stage.FAILED) if not _unlockable(file)]
     for file in gone:
         if file.passages:  # of an earlier version, which still answered
             library.delete_file(file.id)
@@ -84,8 +84,8 @@ def _unlockable(file: FileRow) -> bool:
     return file.problem is not None and file.problem.needs_password and file.kind in UNLOCKED
 
 
-def _show_all() -> None:
-    session().all_files = True
+def _show_more() -> None:
+    session().more_files += SHOWN
 
 
 def _row(file: FileRow) -> dict[str, object]:

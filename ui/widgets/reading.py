@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from ragcore.ingestion.files import ACTIVE
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral
 from ui.state import session
@@ -28,14 +29,14 @@ def reading_line() -> None:
 
 
 def _pace() -> float | None:
-    return 1.0 if any(file.active for file in resources.library().files.all()) else None
+    return 1.0 if resources.library().files.all(*ACTIVE, limit=1) else None
 
 
 def _bar() -> None:
     slot = session().reading
     if slot is None:
         return
-    active = {file.id: file.fraction for file in resources.library().files.all() if file.active}
+    active = {file.id: file.fraction for file in resources.library().files.all(*ACTIVE)}
     if not active:
         session().being_read.clear()
         slot.empty()
@@ -53,7 +54,7 @@ def share_of(batch: set[str], active: Mapping[str, float]) -> float:
 
 
 def _line() -> None:
-    active = sum(file.active for file in resources.library().files.all())
+    active = len(resources.library().files.all(*ACTIVE))
     if active:
         told = ngettext(
             "{number} document is still being read. Answers use what is ready.",
