@@ -1,0 +1,125 @@
+"""Languages: the browser's, or the one that was chosen; and words that run from right to left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import SECONDS, App, Watch, answered, row, settled, until, wait_until_read
+from tests.app.test_chat import ask
+from ui.i18n import read
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+ARABIC = "تأسست المكتبة القديمة في عام ألف وتسعمئة. يعمل فيها ثلاثة أمناء. أمينة المكتبة اسمها ليلى حداد."
+QUESTION = "ما اسم أمينة المكتبة؟"
+
+
+@contextmanager
+def tab(browser: Browser, watch: Watch, locale: str) -> Iterator[Page]:
+    """A page of a browser that is set to this language."""
+    context = browser.new_context(locale=locale, viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
+    context.set_default_timeout(SECONDS)
+    context.route("**/*", watch.route)
+    context.on("console", watch.console)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+
+
+def text(code: str, english: str) -> str:
+    message = read(code).get(english)
+    assert message is not None
+    return str(message.string)
+
+
+def shown_in(page: Page, code: str) -> bool:
+    return page.evaluate("document.documentElement.lang") == code
+
+
+def test_the_screens_are_in_the_browsers_language(browser: Browser, watch: Watch, empty_app: App) -> None:
+    for locale, code in (("de-DE", "de"), ("zh-CN", "zh")):
+        with tab(browser, watch, locale) as page:
+            page.goto(empty_app.url)
+            page.locator(".st-key-sample").get_by_text(text(code, "Try it with a sample")).wait_for()
+            page.get_by_text(text(code, "Drop your files here")).wait_for()
+            until(page, lambda page=page, code=code: shown_in(page, code))
+
+
+def test_what_the_library_says_of_a_file_is_in_the_readers_language(browser: Browser, watch: Watch, empty_app: App) -> None:
+    watch.forgiven.append("status of 422")  # the file is refused, as it should be
+    with tab(browser, watch, "de") as page:
+        page.goto(empty_app.url)
+        page.locator('input[type="file"]').wait_for(state="attached")
+        page.set_input_files('input[type="file"]', {"name": "leer.txt", "mimeType": "", "buffer": b""})
+        refused = row(page, "leer.txt")
+        refused.get_by_text(text("de", "{name} is empty.").format(name="leer.txt")).wait_for()
+        refused.get_by_role("button", name=text("de", "Delete {name}").format(name="leer.txt")).click()
+        refused.get_by_role("button", name=text("de", "Delete"), exact=True).click()
+        refused.wait_for(state="detached")
+
+
+def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: App) -> None:
+    with tab(browser, watch, "de-AT") as page:
+        page.goto(f"{empty_app.url}/settings")
+        choose_language(page, "Français")
+        title = page.get_by_role("heading", name=text("fr", "Settings"), exact=True)
+        title.wait_for()
+        until(page, lambda: shown_in(page, "fr"))
+        page.reload()
+        title.wait_for()
+        page.get_by_role("link", name=text("fr", "Documents"), exact=True).wait_for()
+        choose_language(page, text("fr", "As the browser says"))
+        page.get_by_role("heading", name=text("de", "Settings"), exact=True).wait_for()
+
+
+def choose_language(page: Page, name: str) -> None:
+    box = page.locator(".st-key-set_language")
+    box.wait_for()
+    settled(page)
+    box.locator("input").click()
+    page.get_by_role("option", name=name, exact=True).click()
+
+
+def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_app: App) -> None:
+    with tab(browser, watch, "en-US") as page:
+        page.goto(empty_app.url)
+        page.locator('input[type="file"]').wait_for(state="attached")
+        page.set_input_files('input[type="file"]', {"name": "maktaba.txt", "mimeType": "", "buffer": ARABIC.encode()})
+        row(page, "maktaba.txt").wait_for()
+        wait_until_read(page)
+        page.goto(f"{empty_app.url}/chat")
+        page.locator(".st-key-empty_chat").wait_for()
+        settled(page)
+        page.get_by_test_id("stChatInputTextArea").fill(QUESTION)
+        assert page.get_by_test_id("stChatInputTextArea").evaluate("el => getComputedStyle(el).unicodeBidi") == "plaintext"
+        ask(page, QUESTION)
+        answered(page)
+        reply = page.get_by_test_id("stChatMessageContent").nth(1).locator("p").first
+        assert at_the_right(reply)
+        page.locator('[class*="st-key-chips_"] a').first.click()
+        quoted = page.locator(".st-key-panel mark")
+        quoted.wait_for()
+        assert quoted.evaluate("el => getComputedStyle(el.closest('.text')).unicodeBidi") == "plaintext"
+        assert page.evaluate("document.documentElement.lang") == "en"
+
+
+def at_the_right(paragraph: Locator) -> bool:
+    """Whether its last line, which is not full, ends at the right edge and begins away from the left one."""
+    return bool(
+        paragraph.evaluate(
+            """el => {
+              const range = document.createRange();
+              range.selectNodeContents(el);
+              const lines = [...range.getClientRects()].filter((line) => line.width > 1);
+              const bottom = Math.max(...lines.map((line) => line.bottom));
+              const last = lines.filter((line) => line.bottom > bottom - 4);
+              const box = el.getBoundingClientRect();
+              const left = Math.min(...last.map((line) => line.left)), right = Math.max(...last.map((line) => line.right));
+              return box.right - right < 12 && left - box.left > 24;
+            }"""
+        )
+    )
