@@ -108,7 +108,7 @@ def _what(reading: Reading, files: int, passages: int) -> str:
     named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
     if reading == "each_file":
         return _("Asks {documents}, each on its own.").format(documents=named)
-    counted = ngettext("{number} passage", "all {number} passages", passages).format(number=numeral(passages))
+    counted = ngettext("{number} passage", "{number} passages", passages).format(number=numeral(passages))
     return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
 
 
