@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from ragcore.concurrency import awaitable
 from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
+from ragcore.errors import StoreError
 from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -63,7 +64,7 @@ class BaseIndex(ABC):
         self.embed_model, self.transformations = chosen.embed_model, chosen.transformations
         self.storage_context = storage_context or StorageContext.from_defaults()
         self._show_progress = show_progress
-        self._record = record or IndexRecord(self.kind, data=self._new_data())
+        self._record = self._of_this_kind(record) if record else IndexRecord(self.kind, data=self._new_data())
         self._open()
         if record is None:
             self._store(nodes or (), objects or (), new=True)
@@ -258,6 +259,16 @@ class BaseIndex(ABC):
     @abstractmethod
     def _hashes(self) -> Mapping[str, str]:
         """The hash of each document by its id."""
+
+    @classmethod
+    def _of_this_kind(cls, record: IndexRecord) -> IndexRecord:
+        """The record as it is. StoreError where it is another kind's."""
+        if record.kind != cls.kind:
+            raise StoreError(
+                f"The index {record.index_id!r} is of the kind {record.kind!r}; {cls.__name__} opens {cls.kind!r} alone.",
+                hint="Open it with load_index_from_storage(context, index_id), which knows every kind.",
+            )
+        return record
 
     def _new_data(self) -> Mapping[str, Any]:
         """What the record of a new index says beside its kind."""

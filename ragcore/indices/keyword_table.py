@@ -50,7 +50,7 @@ class BaseKeywordTableIndex(NodeIndex):
     ) -> None:
         if max_keywords_per_chunk < 1:
             raise ValueError(f"max_keywords_per_chunk is {max_keywords_per_chunk}; it must be at least 1.")
-        self._most = int(record.data["max_keywords"]) if record else max_keywords_per_chunk
+        self._most = int(self._of_this_kind(record).data["max_keywords"]) if record else max_keywords_per_chunk
         super().__init__(
             nodes,
             objects=objects,

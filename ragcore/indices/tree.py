@@ -64,7 +64,7 @@ class TreeIndex(NodeIndex):
     ) -> None:
         if num_children < 2:
             raise ValueError(f"num_children is {num_children}; a summary is of at least 2.")
-        given = {"num_children": num_children, "build_tree": build_tree} if record is None else record.data
+        given = {"num_children": num_children, "build_tree": build_tree} if record is None else self._of_this_kind(record).data
         self.num_children, self.build_tree = int(given["num_children"]), bool(given["build_tree"])
         super().__init__(
             nodes,

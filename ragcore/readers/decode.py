@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 
 from ragcore.errors import DamagedFileError, EmptyFileError, UnsupportedFileError
 
@@ -75,7 +76,9 @@ def _decoded(data: bytes, name: str, declares: bool) -> str:
             return _lenient(data, encoding)
     wide = _wide_encoding(data)
     if wide:
-        return _lenient(data, wide)
+        text = _lenient(data, wide)
+        _refuse_no_text(text, name)
+        return text
     if declares and (declared := _DECLARED.search(data[:4096])):
         try:
             return data.decode(declared[1].decode("ascii"))
@@ -121,10 +124,22 @@ def _wide_encoding(data: bytes) -> str | None:
 def _refuse_binary(data: bytes, name: str) -> None:
     head = data[:20_000]
     if len(head) - len(head.translate(None, _NOT_TEXT)) > max(len(head) // 50, 8):
-        raise UnsupportedFileError(
-            f"{name} is not text: it holds binary data.",
-            hint="Open it in the program it comes from and save it as PDF, or as text.",
-        )
+        raise _binary(name)
+
+
+def _refuse_no_text(text: str, name: str) -> None:
+    """Zeros at the same places are in tables of numbers too, which are no signs as UTF-16."""
+    head = text[:20_000]
+    strange = sum(unicodedata.category(sign) in ("Cc", "Cn", "Co") and sign not in "\t\n\v\f\r" for sign in head)
+    if strange > max(len(head) // 50, 8):
+        raise _binary(name)
+
+
+def _binary(name: str) -> UnsupportedFileError:
+    return UnsupportedFileError(
+        f"{name} is not text: it holds binary data.",
+        hint="Open it in the program it comes from and save it as PDF, or as text.",
+    )
 
 
 def _mostly_utf8(data: bytes) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from ragcore.errors import UnsupportedFileError
+from ragcore.errors import DamagedFileError, UnsupportedFileError
 
 _PICTURES = (
     (b"\x89PNG\r\n", ".png"),
@@ -28,6 +29,7 @@ _NO_READER = (  # first bytes, what to call it, what to do
     (b"fLaC", "a sound recording", "other"),
     (b"PAR1", "a Parquet table", "other"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "archive"),
+    (b"HWP Document File", "a Hangul document (.hwp)", "other"),
 )
 _WHAT_TO_DO = {
     "picture": "Save it as PNG and add that.",
@@ -39,6 +41,7 @@ _OLD_OFFICE = (  # streams of a compound file, as UTF-16 names
     ("PowerPoint Document", "an old PowerPoint presentation (.ppt)", "PowerPoint or LibreOffice and save it as .pptx"),
     ("Workbook", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
     ("Book", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
+    ("HwpSummaryInformation", "a Hangul document (.hwp)", "Hangul or LibreOffice and save it as .docx"),
     ("__substg1.0_", "an Outlook message (.msg)", "Outlook or Thunderbird and save it as .eml"),
     ("__properties_version1.0", "an Outlook message (.msg)", "Outlook or Thunderbird and save it as .eml"),
 )
@@ -73,6 +76,11 @@ def true_suffix(path: Path, name: str, named: str, known: Callable[[], tuple[str
     if picture := _picture_suffix(head):
         return picture
     _refuse_known(head, name)
+    if named == ".hwp" and b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DamagedFileError(
+            f"{name} is called a Hangul document and does not begin as one.",
+            hint="Copy it again, or open it in Hangul or LibreOffice and save it as .docx.",
+        )
     if named in _PACKED or named in _OLD:
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
         if start.startswith((b"<!doctype html", b"<html")) or b"<html" in start[:1000]:

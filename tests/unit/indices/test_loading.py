@@ -6,10 +6,16 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
+from ragcore.indices.base import BaseIndex
+from ragcore.indices.document_summary import DocumentSummaryIndex
+from ragcore.indices.keyword_table import RAKEKeywordTableIndex, SimpleKeywordTableIndex
 from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
+from ragcore.indices.summary import SummaryIndex
+from ragcore.indices.tree import TreeIndex
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.schema import Document
+from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 
 EMBEDDER = HashEmbedding(16)
@@ -62,3 +68,15 @@ def test_another_embedding_model_than_the_index_was_built_with_is_refused(tmp_pa
     with pytest.raises(StoreError, match=r"built with the embedding model hash-16, but hash-32 was given") as error:
         load_index_from_storage(context, embed_model=HashEmbedding(32))
     assert "embed_model" in error.value.hint
+
+
+KINDS = (VectorStoreIndex, SummaryIndex, TreeIndex, SimpleKeywordTableIndex, RAKEKeywordTableIndex, DocumentSummaryIndex)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_of_another_kind_is_refused_by_name(kind: type[BaseIndex]) -> None:
+    other = SummaryIndex if kind is VectorStoreIndex else VectorStoreIndex
+    record = IndexRecord(other.kind, "cats", data={"embedder": EMBEDDER.name})
+    with pytest.raises(StoreError, match=f"'cats' is of the kind '{other.kind}'; {kind.__name__}") as error:
+        kind(record=record, embed_model=EMBEDDER)
+    assert "load_index_from_storage" in error.value.hint

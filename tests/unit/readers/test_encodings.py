@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,9 @@ def test_reading_a_large_file_of_one_encoding_is_quick(tmp_path: Path) -> None:
     began = time.process_time()
     assert decode(data, "a.txt").count("Brücke") == 50_000
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("unit", ["<H", "<I"])
+def test_numbers_whose_zeros_stand_where_those_of_wide_text_do_are_no_text(unit: str) -> None:
+    with pytest.raises(UnsupportedFileError, match=r"a\.txt is not text"):
+        decode(b"".join(struct.pack(unit, 1 + number % 31) for number in range(1000)), "a.txt")

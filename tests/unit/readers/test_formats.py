@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcore import SimpleDirectoryReader
 from ragcore.errors import (
     DamagedFileError,
     EncryptedFileError,
@@ -274,12 +275,24 @@ def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> N
         (b"GIF89a" + bytes(50), "picture"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(50), "7-Zip"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100) + "WordDocument".encode("utf-16-le"), "old Word document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "HwpSummaryInformation".encode("utf-16-le"), "Hangul document"),
+        (b"HWP Document File V3.00 \x1a\1\2\3\4\5" + bytes(50), "Hangul document"),
     ],
 )
 def test_what_no_reader_takes_is_called_by_its_name(data: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(data)
     with pytest.raises(UnsupportedFileError, match=said):
         read(tmp_path / "a.pdf")
+
+
+def test_a_hangul_document_without_its_beginning_is_said_to_be_damaged_and_text_in_its_place_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.hwp").write_bytes("계약서 본문과 그림".encode("utf-16-le") + "Root Entry".encode("utf-16-le") * 50)
+    with pytest.raises(DamagedFileError, match=r"a\.hwp is called a Hangul document") as error:
+        read(tmp_path / "a.hwp")
+    assert ".docx" in error.value.hint
+    for encoding in ("utf-8", "utf-16"):
+        (tmp_path / "b.hwp").write_bytes("Plain words.".encode(encoding))
+        assert SimpleDirectoryReader(input_files=[tmp_path / "b.hwp"]).load_data()[0].text == "Plain words."
 
 
 def test_an_office_file_with_a_password_says_so(tmp_path: Path) -> None:
