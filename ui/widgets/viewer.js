@@ -21,6 +21,8 @@ function draw(view) {
   legend.append(element("span", "sample odd", words.legend_passage), element("span", "sample overlap", words.legend_overlap), element("span", "sample gap", words.legend_gap));
   const text = element("div", "text");
   text.tabIndex = 0;
+  text.setAttribute("role", "region");
+  text.setAttribute("aria-label", words.text);
   const begun = new Set();
   for (const { text: content, numbers } of data.segments) {
     const kind = numbers.length > 1 ? "overlap" : numbers.length ? (numbers[0] % 2 ? "odd" : "even") : "gap";

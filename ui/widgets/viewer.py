@@ -60,6 +60,7 @@ def viewer() -> None:
             "search": str(widget("viewer_search") or "").strip(),
             "place": f"{state.viewing} {shown.start}",
             "words": {
+                "text": _("Document"),
                 "passage": _("Passage {number}"),
                 "overlap": _("Overlap: in passages {numbers}"),
                 "gap": _("In no passage"),
