@@ -67,3 +67,11 @@ def test_refining_goes_on_from_a_refusal_in_any_language(language: str) -> None:
     )
     assert "Ruth Alder" in str(answer)
     assert NOT_FOUND[language] not in str(answer)
+
+
+@pytest.mark.parametrize("language", QUESTIONS)
+def test_a_refusal_among_the_passages_is_never_quoted(language: str) -> None:
+    """As when the answers to parts are summed up: its own words answer this question best."""
+    passages = (Passage(NOT_FOUND[language], number=1), Passage(NOTHING_FOUND[language], number=2))
+    call = LLMCall(prompts.TREE_SUMMARIZE, {"query_str": NOT_FOUND[language], "context_str": passages})
+    assert "[" not in ExtractiveLLM(HashEmbedding()).generate(call).text
