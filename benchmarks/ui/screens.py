@@ -48,6 +48,13 @@ WATCH = """
 })();
 """
 
+FIRST_PAINT = """
+() => new Promise((resolve) => {
+  const noted = (paints) => paints.getEntriesByName("first-contentful-paint").forEach((paint) => resolve(paint.startTime));
+  new PerformanceObserver(noted).observe({ type: "paint", buffered: true });
+})
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Screen:
@@ -118,8 +125,9 @@ def first_paint(browser: Browser, server: Server, screen: Screen, rounds: int) -
             for paints in (new, again):
                 page = context.new_page()
                 page.goto(f"{server.url}/{screen.path}", wait_until="commit")
-                paints.main.append(_when(page, screen.main))
-                paints.first.append(page.evaluate("() => performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+                main, first = _when(page, screen.main), page.evaluate(FIRST_PAINT)
+                paints.first.append(first)
+                paints.main.append(max(main, first))
                 _rest(page)
                 page.close()
     return new, again

@@ -9,15 +9,19 @@ import streamlit as st
 from ragcore.library import Status
 from ui import places, resources, words
 from ui.i18n import _, said
+from ui.moving import be_still
+
+COMING = ("idle", "loading")  # states of an embedder that is not ready yet
 
 
 def lights() -> None:
-    status = resources.library().status()
-    st.fragment(_lights, run_every=1.0 if status.embedder in ("idle", "loading") else None)()
+    st.fragment(_lights, run_every=1.0 if resources.library().status().embedder in COMING else None)()
 
 
 def _lights() -> None:
     status = resources.library().status()
+    if status.embedder not in COMING:
+        be_still()
     model, _at, server = status.llm_label.rpartition(" at ")
     none = resources.library().settings.llm.provider == "none"
     stored = _("{size} on this computer").format(size=words.size(status.bytes_on_disk))

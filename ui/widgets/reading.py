@@ -9,6 +9,7 @@ import streamlit as st
 from ragcore.ingestion.files import ACTIVE
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral
+from ui.moving import be_still
 from ui.state import session
 
 
@@ -40,6 +41,7 @@ def _bar() -> None:
     if not active:
         session().being_read.clear()
         slot.empty()
+        be_still()
         return
     done = share_of(session().being_read, active)
     with slot.container():
@@ -55,10 +57,12 @@ def share_of(batch: set[str], active: Mapping[str, float]) -> float:
 
 def _line() -> None:
     active = len(resources.library().files.all(*ACTIVE))
-    if active:
-        told = ngettext(
-            "{number} document is still being read. Answers use what is ready.",
-            "{number} documents are still being read. Answers use what is ready.",
-            active,
-        )
-        st.caption(told.format(number=numeral(active)))
+    if not active:
+        be_still()
+        return
+    told = ngettext(
+        "{number} document is still being read. Answers use what is ready.",
+        "{number} documents are still being read. Answers use what is ready.",
+        active,
+    )
+    st.caption(told.format(number=numeral(active)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragcore.ingestion.files import ACTIVE
 from ui import resources
 from ui.asking import ask_in_chat
 from ui.i18n import _
+from ui.moving import be_still
 from ui.places import go_to_chat
 from ui.safetext import label
 from ui.state import session
@@ -22,7 +24,10 @@ def suggested(*, box: str, new: bool = False) -> None:
 
 def _suggested(box: str, new: bool) -> None:
     # No drawing of the whole screen anew from here: while files become ready one after the other, it would never be finished.
-    found = resources.library().suggestions.get()
+    library = resources.library()
+    found = library.suggestions.get()
+    if not found.pending and not library.files.all(*ACTIVE, limit=1):
+        be_still()
     with st.container(key="suggested"):
         if found.questions:
             st.caption(_("From your documents:"))

@@ -1,0 +1,34 @@
+"""A page that is left open asks for nothing once all it tells of is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import App, settled, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, WebSocket
+
+QUIET = 2500.0  # milliseconds, more than two of the looks that are taken every second
+
+
+def test_the_lights_are_looked_at_until_the_search_is_ready_and_no_longer(page: Page, empty_app: App) -> None:
+    asked: list[object] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framesent", lambda frame: asked.append(frame))
+
+    page.on("websocket", listen)
+    page.goto(empty_app.url)
+    search = page.locator(".light", has_text="Search")
+    search.get_by_text("getting ready").wait_for()
+    search.get_by_text("ready", exact=True).wait_for(timeout=90_000)
+    assert len(asked) > 1  # the looks that have brought it
+    settled(page)
+
+    def is_quiet() -> bool:
+        before = len(asked)
+        page.wait_for_timeout(QUIET)
+        return len(asked) == before
+
+    until(page, is_quiet, 20)
