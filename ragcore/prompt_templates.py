@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragcore.prompts import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, with_history
 from ragcore.schema import ChatMessage, MessageRole
+
+if TYPE_CHECKING:
+    from ragcore.output_parsers import BaseOutputParser
 
 _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 _ALIASES = {"context_msg": "context_str"}  # LlamaIndex's name of the passages in a refine template
@@ -27,11 +30,14 @@ class PromptTemplate(Prompt):
 
     `template_var_mappings`: {"query_str": "my_question"} where the template says {my_question} for query_str.
     `function_mappings`: a variable's text is what its function makes of all values, given by name.
+    `output_parser`: what its `format` asks for stands in the message too, in that of the system where that is the first. The
+    answer is not parsed by it.
     """
 
     template_var_mappings: Mapping[str, str] = field(default_factory=dict)
     function_mappings: FunctionMappings = field(default_factory=dict)
     fixed: Variables = field(default_factory=dict)  # by partial_format
+    output_parser: BaseOutputParser | None = None
 
     def __init__(
         self,
@@ -43,9 +49,10 @@ class PromptTemplate(Prompt):
         task: Task = Task.GENERATE,
         messages: Sequence[ChatMessage] | None = None,
         fixed: Variables | None = None,
+        output_parser: BaseOutputParser | None = None,
     ) -> None:
         said = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
-        values = {"name": name, "task": task, "messages": said, "fixed": dict(fixed or {})}
+        values = {"name": name, "task": task, "messages": said, "fixed": dict(fixed or {}), "output_parser": output_parser}
         mappings = {"template_var_mappings": template_var_mappings or {}, "function_mappings": function_mappings or {}}
         for attribute, value in {**values, **mappings}.items():
             object.__setattr__(self, attribute, value)
@@ -84,6 +91,9 @@ class PromptTemplate(Prompt):
         texts = {name: as_text(value) for name, value in values.items()}
         texts |= {name: function(**texts) for name, function in self.function_mappings.items()}
         rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
+        if self.output_parser is not None and rendered:
+            place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
+            rendered[place] = _formatted(rendered[place], self.output_parser)
         return with_history(rendered, history)
 
     def _parts(self, template: str, texts: Mapping[str, str]) -> Iterator[Part]:
@@ -118,10 +128,18 @@ class ChatPromptTemplate(PromptTemplate):
         task: Task = Task.GENERATE,
         messages: Sequence[ChatMessage] | None = None,
         fixed: Variables | None = None,
+        output_parser: BaseOutputParser | None = None,
     ) -> None:
-        said = message_templates if messages is None else messages
         PromptTemplate.__init__(
-            self, "", template_var_mappings, function_mappings, name=name, task=task, messages=said, fixed=fixed
+            self,
+            "",
+            template_var_mappings,
+            function_mappings,
+            name=name,
+            task=task,
+            messages=message_templates if messages is None else messages,
+            fixed=fixed,
+            output_parser=output_parser,
         )
 
     @classmethod
@@ -162,6 +180,16 @@ class SelectorPromptTemplate:
 
     def format_messages(self, llm: Model = None, **values: Any) -> list[ChatMessage]:
         return _template(self.select(llm)).format_messages(llm, **values)
+
+
+def _formatted(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
+    """What the parser wrote around a text is an instruction; where it wrote the text anew, all is."""
+    written, said = parser.format(message.content), message.content
+    if (place := written.find(said)) < 0:
+        return replace(message, parts=(Part(Origin.INSTRUCTIONS, written),))
+    before, after = Part(Origin.INSTRUCTIONS, written[:place]), Part(Origin.INSTRUCTIONS, written[place + len(said) :])
+    parts = (before, *message.parts, after)
+    return replace(message, parts=tuple(part for part in parts if part.text))
 
 
 Wording: TypeAlias = Prompt | SelectorPromptTemplate | str

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ragcore.embeddings.base import BaseEmbedding, Embedder, embed_nodes, groups_by_length
     from ragcore.embeddings.hashing import HashEmbedding
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+    from ragcore.embeddings.mock import MockEmbedding
     from ragcore.embeddings.ollama import OllamaEmbedding
     from ragcore.embeddings.openai import OpenAIEmbedding
     from ragcore.embeddings.similarity import SimilarityMode
@@ -18,6 +19,7 @@ _HOMES = {
     "Embedder": "ragcore.embeddings.base",
     "HashEmbedding": "ragcore.embeddings.hashing",
     "HuggingFaceEmbedding": "ragcore.embeddings.huggingface",
+    "MockEmbedding": "ragcore.embeddings.mock",
     "OllamaEmbedding": "ragcore.embeddings.ollama",
     "OpenAIEmbedding": "ragcore.embeddings.openai",
     "SimilarityMode": "ragcore.embeddings.similarity",
@@ -30,6 +32,7 @@ __all__ = [
     "Embedder",
     "HashEmbedding",
     "HuggingFaceEmbedding",
+    "MockEmbedding",
     "OllamaEmbedding",
     "OpenAIEmbedding",
     "SimilarityMode",

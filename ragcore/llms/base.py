@@ -113,8 +113,18 @@ class LLM(ABC):
             _note(step, generation)
         return generation
 
-    def stream(self, call: LLMCall) -> Stream:
-        """Nothing is sent before the first piece is asked for. Closing the stream ends the request."""
+    def stream(self, prompt: LLMCall | Prompt, /, **variables: Variable) -> Stream:
+        """The answer in pieces, to a call, or to a prompt with these values, as in `predict`.
+
+        Nothing is sent before the first piece is asked for. Closing the stream ends the request.
+        """
+        if isinstance(prompt, Prompt):
+            return self._streamed(LLMCall(prompt, prompt.checked(variables)))
+        if variables:
+            raise TypeError(f"a call has its values already; these are too many: {sorted(variables)}")
+        return self._streamed(prompt)
+
+    def _streamed(self, call: LLMCall) -> Stream:
         messages = call.messages()
         step = self._begin(call, messages)
 
@@ -194,6 +204,7 @@ class LLM(ABC):
     acomplete = awaitable(complete)
     astream_complete = awaitable_stream(stream_complete)
     apredict = awaitable(predict)
+    astream = awaitable_stream(stream)
     astructured_predict = awaitable(structured_predict)
 
     def prompt_tokens(self, call: LLMCall) -> int:

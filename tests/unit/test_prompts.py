@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from ragcore.errors import LLMProtocolError
 from ragcore.llms.base import LLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, in_place_of
 from ragcore.prompts import REFINE, TEXT_QA, Origin, Passage, Prompt, Task, structured
 from ragcore.schema import ChatMessage, MessageRole
@@ -157,3 +161,54 @@ def test_values_that_are_no_text_are_written_out() -> None:
 def test_a_template_may_be_chosen_for_chat_models() -> None:
     chosen = SelectorPromptTemplate(PromptTemplate("text"), [(lambda llm: llm.metadata.is_chat_model, PromptTemplate("chat"))])
     assert chosen.format(ScriptedLLM()) == "chat"
+
+
+class InCapitals(BaseOutputParser):
+    """The form that theirs of the same few lines makes of a text; the expected texts below are those of llama-index-core."""
+
+    def parse(self, output: str) -> Any:
+        return output.upper()
+
+    def format(self, query: str) -> str:
+        return f"{query}\n\nAnswer in {{capitals}}."
+
+
+def test_what_an_output_parser_asks_for_stands_in_the_text_and_the_answer_is_not_parsed() -> None:
+    template = PromptTemplate("About {topic}", output_parser=InCapitals())
+    assert template.format(topic="rivers") == "About rivers\n\nAnswer in {capitals}."
+    assert template.partial_format(topic="seas").format() == "About seas\n\nAnswer in {capitals}."
+    llm = ScriptedLLM(["they flow"])
+    assert llm.predict(template, topic="rivers") == "they flow"
+    assert [message.content for message in llm.calls[0].messages] == ["About rivers\n\nAnswer in {capitals}."]
+
+
+def test_of_several_messages_that_of_the_system_says_the_form_or_else_the_last() -> None:
+    said = [("system", "Be brief."), ("user", "Of {topic}")]
+    both = ChatPromptTemplate.from_messages(said)
+    with_form = ChatPromptTemplate(both.messages, output_parser=InCapitals())
+    assert [each.content for each in with_form.format_messages(topic="x")] == ["Be brief.\n\nAnswer in {capitals}.", "Of x"]
+    last = ChatPromptTemplate([*both.messages[1:], *both.messages[1:]], output_parser=InCapitals())
+    assert [each.content for each in last.format_messages(topic="x")] == ["Of x", "Of x\n\nAnswer in {capitals}."]
+
+
+def test_the_form_is_an_instruction_and_what_was_said_keeps_its_origin() -> None:
+    template = PromptTemplate("{query_str}", output_parser=InCapitals())
+    (message,) = in_place_of(TEXT_QA, template, ScriptedLLM()).render({"query_str": "Why?"})
+    assert [(part.origin, part.text) for part in message.parts] == [
+        (Origin.QUESTION, "Why?"),
+        (Origin.INSTRUCTIONS, "\n\nAnswer in {capitals}."),
+    ]
+
+
+def test_a_form_of_pydantic_is_asked_for_and_read() -> None:
+    class Bird(BaseModel):
+        name: str
+        eggs: int
+
+    parser = PydanticOutputParser(Bird)
+    asked = PromptTemplate("Name a bird.", output_parser=parser).format()
+    assert asked.startswith("Name a bird.\n\nReply with JSON")
+    assert json.loads(asked.rpartition("\n")[2]) == Bird.model_json_schema()
+    assert parser.parse('Here: {"name": "heron", "eggs": 4}') == Bird(name="heron", eggs=4)
+    with pytest.raises(LLMProtocolError, match="eggs"):
+        parser.parse('{"name": "heron"}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from contextlib import closing
@@ -13,6 +14,7 @@ from ragcore.llms.base import Generation, LLMCall, Usage
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompt_templates import PromptTemplate
 from ragcore.prompts import GENERATION, TEXT_QA
 
 CALL = LLMCall(GENERATION, {"query_str": "How are you?"})
@@ -79,3 +81,18 @@ def test_the_scripted_server_runs_as_a_command() -> None:
                 assert ollama.generate(CALL).text == other.generate(CALL).text == "You said: How are you?"
         finally:
             process.kill()
+
+
+def test_a_prompt_is_streamed_with_its_values_as_it_is_predicted() -> None:
+    template = PromptTemplate("Tell of {topic}.")
+
+    async def heard() -> list[str]:
+        return [piece async for piece in await ScriptedLLM(["one two"]).astream(template, topic="herons")]
+
+    llm = ScriptedLLM(["one two"])
+    assert list(llm.stream(template, topic="herons")) == ["one", " two"] == asyncio.run(heard())
+    assert llm.calls[0].messages[0].content == "Tell of herons."
+    with pytest.raises(ValueError, match="tropic"):
+        llm.stream(template, tropic="herons")
+    with pytest.raises(TypeError, match="topic"):
+        llm.stream(CALL, topic="herons")

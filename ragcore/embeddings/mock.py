@@ -1,0 +1,39 @@
+"""The same vector for every text, to see what is embedded and how often without paying for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragcore.embeddings.base import BaseEmbedding
+from ragcore.observe import Span
+from ragcore.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+
+class MockEmbedding(BaseEmbedding):
+    """0.5, `embed_dim` times, which is not of length 1. All texts are equally near: HashEmbedding is the one to rank with.
+
+    The tokens that a model would have read are counted.
+    """
+
+    def __init__(self, embed_dim: int) -> None:
+        if embed_dim < 1:
+            raise ValueError(f"embed_dim is {embed_dim}; it must be at least 1")
+        self.embed_dim = embed_dim
+
+    @property
+    def name(self) -> str:
+        return f"mock-{self.embed_dim}"
+
+    @property
+    def dimension(self) -> int:
+        return self.embed_dim
+
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+        import numpy as np
+
+        step.note(tokens=sum(map(count_tokens, texts)))
+        return np.full((len(texts), self.embed_dim), 0.5, np.float32)
