@@ -135,7 +135,8 @@ PIECES = st.text(alphabet=ACTIVE + "ab1 \n\ue000\uf000")
 def test_marks_add_one_link_and_change_nothing_else(before: str, said: str, after: str) -> None:
     before, after = f"{before} ", f" {after}"
     made = answer_md(before + said + after, {}, [Mark(len(before), len(before + said), "told", "#check-m.weak")])
-    bare = answer_md(before + said + after).replace("\\!", "!")
-    without = made.replace('](#check-m.weak "told")', "", 1).replace("\\!", "!")
+    # Where the link begins or ends, these need no backslash any more, or need one.
+    bare = re.sub(r"\\([!@:])", r"\1", answer_md(before + said + after))
+    without = re.sub(r"\\([!@:])", r"\1", made.replace('](#check-m.weak "told")', "", 1))
     opened = [found.start() for found in re.finditer(r"\[", without)]
     assert made == bare or any(without[:at] + without[at + 1 :] == bare for at in opened)
