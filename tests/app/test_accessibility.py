@@ -157,6 +157,7 @@ def to_scheme(page: Page, scheme: Literal["light", "dark"]) -> None:
     until(page, lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_axe_finds_nothing_serious_on_any_screen(
     browser: Browser, app: App, empty_app: App, made: Made, watch: Watch, size: str
