@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ui.safetext import Mark, answer_md, label, plain_md
@@ -60,6 +60,7 @@ HOSTILE = st.lists(
 ).map("".join)
 
 
+@settings(deadline=None)  # the first loads markdown_it
 @given(HOSTILE)
 def test_however_it_is_written_nothing_in_an_answer_becomes_a_link_or_a_picture(text: str) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
