@@ -280,7 +280,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
     page.get_by_label("Address", exact=True).wait_for()
-    tab_to(page, "http://localhost:11434", most=4)
+    tab_to(page, "Address", most=3)
 
 
 def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(page: Page, app: App, made: Made) -> None:
