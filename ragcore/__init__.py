@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragcore.indices.tree import TreeIndex
     from ragcore.indices.vector import VectorStoreIndex
     from ragcore.library import Library
+    from ragcore.prompt_helper import PromptHelper
     from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
     from ragcore.readers.directory import SimpleDirectoryReader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
@@ -33,6 +34,7 @@ _HOMES = {
     "Library": "ragcore.library",
     "MessageRole": "ragcore.schema",
     "NodeWithScore": "ragcore.schema",
+    "PromptHelper": "ragcore.prompt_helper",
     "PromptTemplate": "ragcore.prompt_templates",
     "QueryBundle": "ragcore.schema",
     "RAKEKeywordTableIndex": "ragcore.indices.keyword_table",
@@ -61,6 +63,7 @@ __all__ = [
     "Library",
     "MessageRole",
     "NodeWithScore",
+    "PromptHelper",
     "PromptTemplate",
     "QueryBundle",
     "RAKEKeywordTableIndex",

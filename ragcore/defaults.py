@@ -7,8 +7,8 @@ what it got. The application passes its services itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer
@@ -16,6 +16,7 @@ from ragcore.text.tokens import Tokenizer
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder
     from ragcore.llms.base import LLM
+    from ragcore.prompt_helper import PromptHelper
 
 
 class Transformation(Protocol):
@@ -26,7 +27,11 @@ class Transformation(Protocol):
 
 @dataclass(slots=True)
 class SettingsOfAScript:
-    """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes."""
+    """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes.
+
+    `context_window`, `num_output`, and those of a `prompt_helper`, take the place of what the model of these settings says
+    itself, wherever it is used; a model that is given has its own. Read without being chosen, they are that model's.
+    """
 
     llm: LLM | None = None
     embed_model: Embedder | str | None = None
@@ -35,6 +40,45 @@ class SettingsOfAScript:
     chunk_overlap: int | None = None
     tokenizer: Tokenizer | Callable[[str], Sized] | None = None
     transformations: Sequence[Transformation] | None = None
+    _prompt_helper: PromptHelper | None = None
+    _context_window: int | None = None
+    _num_output: int | None = None
+
+    @property
+    def prompt_helper(self) -> PromptHelper:
+        from ragcore.prompt_helper import PromptHelper
+
+        if self._prompt_helper is None and self.llm is not None:
+            return PromptHelper.from_llm_metadata(replace(self.llm.metadata, **self.sizes))
+        return replace(self._prompt_helper or PromptHelper(), **self.sizes)
+
+    @prompt_helper.setter
+    def prompt_helper(self, helper: PromptHelper | None) -> None:
+        self._prompt_helper, self._context_window, self._num_output = helper, None, None
+
+    @property
+    def context_window(self) -> int:
+        return self.prompt_helper.context_window
+
+    @context_window.setter
+    def context_window(self, tokens: int | None) -> None:
+        self._context_window = tokens
+
+    @property
+    def num_output(self) -> int:
+        return self.prompt_helper.num_output
+
+    @num_output.setter
+    def num_output(self, tokens: int | None) -> None:
+        self._num_output = tokens
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Those of `context_window` and `num_output` that were chosen."""
+        helper = self._prompt_helper
+        window = helper.context_window if helper and self._context_window is None else self._context_window
+        output = helper.num_output if helper and self._num_output is None else self._num_output
+        return {name: size for name, size in (("context_window", window), ("num_output", output)) if size is not None}
 
     @property
     def text_splitter(self) -> Transformation | None:
@@ -65,12 +109,15 @@ def services(
     is loaded or sent by this.
     """
     from ragcore.llms.extractive import ExtractiveLLM
+    from ragcore.llms.windowed import WindowedLLM
     from ragcore.node_parser.sentence import SentenceSplitter
 
     embedder = _embedder(embed_model or Settings.embed_model or "local")
     chosen = llm or Settings.llm or ExtractiveLLM(embedder)
     if isinstance(chosen, str):
         raise ValueError(f"llm is the text {chosen!r}; give the model itself, such as OpenAI(model={chosen!r})")
+    if llm is None and Settings.sizes:
+        chosen = WindowedLLM(chosen, replace(chosen.metadata, **Settings.sizes))
     if transformations is None:
         transformations = Settings.transformations
     if transformations is None:

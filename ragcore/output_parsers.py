@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from typing import Any, Generic
+from typing import Generic
 
 from ragcore.llms.form import Form, parsed
-
-
-class BaseOutputParser(ABC):
-    """Subclasses give `parse`, and `format` where a prompt must say something of the form."""
-
-    @abstractmethod
-    def parse(self, output: str) -> Any:
-        """What a model's answer says."""
-
-    def format(self, query: str) -> str:
-        """The text of a prompt with what is to be said of the form."""
-        return query
+from ragcore.prompt_templates import BaseOutputParser
 
 
 class PydanticOutputParser(BaseOutputParser, Generic[Form]):

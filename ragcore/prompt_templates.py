@@ -7,21 +7,31 @@ stay as they are, so JSON may stand in a template, and {{name}} is written for t
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ragcore.prompts import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, with_history
 from ragcore.schema import ChatMessage, MessageRole
-
-if TYPE_CHECKING:
-    from ragcore.output_parsers import BaseOutputParser
 
 _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 _ALIASES = {"context_msg": "context_str"}  # LlamaIndex's name of the passages in a refine template
 
 Model: TypeAlias = Any  # an LLM; prompts are below it and do not know it
 FunctionMappings: TypeAlias = Mapping[str, Callable[..., str]]
+
+
+class BaseOutputParser(ABC):
+    """Subclasses give `parse`, and `format` where a prompt must say something of the form."""
+
+    @abstractmethod
+    def parse(self, output: str) -> Any:
+        """What a model's answer says."""
+
+    def format(self, query: str) -> str:
+        """The text of a prompt with what is to be said of the form."""
+        return query
 
 
 @dataclass(frozen=True, init=False)

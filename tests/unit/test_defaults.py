@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
-from ragcore import Document, Settings, VectorStoreIndex, load_index_from_storage
+from ragcore import (
+    Document,
+    NodeWithScore,
+    PromptHelper,
+    PromptTemplate,
+    Settings,
+    TextNode,
+    VectorStoreIndex,
+    get_response_synthesizer,
+    load_index_from_storage,
+)
 from ragcore.defaults import services
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
@@ -97,3 +107,35 @@ def test_a_model_named_after_an_index_was_made_answers_what_is_asked_from_then_o
     index = VectorStoreIndex([Document("A lectern holds notes.", "a")])
     Settings.llm = ScriptedLLM(["Notes."])
     assert index.as_query_engine().query("What does it hold?").response == "Notes."
+
+
+def test_the_window_is_the_models_until_another_is_chosen() -> None:
+    assert (Settings.context_window, Settings.num_output) == (3900, 256)
+    Settings.llm = ScriptedLLM(context_window=2000, num_output=99)
+    assert (Settings.context_window, Settings.num_output) == (2000, 99)
+    Settings.context_window = 500
+    assert (Settings.context_window, Settings.num_output, Settings.prompt_helper.context_window) == (500, 99, 500)
+    Settings.num_output = 50
+    Settings.llm = ScriptedLLM(context_window=4000)
+    assert (Settings.context_window, Settings.num_output) == (500, 50)
+    Settings.prompt_helper = PromptHelper(800, 80)
+    assert (Settings.context_window, Settings.num_output) == (800, 80)
+    Settings.prompt_helper = None
+    assert Settings.context_window == 4000
+
+
+def test_a_chosen_window_holds_for_the_model_of_the_settings_and_not_for_one_that_is_given() -> None:
+    Settings.embed_model = HashEmbedding(8)
+    Settings.llm = ScriptedLLM(lambda call: "Yes.", counts_words=True)
+    nodes = [NodeWithScore(TextNode("word " * 300), 1.0), NodeWithScore(TextNode("other " * 300), 1.0)]
+    get_response_synthesizer().synthesize("Why?", nodes)
+    assert len(Settings.llm.calls) == 1
+    Settings.context_window, Settings.num_output = 500, 50
+    get_response_synthesizer().synthesize("Why?", nodes)
+    assert len(Settings.llm.calls) == 3
+    assert [call.streamed for call in Settings.llm.calls[1:]] == [True, True]
+    get_response_synthesizer(Settings.llm).synthesize("Why?", nodes)
+    assert len(Settings.llm.calls) == 4
+    assert services().llm.metadata == replace(Settings.llm.metadata, context_window=500, num_output=50)
+    assert services().llm.predict(PromptTemplate("{word} two"), word="one") == "Yes."
+    assert services().llm.count_tokens("one two") == 2
