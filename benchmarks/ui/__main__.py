@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--no-peer", action="store_true")
     given = parser.parse_args()
     given.parts = given.parts or PARTS
-    print(f"{os.cpu_count()} cores, Python's and Streamlit's own threads; load before: {os.getloadavg()[0]:.1f}\n")
+    load = os.getloadavg()[0]
     words = None
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "library"
@@ -150,6 +150,7 @@ def main() -> None:
         if not given.no_peer:
             with peer_server(Path(folder)) as server:
                 peer = measure(server, screens.PEERS, ("conversation", ""), given)
+    print(f"{os.cpu_count()} cores; load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after, ours included\n")
     report(ours, peer, words, given)
 
 

@@ -73,7 +73,7 @@ OURS = (
     Screen("Evaluate", "evaluate", (".st-key-make_set button",)),
     Screen("Settings", "settings", (".st-key-llm_provider",)),
 )
-PEERS = tuple(Screen(name, name.lower(), (f".st-key-one_{name.lower()} h1",)) for name in PAGES)
+PEERS = tuple(Screen(name, name.lower() if at else "", (f".st-key-one_{name.lower()} h1",)) for at, name in enumerate(PAGES))
 
 
 @dataclass
