@@ -35,8 +35,8 @@ NO_MODEL: Wordings = {
 }
 NO_TOOL: Wordings = {
     "en": "None of the tools can be called with this question as it is, and without a language model I cannot put it otherwise.",
-    "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell kann ich sie nicht "
-    "anders stellen.",
+    "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell kann ich sie "
+    "nicht anders stellen.",
     "es": "Ninguna de las herramientas puede llamarse con esta pregunta tal como está, y sin un modelo de lenguaje no puedo "
     "formularla de otro modo.",
     "fr": "Aucun des outils ne peut être appelé avec cette question telle quelle, et sans modèle de langage je ne peux pas la "
