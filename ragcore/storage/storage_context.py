@@ -10,9 +10,14 @@ purpose is `docstore`.
 
 from __future__ import annotations
 
+import shutil
+import weakref
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import StoreError
 from ragcore.observe import span
@@ -20,6 +25,9 @@ from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord, IndexStore
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
+
+if TYPE_CHECKING:
+    from ragcore.storage.remote import FileSystem
 
 SHARED = ""  # the place of what all indexes share
 
@@ -48,22 +56,49 @@ class StorageContext:
         index_store: IndexStore | None = None,
         vector_store: Store | None = None,
         persist_dir: str | Path | None = None,
+        fs: FileSystem | None = None,
     ) -> StorageContext:
         """Empty and in memory; with `persist_dir` what was persisted there, read when it is needed and changed in place.
 
-        StoreError where nothing was persisted.
+        A folder on `fs`, a file system of fsspec's kind, is copied to this machine while the context lives; what is changed
+        is there again once it is persisted. StoreError where nothing was persisted.
         """
         if persist_dir is None:
             return cls(MemoryStorage(), docstore, index_store, vector_store)
         from ragcore.storage.disk import DiskStorage
+        from ragcore.storage.remote import download
 
-        storage = DiskStorage(Path(persist_dir).absolute())
+        storage = DiskStorage(Path(persist_dir).absolute() if fs is None else Path(mkdtemp(prefix="storage")))
+        if fs is not None:
+            weakref.finalize(storage.database, shutil.rmtree, storage.folder, ignore_errors=True)
+            download(fs, str(persist_dir), storage.folder)
         if not storage.is_filled():
             raise StoreError(
-                f"The folder {storage.folder} holds no index.",
+                f"The folder {storage.folder if fs is None else persist_dir} holds no index.",
                 hint='Write one there first, with index.storage_context.persist("that folder"), or correct its name.',
             )
         return cls(storage, docstore, index_store, vector_store)
+
+    @classmethod
+    def from_dict(cls, save_dict: Mapping[str, Any]) -> StorageContext:
+        """What `to_dict` gave, in memory. KeyError for anything else."""
+        from ragcore.storage.plain import storage_from_plain
+
+        return cls(storage_from_plain(save_dict))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as values that JSON has. ValueError where vectors are kept by a store that outlives the process."""
+        from ragcore.storage.plain import plain_storage
+
+        copy = MemoryStorage()
+        with self.transaction():
+            self._copy_to(copy)
+        for record in copy.index_store.all():
+            if record.keeper:
+                raise ValueError(
+                    f"the vectors of the index {record.index_id!r} are in a {record.keeper}, which keeps them itself"
+                )
+        return plain_storage(copy, SHARED)
 
     def node_store(self, place: str) -> DocumentStore:
         """The passages of the index at `place`, which are its alone."""
@@ -108,14 +143,23 @@ class StorageContext:
         """Whether a transaction that fails takes back what was done to `store`."""
         return self.storage.undoes(store)
 
-    def persist(self, persist_dir: str | Path = "./storage") -> None:
+    def persist(self, persist_dir: str | Path = "./storage", fs: FileSystem | None = None) -> None:
         """Write everything to a folder, replacing what was persisted there; others see all of it at once.
+
+        On `fs`, a file system of fsspec's kind, who opens the folder meanwhile may find it incomplete.
 
         A context that was opened on this very folder has everything there already. A given store that outlives the process
         by itself is left where it is, and must be given again when the folder is opened.
         """
         from ragcore.storage.disk import DiskStorage
 
+        if fs is not None:
+            from ragcore.storage.remote import upload
+
+            with TemporaryDirectory(prefix="storage") as copy:
+                self.persist(copy)
+                upload(Path(copy), fs, str(persist_dir))
+            return
         folder, source = Path(persist_dir).absolute(), self
         if isinstance(self.storage, DiskStorage) and self.storage.folder.resolve() == folder.resolve():
             if not self._given:
