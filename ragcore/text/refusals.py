@@ -34,7 +34,8 @@ NO_MODEL: Wordings = {
     "zh": "没有语言模型时，我只能引用您的文档，而此模式不读取任何文档：请选择使用文档的模式，或在设置中连接语言模型。",
 }
 NO_TOOL: Wordings = {
-    "en": "None of the tools can be called with this question as it is, and without a language model I cannot put it otherwise.",
+    "en": "None of the tools can be called with this question as it is, and without a language model I cannot put it "
+    "otherwise.",
     "de": "Keines der Werkzeuge lässt sich mit dieser Frage, wie sie ist, aufrufen, und ohne Sprachmodell kann ich sie "
     "nicht anders stellen.",
     "es": "Ninguna de las herramientas puede llamarse con esta pregunta tal como está, y sin un modelo de lenguaje no puedo "
