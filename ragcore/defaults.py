@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ragcore.observe import add_listener
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
+    from ragcore.callbacks import CallbackManager
     from ragcore.embeddings.base import Embedder
     from ragcore.llms.base import LLM
     from ragcore.prompt_helper import PromptHelper
@@ -43,6 +45,7 @@ class SettingsOfAScript:
     _prompt_helper: PromptHelper | None = None
     _context_window: int | None = None
     _num_output: int | None = None
+    _heard_by: tuple[CallbackManager, Callable[[], None]] | None = None  # and what ends that
 
     @property
     def prompt_helper(self) -> PromptHelper:
@@ -79,6 +82,22 @@ class SettingsOfAScript:
         window = helper.context_window if helper and self._context_window is None else self._context_window
         output = helper.num_output if helper and self._num_output is None else self._num_output
         return {name: size for name, size in (("context_window", window), ("num_output", output)) if size is not None}
+
+    @property
+    def callback_manager(self) -> CallbackManager:
+        """What hears of all that is done, in all threads; a new one where there was none."""
+        from ragcore.callbacks import CallbackManager
+
+        if self._heard_by is None:
+            manager = CallbackManager()
+            self._heard_by = manager, add_listener(manager)
+        return self._heard_by[0]
+
+    @callback_manager.setter
+    def callback_manager(self, manager: CallbackManager | None) -> None:
+        if self._heard_by is not None:
+            self._heard_by[1]()
+        self._heard_by = None if manager is None else (manager, add_listener(manager))
 
     @property
     def text_splitter(self) -> Transformation | None:

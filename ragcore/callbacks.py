@@ -1,0 +1,321 @@
+"""Handlers that hear of stages as events, by the names that scripts of LlamaIndex know; `ragcore.observe` is what tells them.
+
+    counter = TokenCountingHandler()
+    Settings.callback_manager = CallbackManager([counter])
+    ...
+    counter.total_llm_token_count
+
+A manager hears of everything from when it stands in `Settings` until another, or None, does. A payload is the facts of the
+span: those it began with, and at the end all. What a handler raises is logged and disturbs nobody.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from ragcore.observe import Listener, Span, span
+from ragcore.schema import new_id
+from ragcore.text.tokens import Tokenizer, as_tokenizer
+
+logger = logging.getLogger(__name__)
+
+BASE_TRACE_EVENT = "root"  # stands for the trace itself in a trace map
+
+Payload: TypeAlias = Mapping[str, Any]
+TraceMap: TypeAlias = Mapping[str, Sequence[str]]
+
+
+class CBEventType(str, Enum):
+    EMBEDDING = "embedding"
+    NODE_PARSING = "node_parsing"
+    LLM = "llm"
+    QUERY = "query"
+    RETRIEVE = "retrieve"
+    SYNTHESIZE = "synthesize"
+    TREE = "tree"
+    SUB_QUESTION = "sub_question"
+    FUNCTION_CALL = "function_call"
+    RERANKING = "reranking"
+    AGENT_STEP = "agent_step"
+
+
+_TYPES = {  # of spans; those of other names are no events
+    "embed": CBEventType.EMBEDDING,
+    "split": CBEventType.NODE_PARSING,
+    "llm": CBEventType.LLM,
+    "query": CBEventType.QUERY,
+    "retrieve": CBEventType.RETRIEVE,
+    "synthesize": CBEventType.SYNTHESIZE,
+    "summaries": CBEventType.TREE,
+    "divide": CBEventType.SUB_QUESTION,
+    "tool": CBEventType.FUNCTION_CALL,
+    "rerank": CBEventType.RERANKING,
+    "agent": CBEventType.AGENT_STEP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CBEvent:
+    """That something began or ended: both have the same `id_`. `time` is in UTC."""
+
+    event_type: CBEventType
+    payload: Payload
+    id_: str
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class EventStats:
+    total_secs: float
+    average_secs: float
+    total_count: int
+
+
+class BaseCallbackHandler(ABC):
+    """Is called in the thread that does the work, of several at once; not for the beginnings and ends to be ignored."""
+
+    def __init__(
+        self,
+        event_starts_to_ignore: Sequence[CBEventType] | None = None,
+        event_ends_to_ignore: Sequence[CBEventType] | None = None,
+    ) -> None:
+        self.event_starts_to_ignore = tuple(event_starts_to_ignore or ())
+        self.event_ends_to_ignore = tuple(event_ends_to_ignore or ())
+
+    @abstractmethod
+    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
+        """`parent_id` is that of the event around it, or BASE_TRACE_EVENT."""
+
+    @abstractmethod
+    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None: ...
+
+    def start_trace(self, trace_id: str) -> None:  # noqa: B027 - most handlers do nothing then
+        """Something begins that is part of nothing else: a question, an index; `trace_id` names it."""
+
+    def end_trace(self, trace_id: str, trace_map: TraceMap) -> None:  # noqa: B027 - most handlers do nothing then
+        """It has ended; `trace_map` has the ids of the events in each event, in the order in which they began."""
+
+
+class CallbackManager(Listener):
+    """Tells its handlers of each event."""
+
+    def __init__(self, handlers: Sequence[BaseCallbackHandler] | None = None) -> None:
+        self.handlers = list(handlers or ())
+        self._lock = threading.Lock()
+        self._ids: WeakKeyDictionary[Span, str] = WeakKeyDictionary()
+        self._inside: WeakKeyDictionary[Span, dict[str, list[str]]] = WeakKeyDictionary()  # by the root of the trace
+
+    def add_handler(self, handler: BaseCallbackHandler) -> None:
+        self.handlers.append(handler)
+
+    def remove_handler(self, handler: BaseCallbackHandler) -> None:
+        """ValueError for one that it does not have."""
+        self.handlers.remove(handler)
+
+    @contextmanager
+    def as_trace(self, trace_id: str) -> Iterator[None]:
+        """Let what is done inside be one trace."""
+        with span(trace_id):
+            yield
+
+    def started(self, step: Span) -> None:
+        if step.parent is None:
+            self._tell(lambda handler: handler.start_trace(step.name))
+        if (kind := _TYPES.get(step.name)) is None:
+            return
+        with self._lock:
+            id_ = self._ids[step] = new_id()
+            parent = self._id_around(step)
+            self._inside.setdefault(_root(step), {}).setdefault(parent, []).append(id_)
+        facts = dict(step.facts)
+
+        def begun(handler: BaseCallbackHandler) -> None:
+            if kind not in handler.event_starts_to_ignore:
+                handler.on_event_start(kind, facts, event_id=id_, parent_id=parent)
+
+        self._tell(begun)
+
+    def finished(self, step: Span) -> None:
+        with self._lock:
+            id_ = self._ids.get(step)
+            inside = self._inside.pop(step, {}) if step.parent is None else {}
+        if id_ is not None:
+            self._tell_end(_TYPES[step.name], dict(step.facts), id_)
+        if step.parent is None:
+            self._tell(lambda handler: handler.end_trace(step.name, inside))
+
+    def _tell_end(self, kind: CBEventType, facts: Payload, id_: str) -> None:
+        def ended(handler: BaseCallbackHandler) -> None:
+            if kind not in handler.event_ends_to_ignore:
+                handler.on_event_end(kind, facts, event_id=id_)
+
+        self._tell(ended)
+
+    def _tell(self, event: Callable[[BaseCallbackHandler], None]) -> None:
+        for handler in tuple(self.handlers):
+            try:
+                event(handler)
+            except Exception:  # whatever is wrong with a handler, the answer does not suffer, nor the other handlers
+                logger.exception("a callback handler failed")
+
+    def _id_around(self, step: Span) -> str:
+        around = step.parent
+        while around is not None and around not in self._ids:
+            around = around.parent
+        return BASE_TRACE_EVENT if around is None else self._ids[around]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCountingEvent:
+    """A call of a model. `prompt` is "" for embeddings."""
+
+    prompt: str
+    completion: str
+    prompt_token_count: int
+    completion_token_count: int
+    event_id: str = ""
+
+    @property
+    def total_token_count(self) -> int:
+        return self.prompt_token_count + self.completion_token_count
+
+
+class TokenCountingHandler(BaseCallbackHandler):
+    """Counts what models read and wrote, and what embedders read where they count: what the server says, else our own count.
+
+    A `tokenizer` takes the place of our own count of language models.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
+        event_starts_to_ignore: Sequence[CBEventType] | None = None,
+        event_ends_to_ignore: Sequence[CBEventType] | None = None,
+    ) -> None:
+        super().__init__(event_starts_to_ignore, event_ends_to_ignore)
+        self._tokenizer = None if tokenizer is None else as_tokenizer(tokenizer)
+        self.reset_counts()
+
+    def reset_counts(self) -> None:
+        self.llm_token_counts: list[TokenCountingEvent] = []
+        self.embedding_token_counts: list[TokenCountingEvent] = []
+
+    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
+        """Nothing was read yet."""
+
+    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None:
+        if event_type is CBEventType.LLM and "prompt_tokens" in payload:
+            self.llm_token_counts.append(self._call(payload, event_id))
+        elif event_type is CBEventType.EMBEDDING and "tokens" in payload:
+            self.embedding_token_counts.append(TokenCountingEvent("", "", payload["tokens"], 0, event_id))
+
+    @property
+    def total_llm_token_count(self) -> int:
+        return self.prompt_llm_token_count + self.completion_llm_token_count
+
+    @property
+    def prompt_llm_token_count(self) -> int:
+        return sum(each.prompt_token_count for each in self.llm_token_counts)
+
+    @property
+    def completion_llm_token_count(self) -> int:
+        return sum(each.completion_token_count for each in self.llm_token_counts)
+
+    @property
+    def total_embedding_token_count(self) -> int:
+        return sum(each.prompt_token_count for each in self.embedding_token_counts)
+
+    def _call(self, payload: Payload, event_id: str) -> TokenCountingEvent:
+        texts = ["".join(part["text"] for part in message["parts"]) for message in payload["messages"]]
+        lines = [f"{message['role']}: {text}" for message, text in zip(payload["messages"], texts, strict=True)]
+        read, wrote, reply = payload["prompt_tokens"], payload["completion_tokens"], payload.get("reply", "")
+        if self._tokenizer is not None and payload["tokens_estimated"]:
+            read, wrote = sum(map(self._tokenizer.count, texts)), self._tokenizer.count(reply)
+        return TokenCountingEvent(texts[0] if len(texts) == 1 else "\n".join(lines), reply, read, wrote, event_id)
+
+
+class LlamaDebugHandler(BaseCallbackHandler):
+    """Keeps all events. With `print_trace_on_end` each trace is logged when it has ended, a line for each event."""
+
+    def __init__(
+        self,
+        event_starts_to_ignore: Sequence[CBEventType] | None = None,
+        event_ends_to_ignore: Sequence[CBEventType] | None = None,
+        print_trace_on_end: bool = True,
+    ) -> None:
+        super().__init__(event_starts_to_ignore, event_ends_to_ignore)
+        self.print_trace_on_end = print_trace_on_end
+        self.flush_event_logs()
+
+    def flush_event_logs(self) -> None:
+        """Forget them."""
+        self._events: list[CBEvent] = []
+
+    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
+        self._events.append(CBEvent(event_type, payload, event_id))
+
+    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None:
+        self._events.append(CBEvent(event_type, payload, event_id))
+
+    def end_trace(self, trace_id: str, trace_map: TraceMap) -> None:
+        if self.print_trace_on_end:
+            pairs = {pair[0].id_: pair for pair in self.get_event_pairs()}
+            lines = "\n".join(_lines(BASE_TRACE_EVENT, trace_map, pairs))
+            logger.info("trace %s\n%s", trace_id, lines)
+
+    def get_events(self, event_type: CBEventType | None = None) -> list[CBEvent]:
+        """Beginnings and ends in the order in which they came."""
+        return [event for event in self._events if event_type in (None, event.event_type)]
+
+    def get_event_pairs(self, event_type: CBEventType | None = None) -> list[list[CBEvent]]:
+        """The beginning and, once it is there, the end of each, in the order of their beginnings."""
+        pairs: dict[str, list[CBEvent]] = {}
+        for event in self.get_events(event_type):
+            pairs.setdefault(event.id_, []).append(event)
+        return list(pairs.values())
+
+    def get_llm_inputs_outputs(self) -> list[list[CBEvent]]:
+        return self.get_event_pairs(CBEventType.LLM)
+
+    def get_event_time_info(self, event_type: CBEventType | None = None) -> EventStats:
+        """Zeros where there were none."""
+        seconds = [_seconds(pair) for pair in self.get_event_pairs(event_type)]
+        return EventStats(sum(seconds), sum(seconds) / len(seconds) if seconds else 0.0, len(seconds))
+
+
+def _seconds(pair: Sequence[CBEvent]) -> float:
+    return (pair[-1].time - pair[0].time).total_seconds()
+
+
+def _lines(id_: str, trace_map: TraceMap, pairs: Mapping[str, Sequence[CBEvent]], depth: int = 0) -> Iterator[str]:
+    for inner in trace_map.get(id_, ()):
+        if inner in pairs:
+            yield f"{'  ' * depth}{pairs[inner][0].event_type.value}: {_seconds(pairs[inner]):.3f} s"
+        yield from _lines(inner, trace_map, pairs, depth + 1)
+
+
+def _root(step: Span) -> Span:
+    while step.parent is not None:
+        step = step.parent
+    return step
+
+
+__all__ = [
+    "BaseCallbackHandler",
+    "CBEvent",
+    "CBEventType",
+    "CallbackManager",
+    "EventStats",
+    "LlamaDebugHandler",
+    "TokenCountingEvent",
+    "TokenCountingHandler",
+]
