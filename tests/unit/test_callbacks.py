@@ -15,9 +15,12 @@ from ragcore.callbacks import (
     BASE_TRACE_EVENT,
     BaseCallbackHandler,
     CallbackManager,
+    CBEvent,
     CBEventType,
+    EventStats,
     LlamaDebugHandler,
     Payload,
+    TokenCountingEvent,
     TokenCountingHandler,
     TraceMap,
 )
@@ -53,13 +56,13 @@ def test_a_question_is_told_as_events_in_their_order(mode: str, kinds: list[str]
     debug = LlamaDebugHandler(print_trace_on_end=False)
     heard(debug)
     asked(mode)
-    told = [event.event_type.value for event in debug.get_events()]
+    told = [event.event_type.value for event in debug.get_events() if isinstance(event, CBEvent)]
     assert told[told.index("query") :] == kinds
     calls = kinds.count("llm") // 2
     assert [len(pair) for pair in debug.get_llm_inputs_outputs()] == [2] * calls
     assert debug.get_llm_inputs_outputs()[0][1].payload["reply"] == "text text text"
     stats = debug.get_event_time_info(CBEventType.LLM)
-    assert (stats.total_count, stats.average_secs) == (calls, stats.total_secs / calls)
+    assert stats == EventStats(stats.total_secs, stats.total_secs / calls, calls)
     assert 0 < stats.total_secs < debug.get_event_time_info(CBEventType.QUERY).total_secs
     assert (
         debug.get_event_time_info(CBEventType.TREE).total_secs == debug.get_event_time_info(CBEventType.TREE).average_secs == 0
@@ -75,8 +78,9 @@ def test_tokens_are_counted_until_they_are_reset() -> None:
     llm, template = MockLLM(max_tokens=3), PromptTemplate("of {context_str} say {query_str}")
     llm.predict(template, context_str="herons fish\n\nowls hunt mice", query_str="who fishes")
     (call,) = counter.llm_token_counts
-    assert (call.prompt, call.completion) == ("of herons fish\n\nowls hunt mice say who fishes", "text text text")
-    assert (call.prompt_token_count, call.completion_token_count, call.total_token_count) == (9, 3, 12)
+    asked_for = "of herons fish\n\nowls hunt mice say who fishes"
+    assert call == TokenCountingEvent(asked_for, "text text text", 9, 3, call.event_id)
+    assert call.total_token_count == 12
     llm.predict(PromptTemplate("one two"))
     assert (counter.prompt_llm_token_count, counter.completion_llm_token_count, counter.total_llm_token_count) == (11, 6, 17)
     counter.reset_counts()

@@ -31,6 +31,8 @@ def cases() -> Iterator[Case]:
         yield Case(f"chosen-{chats}", {"kind": "chosen", "chats": chats})
     yield Case("renamed", {"kind": "renamed", "text": "{my_topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}})
     yield Case("computed", {"kind": "computed", "text": "{topic}: {query_str}", "values": {"topic": "t", "query_str": "q"}})
+    for roles in (["user"], ["system", "user"], ["user", "assistant"], ["assistant", "user"]):
+        yield Case(f"with-a-form-{'-'.join(roles)}", {"kind": "form", "roles": roles, "values": {"topic": "rivers"}})
     chance = random.Random(25)
     for number in range(12):
         text = " ".join(
@@ -50,6 +52,11 @@ def theirs(given: Any) -> Any:
 
     if given["kind"] == "earlier":
         return _their_second_turn(given)
+    if given["kind"] == "form":
+        from llama_index.core.types import BaseOutputParser
+
+        said = [ChatMessage(role=role, content="Of {topic}") for role in given["roles"]]
+        return _with_form(BaseOutputParser, PromptTemplate, ChatPromptTemplate, said, given)
     if given["kind"] in ("messages", "as text"):
         template: Any = ChatPromptTemplate([ChatMessage(role=role, content=text) for role, text in given["messages"]])
         if given["kind"] == "as text":
@@ -67,6 +74,11 @@ def ours(given: Any) -> Any:
 
     if given["kind"] == "earlier":
         return _our_second_turn(given)
+    if given["kind"] == "form":
+        from ragcore.output_parsers import BaseOutputParser
+
+        said = [ChatMessage(MessageRole(role), "Of {topic}") for role in given["roles"]]
+        return _with_form(BaseOutputParser, PromptTemplate, ChatPromptTemplate, said, given)
     if given["kind"] in ("messages", "as text"):
         template: Any = ChatPromptTemplate([ChatMessage(MessageRole(role), text) for role, text in given["messages"]])
         if given["kind"] == "as text":
@@ -76,6 +88,19 @@ def ours(given: Any) -> Any:
         chosen = SelectorPromptTemplate(PromptTemplate("plain"), [(lambda llm: llm is not None, PromptTemplate("other"))])
         return chosen.format(llm=our_llm(in_turn([])) if given["chats"] else None)
     return _formatted(PromptTemplate, given)
+
+
+def _with_form(parser: Any, plain: Any, chat: Any, said: list[Any], given: Any) -> Any:
+    class InCapitals(parser):  # type: ignore[misc]  # theirs or ours
+        def parse(self, output: str) -> str:
+            return output.upper()
+
+        def format(self, query: str) -> str:
+            return f"{query} In {{capitals}}."
+
+    one, several = plain("Of {topic}", output_parser=InCapitals()), chat(said, output_parser=InCapitals())
+    said = several.partial_format(**given["values"]).format_messages()
+    return [one.format(**given["values"]), [message.content for message in said], several.format(**given["values"])]
 
 
 def _formatted(kind: Any, given: Any) -> Any:
