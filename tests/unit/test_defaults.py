@@ -136,6 +136,7 @@ def test_a_chosen_window_holds_for_the_model_of_the_settings_and_not_for_one_tha
     assert [call.streamed for call in Settings.llm.calls[1:]] == [True, True]
     get_response_synthesizer(Settings.llm).synthesize("Why?", nodes)
     assert len(Settings.llm.calls) == 4
+    assert services(Settings.llm).llm is Settings.llm
     assert services().llm.metadata == replace(Settings.llm.metadata, context_window=500, num_output=50)
     assert services().llm.predict(PromptTemplate("{word} two"), word="one") == "Yes."
     assert services().llm.count_tokens("one two") == 2
