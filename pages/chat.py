@@ -158,10 +158,10 @@ if opened is not None:
 opened_form(messages)
 continue_as_asked()
 with st.bottom:
+    reading_line()
     with st.container(key="composer_options", horizontal=True):
         options(disabled=answering)
         choose_reading("chat_reading", disabled=answering)
-        reading_line()
     if run is not None:
         st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=run.stop)
     elif elsewhere is not None:

@@ -41,6 +41,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const action of data.actions.filter((one) => !one.menu)) {
     const made = button(path(action), action.label, () => act(action));
     made.dataset.do = action.do;
+    if (action.spelled) { made.classList.add("spelled"); made.append(action.label); }
     if (typeof action.pressed === "boolean") made.setAttribute("aria-pressed", String(action.pressed));
     if (action.do === held) made.focus();
   }

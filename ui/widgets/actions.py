@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragcore.conversations import Message
+from ragcore.text.summary_request import is_summary_request
 from ui import words
 from ui.asking import answer_again
 from ui.i18n import _
@@ -26,6 +27,18 @@ def _always(message: Message) -> bool:
     return True
 
 
+def _never(message: Message) -> bool:
+    return False
+
+
+def _quotes_nothing(message: Message) -> bool:
+    return not message.cited
+
+
+def _sums_up_a_part(message: Message) -> bool:
+    return message.ask is not None and message.ask.reading == "best" and is_summary_request(message.ask.question)
+
+
 def _replay(message: Message) -> None:
     session().replay, session().onward = message.conversation_id, "replay"
 
@@ -42,6 +55,7 @@ class Action:
     fits: Callable[[Message], bool] = _always
     only_last: bool = False
     in_menu: bool = False
+    spelled: Callable[[Message], bool] = _never  # its label stands beside the icon, not in the menu
     pressed: Callable[[Message], bool] | None = None  # of a button that stays down
     download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`
 
@@ -62,6 +76,7 @@ ACTIONS: tuple[Action, ...] = (
         "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 1.7v1M11.2 13.6v.1",
         ask_why,
         fits=can_miss,
+        spelled=_quotes_nothing,
     ),
     Action(
         "good",
@@ -109,6 +124,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda message: show_panel("everything", message),
         fits=reads_more,
         in_menu=True,
+        spelled=_sums_up_a_part,
     ),
     Action(
         "each_file",
@@ -137,7 +153,8 @@ def actions(message: Message, *, last: bool) -> None:
             "do": one.do,
             "label": one.label(),
             "icon": one.icon,
-            "menu": one.in_menu,
+            "menu": one.in_menu and not one.spelled(message),
+            "spelled": one.spelled(message),
             "pressed": one.pressed(message) if one.pressed else None,
             "download": one.download(message) if one.download else None,
         }

@@ -64,7 +64,7 @@ def answer(message: Message, *, last: bool) -> None:
             kept = _("Stopped. What had been written is kept.") if message.text else _("Stopped before anything was written.")
             st.caption(kept)
         sources_row(message)
-        facts_line(message)
+        facts_line(message, last=last)
         actions(message, last=last)
 
 
@@ -122,7 +122,7 @@ def sources_row(message: Message) -> None:
                 st.markdown(" ".join(rest))
 
 
-def facts_line(message: Message) -> None:
+def facts_line(message: Message, *, last: bool = True) -> None:
     if message.facts is None:
         return
     line = f"[{label(words.answer_facts(message.facts))}]({calls_address(message)})"
@@ -130,7 +130,7 @@ def facts_line(message: Message) -> None:
         line += "  \n" + _("Looked for: {question}").format(question=label(message.facts.condensed))
     with st.container(key=f"facts_{message.id}"):
         st.caption(line)
-        if unread := message.facts.files_unread:
+        if last and (unread := message.facts.files_unread):
             told = ngettext(
                 "{number} document was still being read. Answer again to have it looked at, too.",
                 "{number} documents were still being read. Answer again to have them looked at, too.",

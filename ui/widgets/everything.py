@@ -188,5 +188,5 @@ def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
         return
     at = min(progress.done + 1, progress.of)
     each = message.ask is not None and message.ask.reading == "each_file"
-    told = _("Document {at} of {of}") if each else _("Call {at} of {of}")
+    told = _("Document {at} of {of}") if each else _("Step {at} of {of}")
     place.progress(progress.done / progress.of, told.format(at=numeral(at), of=numeral(progress.of)))
