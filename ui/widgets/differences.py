@@ -81,7 +81,7 @@ def pin_button(message: Message, answers: list[Message]) -> None:
         _("Pinned") if pinned else _("Pin"),
         key=f"pin_{message.id}",
         type="tertiary",
-        icon=":material/keep:" if pinned else ":material/keep_off:",
+        icon=":material/check:" if pinned else ":material/keep:",
         help=_("Pin two answers to see where they differ, word by word."),
         on_click=_pin,
         args=(message, answers),
