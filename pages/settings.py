@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from pydantic import ValidationError
@@ -21,6 +23,9 @@ from ui.widgets.problem import problem
 from ui.widgets.prompt_settings import prompt_settings, unsaved
 from ui.widgets.rebuilding import rebuilding
 from ui.widgets.stage import stage_switch
+
+if TYPE_CHECKING:
+    from ragcore.llms.connect import ConnectionReport
 
 library, state = resources.library(), session()
 
@@ -92,6 +97,18 @@ def fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
     put("llm_temperature", settings.temperature)
     put("llm_functions", settings.calls_functions)
     put("llm_key", "")
+
+
+def tested(draft: LLMSettings, key: str) -> ConnectionReport:
+    """Whether the server and its model answer. Where no model is named yet, its only one is taken."""
+    from ragcore.llms.connect import check_connection
+
+    report = check_connection(draft, key)
+    if draft.model or not report.models:
+        return report
+    if len(report.models) == 1:
+        return check_connection(draft.model_copy(update={"model": report.models[0]}), key)
+    return replace(report, ok=True, message=_("The server answers. Choose one of its models above."))
 
 
 def save_llm() -> None:
@@ -216,6 +233,8 @@ if provider != "none":
             if provider == "ollama"
             else _("Where the server listens, up to and with /v1."),
         )
+    if state.report and len(state.report.models) == 1 and not widget("llm_model"):
+        fill_widget("llm_model", state.report.models[0])
     known = list(dict.fromkeys([*(state.report.models if state.report else ()), str(widget("llm_model") or "")]))
     st.selectbox(
         _("Model"),
@@ -300,16 +319,15 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=discard_llm)
         st.caption(_("Not saved yet"))
 if test and draft is not None:
-    from ragcore.llms.connect import check_connection
-
     with st.spinner(_("Asking the server for a few words…")):
-        state.report = check_connection(draft, typed_key or read_key(library.folder, draft.provider))
+        state.report = tested(draft, typed_key or read_key(library.folder, draft.provider))
     st.rerun()
 if state.report is not None and provider != "none":
     if state.report.ok:
         with st.container(key="report_ok"):
             st.markdown(
-                f":material/check_circle: {label(said(state.report.message))}" + (" " + _("Save to use it.") if dirty else "")
+                f":material/check_circle: {label(said(state.report.message))}"
+                + (" " + _("Save to use it.") if dirty and widget("llm_model") else "")
             )
     else:
         problem(Problem(state.report.message, state.report.hint), key="report")
@@ -408,7 +426,7 @@ rebuilding()
 
 section("limits")
 st.markdown(_("A file over a limit is not read, and says so in the list. A change applies to files read from now on."))
-with st.container(key="limits", horizontal=True):
+with st.container(key="limits", horizontal=True, vertical_alignment="bottom"):
     for field, name, least, most, step, meaning in LIMITS:
         fill_widget(f"set_{field}", int(getattr(ingest, field)))
         st.number_input(

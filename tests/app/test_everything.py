@@ -159,7 +159,7 @@ def test_a_model_reads_everything_and_its_table(settings: Page, app: App, server
     numbers = page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').all_inner_texts()
     assert numbers
     assert numbers[0] == "1"
-    choose_in_menu(page, "Each document")
+    choose_in_menu(page, "Ask each document")
     agree(page, ".st-key-panel", "Ask each document")
     answered(page, 3)
     kinds = page.locator("table.file-answers tbody tr").evaluate_all("rows => rows.map(row => row.className)")

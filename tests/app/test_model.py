@@ -102,11 +102,23 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     unknown = report.inner_text()
     settings.get_by_text("On this server: tiny, large").wait_for()
     assert len({refused, wrong_key, unknown}) == 3
+    assert not any(key in told for key in ("sk-wrong-key", KEY) for told in (refused, wrong_key, unknown))
 
     choose(settings, "Model", "tiny")
     test.click()
     settings.get_by_text("Works: tiny answered").wait_for()
     assert "sk-wrong-key" not in settings.content()
+
+
+def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: Page, server: ScriptedServer) -> None:
+    fill_in(settings, f"{server.url}/v1", "", KEY)
+    test = settings.get_by_role("button", name="Test")
+    test.click()
+    settings.get_by_text("The server answers. Choose one of its models above.").wait_for()
+    server.models = ("tiny",)
+    test.click()
+    settings.get_by_text("Works: tiny answered").wait_for()
+    assert settings.get_by_label("Model", exact=True).input_value() == "tiny"
 
 
 def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:
@@ -175,7 +187,7 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
 
 
 def test_a_slow_answer_is_written_while_a_document_is_read(settings: Page, app: App, server: ScriptedServer) -> None:
-    server.reply, server.words_per_second = long_answer, 20.0
+    server.reply, server.words_per_second = long_answer, 10.0
     connect(settings, server)
     settings.goto(app.url)
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
@@ -184,9 +196,12 @@ def test_a_slow_answer_is_written_while_a_document_is_read(settings: Page, app: 
     settings.get_by_role("link", name="Chat").click()
     settings.get_by_role("heading", name="Ask your documents").wait_for()  # the box of the screen before is gone
     ask(settings, "Tell me everything.")
-    settings.get_by_text("word60 ").wait_for()  # three seconds, in which the bar beside it has moved
-    settings.get_by_test_id("stSidebar").get_by_text("Reading 1 document").wait_for()
-    stop(settings).click()
+    settings.get_by_text("word8 ").wait_for()
+    sidebar = settings.get_by_test_id("stSidebar")
+    sidebar.get_by_text("Reading 1 document").wait_for()
+    done = sidebar.get_by_role("progressbar").get_attribute("aria-valuenow")
+    until(settings, lambda: sidebar.get_by_role("progressbar").get_attribute("aria-valuenow") != done)
+    stop(settings).click()  # it is being written still: the bar beside it has moved meanwhile
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     settings.goto(app.url)
     row(settings, "towns.txt").get_by_role("button", name="Stop").click()

@@ -128,7 +128,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "each_file",
-        lambda: words.readings()["each_file"].label,
+        lambda: _("Ask each document"),
         "M4 5h16v14H4zM4 10h16M4 15h16M10 5v14",
         lambda message: show_panel("each_file", message),
         fits=reads_more,

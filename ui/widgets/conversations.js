@@ -74,7 +74,7 @@ function draw(list) {
           link.title = link.getAttribute("aria-label");
           return link;
         });
-        menu.append(rename, duplicate, remove, ...files);
+        menu.append(rename, duplicate, remove, element("span", "", words.exports), ...files);
         row.append(menu);
         setTimeout(() => rename.focus(), 0);
       }

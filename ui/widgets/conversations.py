@@ -36,6 +36,7 @@ def _words() -> dict[str, str]:
         "rename": _("Rename"),
         "name": _("Name of this conversation"),
         "duplicate": _("Duplicate"),
+        "exports": _("Export"),
         "export": _("Export as {form}"),
         "delete": _("Delete"),
         "sure": _("Delete this conversation?"),
