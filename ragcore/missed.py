@@ -18,7 +18,7 @@ from ragcore.ingestion.files import FileRow, Stage
 from ragcore.library import Library
 from ragcore.llms.extractive import THRESHOLD
 from ragcore.observe import Span
-from ragcore.retrievers.hybrid import COSINE_SHARE, HybridRetriever
+from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.sentence_check import SUPPORTED, WEAK, SentenceCheck
 from ragcore.text.keywords import content_words, words
@@ -126,9 +126,8 @@ class _Search:
         library, how = self.library, self.ask.retrieval
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
-        share = COSINE_SHARE if how.dense_share is None else how.dense_share
         scope = Scope(None if file_ids is None else tuple(file_ids))
-        retriever = HybridRetriever(library.store, library.embedder, count, scope, cosine_share=share)
+        retriever = HybridRetriever(library.store, library.embedder, count, scope, cosine_share=how.dense_share)
         return retriever.retrieve(QueryBundle(question, embedding=self._vectors[question]))
 
     # Which passage.

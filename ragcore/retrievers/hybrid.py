@@ -11,6 +11,9 @@ al. 2023 (https://arxiv.org/abs/2210.11934). nDCG@10 with the bundled embedder, 
     this                   0.961     0.981     0.931     0.956     0.812
 
 SciFact with 1783 of its 5183 abstracts: all that answer a question, and 1500 others.
+
+To a script that the bundled embedder was not made for its cosines say little, so in a question the share falls with that
+script's letters, to FOREIGN_SHARE where there are no others.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragcore.embeddings import bundled
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
@@ -32,10 +36,14 @@ if TYPE_CHECKING:
 
 POOL = 50  # candidates from each side
 COSINE_SHARE = 0.6
+FOREIGN_SHARE = 0.2
+LAST_LATIN = "\u024f"
 
 
 class HybridRetriever(BaseRetriever):
     """The `top_k` best of the `pool` best by cosine and the `pool` best by BM25. Scores are 0 to 1.
+
+    `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`.
 
     The span "retrieve" holds `found` and `next_best` (as many again, that just missed), each a list of {"id", "score",
     "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
@@ -52,9 +60,9 @@ class HybridRetriever(BaseRetriever):
         scope: Scope = EVERYTHING,
         *,
         pool: int = POOL,
-        cosine_share: float = COSINE_SHARE,
+        cosine_share: float | None = None,
     ) -> None:
-        if not 0 <= cosine_share <= 1:
+        if cosine_share is not None and not 0 <= cosine_share <= 1:
             raise ValueError(f"cosine_share must be from 0 to 1, not {cosine_share}")
         self._store = store
         self._embedder = embedder
@@ -73,12 +81,13 @@ class HybridRetriever(BaseRetriever):
         bm25 = {hit.node.id_: hit.get_score() for hit in sharing}
         highest = max(bm25.values(), default=1.0)
         best = max((cosine for cosine in cosines.values() if cosine is not None), default=1.0)
+        share = usual_share(query.query_str, self._embedder.name) if self._cosine_share is None else self._cosine_share
 
         def score(id_: str) -> float:
             words, cosine = bm25.get(id_, 0.0) / highest, cosines[id_]
             if cosine is None:
                 cosine = words * best  # as good as the words say
-            return self._cosine_share * max(cosine, 0.0) + (1 - self._cosine_share) * words
+            return share * max(cosine, 0.0) + (1 - share) * words
 
         ranked = sorted(cosines, key=lambda id_: -score(id_))[: 2 * self._top_k]
         unknown = None if len(sharing) == self._pool else 0.0
@@ -110,3 +119,13 @@ class HybridRetriever(BaseRetriever):
         known = dict(zip(found.ids, (found.rows @ vector / length).tolist(), strict=True)) if found.ids else {}
         without = [id_ for id_ in ids if id_ not in known]
         return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
+
+
+def usual_share(question: str, embedder: str) -> float:
+    """FOREIGN_SHARE to COSINE_SHARE: of cosines in the score, by the letters of the question where the embedder of this name is
+    the bundled one, which knows Latin letters; another one is taken to know all."""
+    if question.isascii() or not embedder.startswith(bundled.NAME):
+        return COSINE_SHARE
+    letters = [letter for letter in question if letter.isalpha()]
+    foreign = sum(letter > LAST_LATIN for letter in letters) / max(len(letters), 1)
+    return COSINE_SHARE - (COSINE_SHARE - FOREIGN_SHARE) * foreign

@@ -10,7 +10,7 @@ from ragcore.defaults import services
 from ragcore.embeddings.base import Embedder
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.hybrid import COSINE_SHARE, POOL, HybridRetriever
+from ragcore.retrievers.hybrid import POOL, HybridRetriever
 from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
@@ -103,7 +103,7 @@ class VectorIndexRetriever(BaseRetriever):
             self.similarity_top_k,
             self._scope,
             pool=POOL if self._sparse_top_k is None else self._sparse_top_k,
-            cosine_share=COSINE_SHARE if self._alpha is None else self._alpha,
+            cosine_share=self._alpha,
         )
 
     def _ranked(self, query: QueryBundle) -> list[NodeWithScore]:

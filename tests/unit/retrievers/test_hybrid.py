@@ -4,8 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ragcore.embeddings import bundled
 from ragcore.observe import span
-from ragcore.retrievers.hybrid import HybridRetriever
+from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, HybridRetriever, usual_share
 from ragcore.schema import Document, QueryBundle, TextNode
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.memory import MemoryStore
@@ -39,6 +40,31 @@ PASSAGES = {
     "far": ("nothing at all", (-1.0, 0.0)),
 }
 QUESTION = "invoice E-4711"
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [
+        ("When is it due?", COSINE_SHARE),
+        ("Wann ist es fällig – 2024?", COSINE_SHARE),
+        ("2024?", COSINE_SHARE),
+        ("什么时候到期？", FOREIGN_SHARE),
+        ("متى يستحق؟", FOREIGN_SHARE),
+        ("когда", FOREIGN_SHARE),
+        ("E码", (COSINE_SHARE + FOREIGN_SHARE) / 2),
+    ],
+)
+def test_words_count_more_in_scripts_that_the_bundled_embedder_does_not_know(question: str, share: float) -> None:
+    assert usual_share(question, f"{bundled.NAME}@0123") == pytest.approx(share)
+    assert usual_share(question, "intfloat/multilingual-e5-small") == COSINE_SHARE
+
+
+def test_the_share_that_is_given_goes_before_the_usual_one() -> None:
+    embedder = Constant()
+    embedder.name = bundled.NAME
+    store = filled({"near": ("无关", (1.0, 0.0)), "word": ("到期日", (0.5, 0.5))})
+    assert HybridRetriever(store, embedder, 1).retrieve("到期")[0].node.id_ == "word"
+    assert HybridRetriever(store, embedder, 1, cosine_share=0.9).retrieve("到期")[0].node.id_ == "near"
 
 
 def test_what_both_find_comes_before_what_either_finds() -> None:
