@@ -116,14 +116,14 @@ def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, a
 
 
 def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, app: App) -> None:
-    ask_anew(page, app, "How many steps has the Herring Stair?")
+    ask_anew(page, app, "How many steps are there on the Herring Stair?")
     before = transcript(page)
     page.get_by_role("button", name="New chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
-    page.get_by_role("button", name="How many steps has the Herring Stair?", exact=True).click()
+    page.get_by_role("button", name="How many steps are there on the Herring Stair?", exact=True).click()
     answered(page)
     assert transcript(page) == before
-    page.get_by_role("button", name="Rename, copy, export or delete: How many steps has the Herring Stair?").click()
+    page.get_by_role("button", name="Rename, copy, export or delete: How many steps are there on the Herring Stair?").click()
     page.get_by_role("button", name="Rename", exact=True).click()
     page.get_by_label("Name of this conversation").fill("The stair")
     page.get_by_label("Name of this conversation").press("Enter")

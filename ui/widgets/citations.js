@@ -54,19 +54,22 @@ function reveal(tries) {
   else if (tries) setTimeout(() => reveal(tries - 1), 100);
 }
 
+// Sends what a link leads to; gives whether it is one of ours.
+function follow(target, send) {
+  const asked = /^#(passage|calls|check)-(.+)$/.exec(target);
+  if (asked) send("open", { panel: `${asked[1]}.${asked[2]}`, at: Date.now() });
+  return Boolean(asked);
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   let kept = listeners.get(parentElement);
   if (!kept) {
     kept = {};
     kept.onclick = (event) => {
-      const path = event.composedPath();
-      const link = path.find((node) => node instanceof HTMLAnchorElement);
-      const target = link && (link.getAttribute("href") || "");
-      const asked = target && /^#(passage|calls|check)-(.+)$/.exec(target);
-      if (!asked) return;
+      const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
+      if (!link || !follow(link.getAttribute("href") || "", kept.send)) return;
       event.preventDefault();
       event.stopPropagation();
-      kept.send("open", { panel: `${asked[1]}.${asked[2]}`, at: Date.now() });
     };
     document.addEventListener("click", kept.onclick, true);
     kept.onkey = (event) => {
@@ -78,6 +81,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     };
     document.addEventListener("focusin", kept.onfocus);
     listeners.set(parentElement, kept);
+    // A link that was pressed before this script was there has led the address to its mark.
+    if (follow(location.hash, setTriggerValue)) history.replaceState(history.state, "", location.pathname + location.search);
   }
   kept.send = setTriggerValue;
   moveKeyboard(kept, data.open);

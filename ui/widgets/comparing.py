@@ -15,6 +15,7 @@ from ui.i18n import _, ngettext, numeral, said
 from ui.safetext import answer_md, label, plain_md
 from ui.state import fill_widget, session, widget
 from ui.widgets.question_sets import expected, located
+from ui.widgets.wide_table import wide_table
 
 PAGE = 12  # questions drawn
 SURE = 0.05  # a smaller chance is called a real difference
@@ -94,8 +95,7 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
         span = f"{_signed(found.value)} ({_signed(found.low)} … {_signed(found.high)})"
         cells = [numeral(sum(first) / len(first), 2), numeral(sum(second) / len(second), 2), span]
         rows.append([names[metric][0], *cells, str(found.higher), str(found.lower), _verdict(found)])
-    with st.container(key="differences"):
-        st.markdown(markdown_table(heads, rows))
+    wide_table(heads, rows, key="differences")
     number = len(pairs[used[0]])
     asked = ngettext("Over {number} question measured with both.", "Over {number} questions measured with both.", number)
     st.caption(
@@ -107,12 +107,6 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
 
 def _signed(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{numeral(value, 2)}"
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that a screen reader reads. The cells are Markdown already."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _verdict(found: Difference) -> str:

@@ -19,9 +19,10 @@ from ui.i18n import _, day_and_time, ngettext, numeral
 from ui.pricing import agree_first
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets.comparing import comparison, markdown_table
+from ui.widgets.comparing import comparison
 from ui.widgets.problem import problem
 from ui.widgets.question_sets import missing_documents
+from ui.widgets.wide_table import wide_table
 
 MOST_SHOWN = 6  # measurements in the table and the drawing
 LOOK_SECONDS = 1.0
@@ -316,8 +317,7 @@ def _table(shown: Sequence[Shown]) -> None:
     used = [metric for metric in METRICS if any(one.figure(metric) for one in shown)]
     heads = [_("Setting"), *(names[metric][0] for metric in used), _("Seconds")]
     rows = [[label(one.name), *(_cell(one.figure(metric)) for metric in used), numeral(one.seconds, 2)] for one in shown]
-    with st.container(key="figures"):
-        st.markdown(markdown_table(heads, rows))
+    wide_table(heads, rows, key="figures")
     with st.expander(_("What the figures mean"), type="compact"):
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
         st.markdown(
