@@ -1,6 +1,11 @@
 // A table of documents. What can be done with one is in a row below it, opened by its button.
 const tables = new WeakMap();
 
+// A long name breaks after its _ . and - rather than within a word.
+function breakable(name) {
+  return name.split(/(?<=[_.-])/).flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part]));
+}
+
 function head(table) {
   const { data, send } = table;
   const row = element("tr");
@@ -84,6 +89,7 @@ function draw(table) {
       const open = button(file.name, "link", () => send("act", { do: "open", id: file.id, at: Date.now() }));
       open.title = filled(data.words.open, file);
       open.dataset.at = `open ${file.id}`;
+      open.replaceChildren(...breakable(file.name));
       name.append(open);
     } else name.append(element("span", "", file.name));
     row.append(name);
