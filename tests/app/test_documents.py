@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -238,7 +239,7 @@ def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) 
     told = page.get_by_test_id("stToast").inner_text()
     assert "brakesmans-log-2022.txt is deleted." in told
     assert passages in told
-    assert "freed" in told
+    assert re.search(r"[1-9][\d.]* [KM]B freed", told)
     page.reload()
     page.wait_for_selector("li.row")
     assert log.count() == 0
