@@ -15,13 +15,18 @@ from ui.state import session
 
 def reading_bar() -> None:
     """What is being read, in the sidebar of every page."""
-    session().reading = st.empty()
     st.fragment(_bar, run_every=_pace())()
 
 
 def move_reading_bar() -> None:
     """Draw the bar as it is now: a page that follows an answer keeps the bar from moving by itself."""
-    _bar()
+    bar, now = session().reading, _now()
+    if bar is None:
+        return
+    if now is None:
+        bar.empty()
+    else:
+        bar.progress(*now)
 
 
 def reading_line() -> None:
@@ -34,18 +39,20 @@ def _pace() -> float | None:
 
 
 def _bar() -> None:
-    slot = session().reading
-    if slot is None:
-        return
+    now = _now()
+    session().reading = st.progress(*now) if now is not None else None
+    if now is None:
+        be_still()
+
+
+def _now() -> tuple[float, str] | None:
+    """The share of the batch that is read, 0 to 1, and what is said of it; None when nothing is being read."""
+    batch = session().being_read
     active = {file.id: file.fraction for file in resources.library().files.all(*ACTIVE)}
     if not active:
-        session().being_read.clear()
-        slot.empty()
-        be_still()
-        return
-    done = share_of(session().being_read, active)
-    with slot.container():
-        st.progress(done, _("Reading {documents}").format(documents=words.count(len(active), "document")))
+        batch.clear()
+        return None
+    return share_of(batch, active), _("Reading {documents}").format(documents=words.count(len(active), "document"))
 
 
 def share_of(batch: set[str], active: Mapping[str, float]) -> float:
