@@ -19,6 +19,8 @@ LONGEST = 15  # words of a question
 
 _QUESTION = re.compile(r"[?？؟]$")
 _ASKED = re.compile(r"[^.!?？؟]{6,}[?？؟]")  # at the beginning of a quotation that holds its short answer too
+_LABEL_WORD = r"(?:Q|F|P|Question|Frage|Pregunta|问题?)"  # in a list of questions and answers
+_LABEL = re.compile(_LABEL_WORD + r"\s?\d*\s?[:.)：]\s*")
 _ASIDE = re.compile(r", (?:I|we|you|he|she|they) \w+,")
 _SMALL = re.compile(r"\b[^\W\d_A-ZÀ-Þ]\w+")
 _ABOUT = {
@@ -78,6 +80,9 @@ def _of_sentences(text: str, whole: str) -> Iterator[str]:
 
 def _as_written(question: str, text: str) -> Iterator[str]:
     """A question that stands at the head of its answer: what is asked in the middle of a paragraph is often no question."""
-    heads_a_line = re.search(r"^[\W\d_]*(?:Q\W+)?" + r"\s+".join(map(re.escape, question.split()[:4])), text, re.MULTILINE)
+    labelled = _LABEL.match(question)
+    question = question[labelled.end() :] if labelled else question
+    first_words = r"\s+".join(map(re.escape, question.split()[:4]))
+    heads_a_line = re.search(rf"^[\W\d_]*(?:{_LABEL_WORD}[\W\d]+)?{first_words}", text, re.MULTILINE)
     if heads_a_line and not _ASIDE.search(question) and not leans_on_context(question):
         yield in_ordinary_case(question, text)

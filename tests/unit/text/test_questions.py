@@ -79,6 +79,12 @@ def test_a_question_is_taken_from_the_head_of_its_answer_and_not_out_of_a_paragr
     assert list(questions_of_sentences(faq)) == ["Where are the tickets sold?"]
 
 
+@pytest.mark.parametrize("label", ["Q: ", "Q1. ", "Question 12: ", "Frage: "])
+def test_the_label_of_a_question_is_no_part_of_it(label: str) -> None:
+    text = f"{label}How high is the upper station?\nThe upper station is 84 metres above the sea."
+    assert next(questions_in(text)) == "How high is the upper station?"
+
+
 def test_headings_in_capitals_are_asked_in_ordinary_letters() -> None:
     text = "WHERE ARE THE TICKETS OF THE GANNERBY RAILWAY SOLD?\nThe Gannerby Railway sells them at the lower station."
     assert next(questions_in(text)) == "Where are the tickets of the Gannerby Railway sold?"
