@@ -47,11 +47,18 @@ function moveKeyboard(kept, shown) {
   }
 }
 
+// To the answers, as soon as there is enough of them to stand at the top, unless a person goes elsewhere meanwhile.
 function reveal(tries) {
-  const answers = document.querySelector(".st-key-query_question");
+  let left = false;
+  for (const moved of ["wheel", "touchmove", "keydown"]) addEventListener(moved, () => { left = true; }, { once: true, passive: true });
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (answers) answers.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
-  else if (tries) setTimeout(() => reveal(tries - 1), 100);
+  const go = () => {
+    const answers = document.querySelector(".st-key-query_question");
+    if (left || (answers && answers.getBoundingClientRect().top < 100)) return;
+    answers?.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+    if (tries--) setTimeout(go, 200);
+  };
+  go();
 }
 
 // Sends what a link leads to; gives whether it is one of ours.
@@ -91,7 +98,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     kept.last = data.last;
     if (window.matchMedia("(hover: hover)").matches) takeUpAgain(150);
   }
-  if (data.reveal && kept.revealed !== data.reveal && (data.answering || kept.revealed !== undefined)) reveal(30);
+  if (data.reveal && kept.revealed !== data.reveal && (data.answering || kept.revealed !== undefined)) reveal(75);
   kept.revealed = data.reveal;
   for (const link of document.querySelectorAll('a[href^="#passage-"], a[href^="#calls-"], a[href^="#check-"]')) {
     link.removeAttribute("target");
