@@ -285,8 +285,10 @@ class ExtractiveLLM(LLM):
         return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
 
     def _conclude(self, query: str, observed: Sequence[Passage]) -> str:
-        """An answer from what tools gave: all of it where it is short."""
+        """An answer from what tools gave: all of it where it is short; as they said it where they found nothing."""
         quotes = _quotes(observed)
+        if not quotes and (refused := [passage.text for passage in observed if is_refusal(passage.text)]):
+            return refused[0]
         return self._combine(query, observed) if len(quotes) > MAX_SENTENCES or not quotes else joined(quotes)
 
 
