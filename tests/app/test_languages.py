@@ -80,8 +80,17 @@ def choose_language(page: Page, name: str) -> None:
     box = page.locator(".st-key-set_language")
     box.wait_for()
     settled(page)
-    box.locator("input").click()
-    page.get_by_role("option", name=name, exact=True).click()
+    option = page.get_by_role("option", name=name, exact=True)
+    box.scroll_into_view_if_needed()
+
+    def opened() -> bool:  # a list closes while the page scrolls
+        if not option.is_visible():
+            box.locator("input").click()
+            page.wait_for_timeout(300)
+        return option.is_visible()
+
+    until(page, opened)
+    option.click()
 
 
 def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_app: App) -> None:
