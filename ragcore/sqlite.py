@@ -43,10 +43,33 @@ class _Opened:
         self.for_now = for_now
         self.before_commit: dict[object, Callable[[], None]] = {}
         self.closing = weakref.finalize(self, connection.close)
+        self.at_work = False
+        self.unwanted = False
+        self._work = threading.RLock()
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Its thread's statements run inside. SQLite crashes when a connection is closed in the middle of one."""
+        try:
+            with self._work:
+                self.at_work = True
+                yield
+        finally:
+            self.at_work = False
+            if self.unwanted:
+                self.close()
+
+    def close(self) -> None:
+        """Close it, from any thread: now, or once its thread has ended the work that it is in the middle of."""
+        self.unwanted = True  # before looking: whoever is at work looks after
+        if self._work.acquire(blocking=False):
+            self.closing()
+            self._work.release()
 
 
 class SQLiteDatabase:
-    """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection.
+    """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection, that of
+    a thread in the middle of a transaction once this has ended.
 
     A file that may not be written, or is on a disk that cannot be, or is full, is read all the same.
     """
@@ -56,18 +79,12 @@ class SQLiteDatabase:
         self._schemas = schemas
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._closing: list[weakref.finalize[[], _Opened]] = []
+        self._opened: weakref.WeakSet[_Opened] = weakref.WeakSet()
         self._prepared = False
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection: autocommit, rows by name, foreign keys on."""
-        opened: _Opened | None = getattr(self._local, "opened", None)
-        if opened is not None and opened.for_now and not opened.connection.in_transaction:
-            opened.closing()
-            opened = None
-        if opened is None:
-            opened = self._local.opened = self._open()
-        return opened.connection
+        return self._own().connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -83,16 +100,16 @@ class SQLiteDatabase:
 
     def before_commit(self, key: object, work: Callable[[], None]) -> None:
         """Have `work` done when this thread's transaction is about to be committed; once, however often it is asked for."""
-        self.connection()
-        self._local.opened.before_commit.setdefault(key, work)
+        self._own().before_commit.setdefault(key, work)
 
     def shrink(self) -> None:
         """Give the space of deleted rows back to the disk. Not in a transaction.
 
         While others read or write, it may be left for the next time.
         """
-        connection = self.connection()
-        with self._in_words():
+        opened = self._own()
+        connection = opened.connection
+        with self._in_words(), opened.work():
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * SHRINK_SECONDS)}").fetchall()
             try:
                 connection.executescript("PRAGMA incremental_vacuum")  # execute() would give back one page
@@ -105,31 +122,41 @@ class SQLiteDatabase:
 
     def close(self) -> None:
         with self._lock:
-            for closing in self._closing:
-                closing()
-            self._closing.clear()
-            self._local = threading.local()
+            for opened in self._opened:
+                opened.close()
+            self._opened.clear()
+
+    def _own(self) -> _Opened:
+        """This thread's."""
+        opened: _Opened | None = getattr(self._local, "opened", None)
+        if opened is not None and (opened.for_now or opened.unwanted) and not opened.at_work:
+            opened.close()
+            opened = None
+        if opened is None:
+            opened = self._local.opened = self._open()
+        return opened
 
     @contextmanager
     def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:
         with self._in_words():
-            connection = self.connection()
+            opened = self._own()
+            connection = opened.connection
             if connection.in_transaction:  # part of the transaction around it
                 yield connection
                 return
-            opened: _Opened = self._local.opened
-            connection.execute(begin)
-            try:
-                yield connection
-                for work in opened.before_commit.values():
-                    work()
-                connection.execute("COMMIT")
-            except BaseException:  # undone for any reason, which goes on
-                if connection.in_transaction:  # SQLite has ended it already when, say, the disk was full
-                    connection.execute("ROLLBACK")
-                raise
-            finally:
-                opened.before_commit.clear()
+            with opened.work():
+                connection.execute(begin)
+                try:
+                    yield connection
+                    for work in opened.before_commit.values():
+                        work()
+                    connection.execute("COMMIT")
+                except BaseException:  # undone for any reason, which goes on
+                    if connection.in_transaction:  # SQLite has ended it already when, say, the disk was full
+                        connection.execute("ROLLBACK")
+                    raise
+                finally:
+                    opened.before_commit.clear()
 
     def _open(self) -> _Opened:
         with self._in_words():
@@ -146,10 +173,9 @@ class SQLiteDatabase:
                 try:
                     self._prepare(opened.connection, only_read)
                 except BaseException:  # undone for any reason, which goes on
-                    opened.closing()
+                    opened.close()
                     raise
-                self._closing = [closing for closing in self._closing if closing.alive]
-                self._closing.append(opened.closing)
+                self._opened.add(opened)
             return opened
 
     def _full(self) -> bool:

@@ -143,6 +143,35 @@ def test_work_on_a_database_that_another_thread_closes_says_so(database: SQLiteD
         closed_meanwhile()
 
 
+def test_closing_lets_the_transaction_of_another_thread_end(database: SQLiteDatabase) -> None:
+    """SQLite would crash the process."""
+    begun, ended = threading.Event(), threading.Event()
+    used: list[sqlite3.Connection] = []
+
+    def count() -> None:
+        with database.transaction() as connection:
+            used.append(connection)
+            begun.set()
+            for _ in range(20):
+                connection.execute(
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT sum(i) FROM n"
+                )
+            ended.wait()
+            with database.transaction():  # part of the one around it, closed or not
+                add(database.connection(), "a")
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    begun.wait()
+    for _ in range(100):
+        database.close()
+    ended.set()
+    thread.join()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        used[0].execute("SELECT 1")
+    assert names(database) == ["a"]
+
+
 def test_a_second_writer_waits_for_the_first(database: SQLiteDatabase) -> None:
     other = SQLiteDatabase(database.path)
     order = []
