@@ -78,7 +78,7 @@ def _plain(made: Measured) -> dict[str, object]:
         "seconds_a_question": round(seconds, 4),
         "cpu_seconds_a_question": None if cpu is None else round(cpu, 4),
         "seconds_embedding_a_question": round(embedding, 4),
-        "seconds_indexing": round(made.indexing, 1),
+        "seconds_indexing": round(made.indexing, 3),
     }
 
 
