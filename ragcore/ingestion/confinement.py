@@ -55,8 +55,8 @@ def ready() -> None:
 
 
 def read_as_json(order: dict[str, Any]) -> str:
-    """Read the file that `order` names; gives the document or its error, with `peak_mb`, the most that this process
-    has needed so far."""
+    """Read the file that `order` names, or `look` how much is in it; gives the document, the amount, or the error, with
+    `peak_mb`, the most that this process has needed so far."""
     _signals.send_bytes(BEGUN)
     _limit(float(order["timeout"]), int(order["memory_mb"]))
     try:
@@ -67,11 +67,15 @@ def read_as_json(order: dict[str, Any]) -> str:
 
 def _read(order: dict[str, Any]) -> dict[str, Any]:
     from ragcore.errors import RagError
+    from ragcore.readers.amount import amount_of
     from ragcore.readers.base import ReadOptions
     from ragcore.readers.registry import read_file
 
     options = ReadOptions(order["name"], order["password"], _reporter(), order["max_text_chars"])
     try:
+        if order["look"]:
+            amount = amount_of(Path(order["path"]), options)
+            return {"characters": amount.characters, "pictures": amount.pictures}
         document = read_file(Path(order["path"]), options)
     except RagError as error:
         return {"error": type(error).__name__, "what": error.what, "hint": error.hint}

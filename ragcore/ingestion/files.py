@@ -29,7 +29,8 @@ from ragcore.ingestion.drafts import SCHEMA as DRAFTS_SCHEMA
 from ragcore.ingestion.drafts import Drafts, drop_drafts
 from ragcore.ingestion.file_bytes import FileBytes, Received
 from ragcore.ingestion.pace import SCHEMA as PACES_SCHEMA
-from ragcore.ingestion.pace import Costs, read_costs, remember
+from ragcore.ingestion.pace import Costs, note_amount, read_costs, remember
+from ragcore.readers.amount import Amount
 from ragcore.schema import new_id
 
 SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
@@ -171,6 +172,18 @@ class Files:
         """What reading and embedding were seen to cost."""
         with self.database.snapshot() as db:
             return read_costs(db)
+
+    def unseen(self, limit: int) -> list[FileRow]:
+        """Files that wait, and of which nobody knows how much is in them; the largest first, at most `limit`."""
+        asked = f"SELECT {_COLUMNS} FROM files WHERE stage = 'queued' AND hash NOT IN (SELECT hash FROM amounts)"
+        with self.database.snapshot() as db:
+            rows = db.execute(f"{asked} ORDER BY size DESC, id LIMIT {int(limit)}").fetchall()
+        return [_row(row, Costs()) for row in rows]
+
+    def saw(self, file: FileRow, amount: Amount) -> None:
+        """How much is in a file that waits."""
+        with self.database.transaction() as db:
+            note_amount(db, file.hash, amount)
 
     def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.
@@ -325,6 +338,7 @@ class Files:
         """`remove`, in one transaction with what is done inside. The bytes go after it, or, if this process does not live to
         see that, when they are next swept."""
         with self.database.transaction() as db:
+            _forget_amount(db, file_id)
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
             drop_drafts(db, file_id)
             db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
@@ -414,6 +428,7 @@ class Files:
             ).rowcount
             if changed:
                 drop_drafts(db, file_id)
+                _forget_amount(db, file_id)
                 for work, cost, amount in paces:
                     remember(db, work, cost, amount)
                 self._bytes.drop_versions_before(self._must(file_id).path)
@@ -463,6 +478,7 @@ class Files:
             for row in db.execute("SELECT id FROM removed_files").fetchall():
                 self._bytes.drop(row["id"])
             db.execute("DELETE FROM removed_files")
+            db.execute("DELETE FROM amounts WHERE hash NOT IN (SELECT hash FROM files)")
             rows = db.execute("SELECT path, max(added) AS added FROM files GROUP BY path").fetchall()
             self._bytes.sweep({row["path"]: row["added"] for row in rows})
 
@@ -502,6 +518,11 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _forget_amount(db: Connection, file_id: str) -> None:
+    """It is read, or gone."""
+    db.execute("DELETE FROM amounts WHERE hash = (SELECT hash FROM files WHERE id = ?)", (file_id,))
+
+
 def _free_name(db: Connection, name: str, file_id: str) -> str:
     """The name, or one with a number where a file other than `file_id` has it."""
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
@@ -517,7 +538,7 @@ def _row(row: Any, costs: Costs) -> FileRow:
     """From the columns of _COLUMNS."""
     id_, name, path, hash_, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, left = row
     if stage == "queued":
-        left = costs.file(name, size)
+        left = costs.file(name, size, hash_)
     return FileRow(
         id_,
         name,

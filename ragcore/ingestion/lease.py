@@ -12,6 +12,7 @@ from typing import TypeVar
 from ragcore.ingestion.files import FileRow, Files, Stage
 from ragcore.ingestion.pace import Estimate
 from ragcore.ingestion.sandbox import Cancelled
+from ragcore.readers.amount import Amount
 
 T = TypeVar("T")
 
@@ -25,10 +26,19 @@ class Lease:
     def __init__(self, files: Files, file: FileRow, worker: str, threads: Executor) -> None:
         self.file = file
         self.worker = worker
-        self.estimate = Estimate(files.costs(), file.name, file.size, time.monotonic(), file.fraction)
         self._files = files
+        self.estimate = self._estimate()
         self._threads = threads
         self._signed = time.monotonic()
+
+    def saw(self, amount: Amount) -> None:
+        """How much there is to do."""
+        self._files.saw(self.file, amount)
+        self.estimate = self._estimate()
+
+    def _estimate(self) -> Estimate:
+        file = self.file
+        return Estimate(self._files.costs(), file.name, file.size, time.monotonic(), file.fraction, digest=file.hash)
 
     def unwanted(self) -> bool:
         """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""

@@ -1,7 +1,8 @@
 """How long it will take: from how long the same work took here before, and more and more from how it goes now.
 
-The work on a file is reading its bytes, embedding its characters, and the rest (cutting and storing them). What each costs is
-kept in the library's database as seconds over the bytes or characters of the last files, so that the large ones count more.
+The work on a file is reading its bytes, recognising the text of its pictures, embedding its characters, and the rest (cutting
+and storing them). What each costs is kept in the library's database as seconds over the bytes, pictures or characters of the
+last files, so that the large ones count more. How much is in a file that waits is kept there too once it was looked at.
 """
 
 from __future__ import annotations
@@ -11,18 +12,27 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from ragcore.database import Connection
+from ragcore.readers.amount import Amount
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS paces (
-    work TEXT PRIMARY KEY,           -- read.pdf, text.pdf, embed, rest
+    work TEXT PRIMARY KEY,           -- read.pdf, text.pdf, recognise, embed, rest
     cost REAL NOT NULL,              -- of the last files, in seconds, or characters for text.*
-    amount REAL NOT NULL             -- the bytes or characters that it was for
+    amount REAL NOT NULL             -- the bytes, pictures or characters that it was for
+);
+CREATE TABLE IF NOT EXISTS amounts (
+    hash TEXT PRIMARY KEY,           -- of a file that is not read yet
+    characters INTEGER NOT NULL,     -- that it was seen to hold, see ragcore.readers.amount
+    pictures INTEGER NOT NULL
 );
 """
 
-# Before anything was measured: seconds for a byte or character, characters for a byte.
+# Before anything was measured: seconds for a byte, picture or character, characters for a byte.
 GUESSES = {"read": 2e-7, "text": 1.0, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05, "text.epub": 1.5,
-           "text.html": 0.3, "text.xlsx": 2.0, "text.png": 0.002, "text.jpg": 0.002, "embed": 4e-5, "rest": 1e-6}  # fmt: skip
+           "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "text.png": 0.002, "text.jpg": 0.002, "recognise": 3.0,
+           "embed": 4e-5, "rest": 1e-6}  # fmt: skip
+# That guesses weigh as much as: the first file may be so small that it tells nothing about larger ones.
+GUESSED = {"read": 100_000, "text": 5_000, "recognise": 0.3, "embed": 500, "rest": 20_000}  # bytes, pictures or characters
 READ_SECONDS = 0.02  # that even the smallest file takes
 REMEMBERED = 0.9  # of what was known stays beside each new file
 TRUST_SECONDS = 2.0  # of work going on weigh as much as all that was seen before,
@@ -31,28 +41,41 @@ GUESS_SECONDS = 0.6  # or as much as what was only guessed
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What work was seen to cost."""
+    """What work was seen to cost; and what was `seen` in files that are not read yet, by their hashes."""
 
     known: Mapping[str, float] = field(default_factory=dict)
+    seen: Mapping[str, Amount] = field(default_factory=dict)
 
     def of(self, work: str) -> float:
         """Of a byte or character; guessed for what was never done."""
-        return self.known.get(work) or GUESSES.get(work) or GUESSES[work.split(".")[0]]
+        return self.known.get(work) or guess(work)
 
     def seconds(self, work: str, left: float, *, took: float = 0.0, done: float = 0.0) -> float:
         """For what is `left` of this work, in bytes or characters, when `done` more took `took` seconds just now."""
-        trust = TRUST_SECONDS if work in self.known else GUESS_SECONDS
-        return left * (took + trust) / (done + trust / self.of(work))
+        return left * self.each(self.of(work), took=took, done=done, known=work in self.known)
 
-    def characters(self, kind: str, size: int) -> float:
-        """That a file of `size` bytes will probably have. `kind` as the ending of its name, without the dot."""
-        return size * self.of(f"text.{kind}")
+    @staticmethod
+    def each(cost: float, *, took: float, done: float, known: bool) -> float:
+        """Of one, when it was thought to be `cost`, and `done` of them took `took` just now."""
+        trust = TRUST_SECONDS if known else GUESS_SECONDS
+        return (took + trust) / (done + trust / cost)
 
-    def file(self, name: str, size: int) -> float:
+    def amount(self, name: str, size: int, digest: str = "") -> Amount:
+        """What a file of `size` bytes, and the hash `digest`, holds, as it was seen to, or probably."""
+        return self.seen.get(digest) or Amount(round(size * self.of(f"text.{kind_of(name)}")))
+
+    def reading(self, name: str, size: int, pictures: int) -> float:
+        """Seconds until the file is read."""
+        return READ_SECONDS + size * self.of(f"read.{kind_of(name)}") + pictures * self.of("recognise")
+
+    def file(self, name: str, size: int, digest: str = "") -> float:
         """Seconds for a file that nobody has begun."""
-        kind = kind_of(name)
-        each = self.of("embed") + self.of("rest")
-        return READ_SECONDS + size * self.of(f"read.{kind}") + self.characters(kind, size) * each
+        amount = self.amount(name, size, digest)
+        return self.reading(name, size, amount.pictures) + amount.characters * (self.of("embed") + self.of("rest"))
+
+
+def guess(work: str) -> float:
+    return GUESSES.get(work) or GUESSES[work.split(".")[0]]
 
 
 def kind_of(name: str) -> str:
@@ -60,16 +83,28 @@ def kind_of(name: str) -> str:
 
 
 def read_costs(db: Connection) -> Costs:
-    return Costs({row["work"]: row["cost"] / row["amount"] for row in db.execute("SELECT work, cost, amount FROM paces")})
+    paces = db.execute("SELECT work, cost, amount FROM paces")
+    known = {row["work"]: row["cost"] / row["amount"] for row in paces.fetchall()}
+    amounts = db.execute("SELECT hash, characters, pictures FROM amounts")
+    return Costs(known, {row["hash"]: Amount(row["characters"], row["pictures"]) for row in amounts.fetchall()})
+
+
+def note_amount(db: Connection, digest: str, amount: Amount) -> None:
+    """Keep what was seen in the file with this hash, in the caller's transaction."""
+    db.execute(
+        "INSERT INTO amounts (hash, characters, pictures) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+        (digest, amount.characters, amount.pictures),
+    )
 
 
 def remember(db: Connection, work: str, cost: float, amount: float) -> None:
     """Note what was just seen, in the caller's transaction. An amount of nothing says nothing."""
     if amount > 0 and cost > 0:
+        guessed = GUESSED[work.split(".")[0]]
         db.execute(
             "INSERT INTO paces (work, cost, amount) VALUES (?, ?, ?) ON CONFLICT (work) DO UPDATE SET"
-            f" cost = paces.cost * {REMEMBERED} + excluded.cost, amount = paces.amount * {REMEMBERED} + excluded.amount",
-            (work, cost, amount),
+            f" cost = paces.cost * {REMEMBERED} + ?, amount = paces.amount * {REMEMBERED} + ?",
+            (work, cost + guessed * guess(work), amount + guessed, cost, amount),
         )
 
 
@@ -79,27 +114,27 @@ class Estimate:
     `now` is any clock that only goes forward, in seconds. `fraction`: what an earlier worker had reached.
     """
 
-    def __init__(self, costs: Costs, name: str, size: int, now: float, fraction: float = 0.0) -> None:
+    def __init__(self, costs: Costs, name: str, size: int, now: float, fraction: float = 0.0, *, digest: str = "") -> None:
+        amount = costs.amount(name, size, digest)
         self._costs = costs
-        self._kind = kind_of(name)
-        self._size = size
+        self.pictures = amount.pictures
+        self._measured = ("recognise" if amount.pictures else f"read.{kind_of(name)}") in costs.known
         self._began = now
-        self._characters = costs.characters(self._kind, size)
+        self._reading = costs.reading(name, size, amount.pictures) - READ_SECONDS
+        self._characters: float = amount.characters
         self._embedded = self._embed_seconds = self._bar_before = 0.0
         self._to_embed = 0
         self.fraction = fraction
-        self.left = costs.file(name, size)
+        self.left = costs.file(name, size, digest)
 
     def reading(self, done: int, total: int, now: float) -> None:
         """`done` of `total` pages or whatever the file has; total 0 where it does not say."""
         took = now - self._began
-        share = done / total if total else 0.0
-        bytes_left = self._size * (1 - share)
-        work = f"read.{self._kind}"
-        if total:
-            reading = self._costs.seconds(work, bytes_left, took=took, done=self._size * share)
+        if total and self._reading:
+            share = done / total
+            reading = (1 - share) * self._costs.each(self._reading, took=took, done=share, known=self._measured)
         else:
-            reading = max(bytes_left * self._costs.of(work) - took, 0.0)
+            reading = max(self._reading - took, 0.0)
         self._see(READ_SECONDS + reading + self._after_reading(self._characters), now)
 
     def to_embed(self, characters: int, now: float) -> None:

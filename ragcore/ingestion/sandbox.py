@@ -22,6 +22,7 @@ from typing import Any
 import ragcore.errors
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
 from ragcore.ingestion.confinement import BEGUN, WATCHED, confine, read_as_json, ready
+from ragcore.readers.amount import Amount
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Page
 
@@ -46,9 +47,35 @@ def read_isolated(
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
     0.2 seconds after `cancelled` says so. `options.progress` is called in the caller's thread.
     """
+    result = _isolated(path, options, timeout, memory_mb, cancelled)
+    return Document(
+        result["text"],
+        metadata=result["metadata"],
+        pages=tuple(Page(label, start, end) for label, start, end in result["pages"]),
+        page_word=result["page_word"],
+    )
+
+
+def look_isolated(path: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]) -> Amount:
+    """`amount_of` in a process of its own, with the limits of `read_isolated`."""
+    result = _isolated(path, options, timeout, memory_mb, cancelled, look=True)
+    return Amount(result["characters"], result["pictures"])
+
+
+def _isolated(
+    path: Path,
+    options: ReadOptions,
+    timeout: float,
+    memory_mb: int,
+    cancelled: Callable[[], bool],
+    *,
+    look: bool = False,
+) -> dict[str, Any]:
+    """What the process gave."""
     if cancelled():
         raise Cancelled
     order = {
+        "look": look,
         "path": str(path.absolute()),
         "name": options.name,
         "password": options.password,
@@ -61,12 +88,14 @@ def read_isolated(
         result = reader.read(order, options, timeout, cancelled)
     except _EndedBeforeError:
         reader.kill()
-        return read_isolated(path, options, timeout=timeout, memory_mb=memory_mb, cancelled=cancelled)
+        return _isolated(path, options, timeout, memory_mb, cancelled, look=look)
     except BaseException:  # whatever broke it off, it must not go on reading
         reader.kill()
         raise
     _keep(reader, float(result["peak_mb"]))
-    return _rebuilt(result)
+    if "error" in result:
+        raise _rebuilt(result)
+    return result
 
 
 def start_reader() -> None:
@@ -203,20 +232,13 @@ class _Reader:
             end.close()
 
 
-def _rebuilt(result: dict[str, Any]) -> Document:
-    if "error" in result:
-        kind = getattr(ragcore.errors, str(result["error"]), None)
-        if not (isinstance(kind, type) and issubclass(kind, RagError)):
-            raise RuntimeError(f"The reading process failed: {result['what']}")
-        error = kind.__new__(kind)
-        RagError.__init__(error, str(result["what"]), hint=str(result["hint"]))
-        raise error
-    return Document(
-        result["text"],
-        metadata=result["metadata"],
-        pages=tuple(Page(label, start, end) for label, start, end in result["pages"]),
-        page_word=result["page_word"],
-    )
+def _rebuilt(result: dict[str, Any]) -> Exception:
+    kind = getattr(ragcore.errors, str(result["error"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, RagError)):
+        return RuntimeError(f"The reading process failed: {result['what']}")
+    error = kind.__new__(kind)
+    RagError.__init__(error, str(result["what"]), hint=str(result["hint"]))
+    return error
 
 
 def _crash(status: str, words: str, name: str, timeout: float) -> Exception:

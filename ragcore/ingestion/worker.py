@@ -28,13 +28,14 @@ from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
 from ragcore.ingestion.drafts import drop_drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
-from ragcore.ingestion.files import Files, Stage, process_name
+from ragcore.ingestion.files import FileRow, Files, Stage, process_name
 from ragcore.ingestion.lease import Lease
 from ragcore.ingestion.pace import READ_SECONDS, kind_of, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.rebuild import Rebuilder
-from ragcore.ingestion.sandbox import Cancelled, read_isolated, start_reader
+from ragcore.ingestion.sandbox import Cancelled, look_isolated, read_isolated, start_reader
+from ragcore.readers.amount import Amount, much_quicker
 from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, TextNode, new_id
@@ -49,6 +50,9 @@ HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was wr
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
 TRIAL = ["When the fog came in from the sea, the keeper climbed the stairs and lit the lamp. " * 9] * 2  # as long as passages
+LOOK_SECONDS = 5.0  # at a file that waits
+LOOKED_FIRST, LOOKED_SHARE = 1.0, 0.25  # seconds for looking, and more for each second at work; most files take hundredths
+LOOKED_AT = 50  # files in a row
 MANY = 32  # passages, whose drafts and version before may have left much room in the database
 
 
@@ -63,12 +67,22 @@ class Worker:
         self._settings = settings
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="embed")
+        self._busy_since: float | None = None
+        self._looked = 0.0  # seconds since then
 
     def run_once(self) -> bool:
         """Take one file from the queue to its end; False when none waits."""
         file = self._files.claim(self._name)
         if file is None:
+            self._busy_since = None
             return False
+        if self._busy_since is None:
+            self._busy_since, self._looked = time.monotonic(), 0.0
+        self._work_on(file)
+        self._look_ahead(lambda: False)
+        return True
+
+    def _work_on(self, file: FileRow) -> None:
         lease = Lease(self._files, file, self._name, self._threads)
         try:
             if file.kind == "ZIP":
@@ -85,13 +99,47 @@ class Worker:
         except Exception as error:  # one file must not stop the queue
             if not self._files.sign(file.id, self._name):  # deleted or stopped meanwhile: the file went from under our hands
                 self._files.halt(file.id, self._name)
-                return True
+                return
             # One file must not stop the queue. The row keeps what happened, and the log the trace of our bug.
             logger.exception("%s failed", file.id)
             ours = RagError(f"{file.name} could not be taken in.", hint="Try again. If it happens again, please report it.")
             ours.__cause__ = error
             self._files.fail(file.id, self._name, ours)
-        return True
+
+    def _look_ahead(self, unwanted: Callable[[], bool]) -> None:
+        """See how much is in the files that wait, so that the time left is known for all of them, and take little time for it.
+        Cancelled when the file at hand is unwanted."""
+        for file in self._files.unseen(LOOKED_AT):
+            began = time.monotonic()
+            if self._looked > LOOKED_FIRST + LOOKED_SHARE * (began - (self._busy_since or began)):
+                return
+            self._files.saw(file, self._look(file, unwanted))
+            self._looked += time.monotonic() - began
+
+    def _look(self, file: FileRow, unwanted: Callable[[], bool]) -> Amount:
+        """Nothing where it cannot be read, and what is usual where looking takes long."""
+        settings = self._settings()
+        usual = self._files.costs().amount(file.name, file.size)
+        if file.kind == "ZIP":
+            return usual
+        end = time.monotonic() + LOOK_SECONDS
+        options = ReadOptions(file.name, self._files.password(file.id), max_text_chars=settings.max_text_mb * 1_000_000)
+        try:
+            return look_isolated(
+                self._files.location(file),
+                options,
+                timeout=settings.read_timeout,
+                memory_mb=settings.read_memory_mb,
+                cancelled=lambda: time.monotonic() > end or unwanted(),
+            )
+        except Cancelled:
+            if time.monotonic() > end:
+                return usual
+            raise
+        except (RagError, RuntimeError, OSError) as error:  # OSError, RuntimeError: it was deleted meanwhile
+            if isinstance(error, StoreError) and error.retryable:
+                raise
+            return Amount(0)
 
     def rebuild_once(self) -> bool:
         """Go on with an index that is being made anew, until a file waits; False when there is none."""
@@ -136,6 +184,8 @@ class Worker:
 
     def _ingest(self, lease: Lease) -> None:
         file, settings = lease.file, self._settings()
+        if much_quicker(file.name):
+            lease.saw(self._look(file, lease.unwanted))
         began = time.monotonic()
         document = self._read(lease, settings)
         reading = time.monotonic() - began
@@ -145,6 +195,7 @@ class Worker:
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
         current = self._store.versions.current()
+        costs, pictures = self._files.costs(), lease.estimate.pictures
         nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
         embedding, embedded = lease.estimate.seen
@@ -155,7 +206,9 @@ class Worker:
             nodes,
             current,
             [
-                (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
+                ("recognise", max(reading - costs.reading(file.name, file.size, 0), 0.0), pictures)
+                if pictures
+                else (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
                 (f"text.{kind}", characters, file.size),
                 ("embed", embedding, embedded),
             ],
@@ -232,6 +285,8 @@ class Worker:
                 if step.made and step.characters_left:  # the last ones go into the store at once
                     self._files.drafts.keep(file_id, step.made)
                 lease.tell(Stage.EMBEDDING, step.done, len(nodes))
+            if step.made and step.characters_left:
+                self._look_ahead(lease.unwanted)
 
         passages = self._passages_by(embed_model)
         known = lease.during(lambda: passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id))

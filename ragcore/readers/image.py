@@ -34,6 +34,17 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(text, metadata={"file_name": options.name}, pages=stretches if len(pages) > 1 else ())
 
 
+def frames(path: Path) -> int:
+    """How many pictures are in the file; 1 where that cannot be seen."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            return int(getattr(picture, "n_frames", 1))
+    except (Image.DecompressionBombError, OSError, SyntaxError, ValueError, EOFError):
+        return 1  # reading it will say what is wrong
+
+
 def _texts(path: Path, options: ReadOptions) -> Iterator[str]:
     import warnings
 
@@ -44,11 +55,11 @@ def _texts(path: Path, options: ReadOptions) -> Iterator[str]:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             picture = Image.open(path)
         with picture:
-            frames = getattr(picture, "n_frames", 1)
-            for frame in range(frames):
+            count = getattr(picture, "n_frames", 1)
+            for frame in range(count):
                 picture.seek(frame)
                 yield paragraphs(plain(ocr.recognised(_upright(picture, options.name), options.name)))
-                options.progress(frame + 1, frames)
+                options.progress(frame + 1, count)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise _too_large(options.name) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:

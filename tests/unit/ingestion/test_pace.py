@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.ingestion.pace import GUESSES, SCHEMA, Costs, Estimate, kind_of, read_costs, remember
+from ragcore.ingestion.pace import GUESSED, GUESSES, SCHEMA, Costs, Estimate, kind_of, read_costs, remember
 from ragcore.sqlite import SQLiteDatabase
 
 # A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
@@ -86,8 +86,22 @@ def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) 
     database.close()
     with SQLiteDatabase(tmp_path / "library.db", SCHEMA).snapshot() as db:
         costs = read_costs(db)
-    assert costs.of("embed") == pytest.approx((0.9 * 1.0 + 50) / (0.9 * 100 + 100_000))
+    guessed = GUESSED["embed"]
+    assert costs.of("embed") == pytest.approx(
+        (0.9 * (1.0 + guessed * GUESSES["embed"]) + 50) / (0.9 * (100 + guessed) + 100_000)
+    )
     assert costs.file("a.txt", 1000) == pytest.approx(0.02 + 1000 * (2e-7 + costs.of("embed") + 1e-6))
+
+
+def test_a_first_file_that_is_tiny_tells_little_about_large_ones(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
+    before = Costs().file("book.txt", 1_000_000)
+    with database.transaction() as db:
+        for work, amount in (("read.txt", 12), ("embed", 12), ("rest", 12)):
+            remember(db, work, 0.02, amount)  # opening, calling and committing, whatever the size
+    with database.snapshot() as db:
+        costs = read_costs(db)
+    assert before / 2 < costs.file("book.txt", 1_000_000) < 2 * before
 
 
 def test_kinds() -> None:

@@ -13,13 +13,15 @@ import pytest
 from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
-from ragcore.ingestion.files import Stage
+from ragcore.ingestion.files import Stage, seconds_left
 from ragcore.ingestion.parts import open_parts
+from ragcore.ingestion.sandbox import start_reader
 from ragcore.ingestion.worker import warm
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
 from tests import postgres
 from tests.databases import KINDS
+from tests.making import make_docx, make_pdf, make_rtf, make_text, make_xlsx
 from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_bytes, paragraphs, small_passages, worker_of
 
 if TYPE_CHECKING:
@@ -289,6 +291,60 @@ def test_making_damaged_vectors_anew_gives_way_to_a_file_that_waits_and_goes_on_
     assert sorted(first.texts + second.texts) == sorted(node.text for node in library.store.passages(file.id))
     assert drafts_of(library, file.id) == 0
     assert worker_of(library).damaged() == []
+
+
+def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_after_the_first_tenth(
+    in_folder: Library, tmp_path: Path
+) -> None:
+    """Most of them are much larger or smaller than their text."""
+    library = in_folder
+    script = f"<html><script>{'var x = 1; ' * 30_000}</script><body>"
+    given = [
+        make_text(tmp_path / "first.txt", "Just a note."),
+        *(
+            make_pdf(tmp_path / f"{number}.pdf", [paragraphs(20, f"lamp{number}{page}") for page in range(4)])
+            for number in range(2)
+        ),
+        *(make_docx(tmp_path / f"{number}.docx", paragraphs(400, f"wheel{number}").split("\n\n")) for number in range(3)),
+        make_rtf(tmp_path / "a.rtf", paragraphs(160, "barrel").split("\n\n")),
+        make_xlsx(tmp_path / "a.xlsx", {"Lamps": [["lamp", "nights"], *([f"The lamp {n}", str(n)] for n in range(400))]}),
+        make_text(tmp_path / "long.txt", paragraphs(300, "mast")),
+        *(make_text(tmp_path / f"{number}.html", f"{script}<p>A short note, number {number}.") for number in range(3)),
+    ]
+    for path in given:
+        library.add(path, path.name)
+    began, seen = time.monotonic(), list[tuple[float, float]]()
+
+    class Slow(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            seen.append((time.monotonic() - began, seconds_left(library.files.all()) or 0.0))
+            time.sleep(sum(map(len, texts)) * 3e-5)
+            return super().embed_passages(texts)
+
+    embedder = Slow()
+    start_reader()
+    warm(embedder, library.files)
+    worker, began = worker_of(library, embedder), time.monotonic()
+    seen.clear()
+    while worker.run_once():
+        pass
+    whole = time.monotonic() - began
+    said = [(left, whole - at) for at, left in seen if whole / 10 <= at <= 0.9 * whole]
+    assert len(said) >= 5
+    assert all(true / 2 <= left <= 2 * true for left, true in said), said
+
+
+def test_what_was_seen_in_files_that_wait_is_forgotten_once_they_are_read_or_gone(library: Library, tmp_path: Path) -> None:
+    files = [add(library, paragraphs(5, word), f"{word}.txt") for word in ("kettle", "barrel", "wheel")]
+    worker = worker_of(library)
+    assert worker.run_once()
+    texts = {file.hash: library.files.location(file).read_text("utf-8") for file in files[1:]}
+    assert {digest: seen.characters for digest, seen in library.files.costs().seen.items()} == {
+        digest: len(text) for digest, text in texts.items()
+    }
+    library.delete_file(files[1].id)
+    assert worker.run_once()
+    assert library.files.costs().seen == {}
 
 
 def test_a_library_that_never_embedded_anything_knows_how_quick_its_machine_is_before_the_first_file(library: Library) -> None:

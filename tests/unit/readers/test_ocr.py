@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ragcore.errors import DamagedFileError, NoTextError, TooLargeError
 from ragcore.ingestion.sandbox import Cancelled, read_isolated
 from ragcore.readers import ocr
+from ragcore.readers.amount import amount_of
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
@@ -89,6 +90,13 @@ def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, mon
     assert texts == ["This page is text.", SENTENCES[0], "", SENTENCES[1]]
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert asked == [(1751, 1200)]  # 300 dots per inch; the empty page is not asked for
+
+
+@with_tesseract
+def test_a_look_counts_the_pages_to_be_recognised(tmp_path: Path) -> None:
+    pdf, photo = scanned(tmp_path / "scan.pdf", SENTENCES[0], "=Typed.", "", SENTENCES[1]), tmp_path / "photo.png"
+    drawn(*SENTENCES).save(photo)
+    assert [amount_of(path, ReadOptions(path.name)).pictures for path in (pdf, photo)] == [2, 1]
 
 
 @with_tesseract

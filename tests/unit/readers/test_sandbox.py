@@ -15,7 +15,8 @@ import pytest
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion import sandbox
-from ragcore.ingestion.sandbox import Cancelled, end_readers, read_isolated
+from ragcore.ingestion.sandbox import Cancelled, end_readers, look_isolated, read_isolated
+from ragcore.readers.amount import Amount
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
@@ -65,6 +66,19 @@ def test_it_reads_what_read_file_reads(tmp_path: Path) -> None:
             there.pages,
             there.page_word,
         )
+
+
+def test_a_look_says_how_much_there_is_to_read(tmp_path: Path) -> None:
+    def look(path: Path) -> Amount:
+        return look_isolated(path, ReadOptions(path.name), timeout=30, memory_mb=1_000, cancelled=lambda: False)
+
+    pages = [f"Page {number}: {'a lamp is lit ' * number}." for number in range(40)]
+    pdf, text = make_pdf(tmp_path / "a.pdf", pages), make_text(tmp_path / "a.txt", "Grüße.")
+    assert look(text) == Amount(6)
+    assert look(pdf).pictures == 0
+    assert look(pdf).characters == pytest.approx(len(isolated(pdf).text), rel=0.3)
+    with pytest.raises(EncryptedFileError):
+        look(make_pdf(tmp_path / "locked.pdf", pages, password="sesame"))
 
 
 def test_errors_come_back_as_they_are(tmp_path: Path) -> None:
