@@ -2,6 +2,7 @@
 
 One HTML file without scripts, which asks for nothing from elsewhere, in light and dark. It tells what was asked of which
 documents, every prompt by the origin of its words, what was answered, and what it took. Two cards of one run are the same.
+What is called so in code, such as the ways of answering, prompts and steps, keeps its name in every language.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -25,13 +26,6 @@ SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
 
 _CITATION = re.compile(r"\[(\d{1,6})\]")
 _PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+@")
-_ORIGINS: Mapping[str, str] = {
-    Origin.INSTRUCTIONS: "Instructions",
-    Origin.DOCUMENTS: "Documents",
-    Origin.QUESTION: "Question",
-    Origin.HISTORY: "Conversation",
-    Origin.ANSWER: "Earlier answer",
-}
 _STYLE = """
 :root { color-scheme: light dark; --ink: #23211d; --paper: #fdfcfa; --line: #e2ddd3; --quiet: #6a655b; --accent: #0b6b5f; }
 @media (prefers-color-scheme: dark) {
@@ -66,32 +60,49 @@ summary { cursor: pointer; }
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """The language of a card: `say` gives a text of its own, `said` a finished one of the library, such as a problem's."""
+
+    language: str = "en"
+    say: Callable[[str], str] = str
+    said: Callable[[str], str] = str
+
+
+ENGLISH = Voice()
+
+
+@dataclass(frozen=True, slots=True)
 class _Run:
     message: Message
     question: str
     trace: Span | None
+    voice: Voice
 
 
-def run_card(library: Library, messages: Sequence[Message]) -> str:
+def run_card(library: Library, messages: Sequence[Message], voice: Voice = ENGLISH) -> str:
     """The card of answers to one question, a column for each: one, or all of a comparison. ValueError for none."""
     if not messages:
         raise ValueError("a run card is of at least one answer")
-    runs = [_Run(message, _question(library, message), library.conversations.trace(message.id)) for message in messages]
+    traces = {message.id: library.conversations.trace(message.id) for message in messages}
+    runs = [_Run(message, _question(library, message), traces[message.id], voice) for message in messages]
     keys = [read_key(library.folder, provider) for provider in get_args(Provider)]
     hidden = [key for key in keys if len(key) >= SECRET_CHARS]
     asked = list(dict.fromkeys(run.question for run in runs))
     parts = [
-        '<p class="quiet">Lectern run card</p>',
+        _quiet(voice.say("Lectern run card")),
         *(f"<h1>{_plain(question)}</h1>" for question in asked),
-        _section("Answers" if len(runs) > 1 else "Answer", _columns(_answer(at, run) for at, run in enumerate(runs))),
-        _section("Settings", _columns(_table(_settings(run)) for run in runs)),
-        _section("Passages", "".join(_passages(at, run) for at, run in enumerate(runs))),
-        _section("Calls", "".join(_calls(run) for run in runs)),
-        _section("Time", "".join(_times(run) for run in runs)),
-        _section("Documents", _documents(library, runs)),
-        _section("Versions", _table(_versions(library))),
+        _section(
+            voice.say("Answers") if len(runs) > 1 else voice.say("Answer"),
+            _columns(_answer(at, run) for at, run in enumerate(runs)),
+        ),
+        _section(voice.say("Settings"), _columns(_table(_settings(run)) for run in runs)),
+        _section(voice.say("Passages"), "".join(_passages(at, run) for at, run in enumerate(runs))),
+        _section(voice.say("Calls"), "".join(_calls(run) for run in runs)),
+        _section(voice.say("Time"), "".join(_times(run) for run in runs)),
+        _section(voice.say("Documents"), _documents(library, runs)),
+        _section(voice.say("Versions"), _table(_versions(library, voice))),
     ]
-    return _without(hidden, _page(asked[0], "\n".join(parts)))
+    return _without(hidden, _page(asked[0], "\n".join(parts), voice))
 
 
 def _question(library: Library, message: Message) -> str:
@@ -103,21 +114,28 @@ def _question(library: Library, message: Message) -> str:
 
 
 def _answer(at: int, run: _Run) -> str:
-    message, facts = run.message, run.message.facts
-    told: list[str] = [message.state] if message.state != "done" else []
+    message, facts, say, said = run.message, run.message.facts, run.voice.say, run.voice.said
+    states = {"stopped": say("stopped"), "failed": say("failed"), "interrupted": say("interrupted")}
+    told: list[str] = [states.get(message.state, "")]
     if facts is not None:
-        told += [f"{facts.calls} calls", f"{facts.seconds:.1f} s", f"{facts.passages_used} of {facts.passages_total} passages"]
-        told += [f"{facts.prompt_tokens} + {facts.completion_tokens} tokens"]
-        told += ["no language model: quoted from the documents" if facts.extractive else facts.model]
+        told += [say("calls: {number}").format(number=facts.calls), f"{facts.seconds:.1f} s"]
+        told += [say("passages: {used} of {all}").format(used=facts.passages_used, all=facts.passages_total)]
+        told += [_tokens(run, facts.prompt_tokens, facts.completion_tokens)]
+        told += [say("no language model: quoting your documents") if facts.extractive else facts.model]
     problem = message.problem
-    failed = f'<p class="text">{_plain(f"{problem.what} {problem.hint}")}</p>' if problem else ""
+    failed = f'<p class="text">{_plain(f"{said(problem.what)} {said(problem.hint)}")}</p>' if problem else ""
     return (
         f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, told)))}</p>'
-        f'<div class="text">{_said(at, message)}</div>{failed}</div>'
+        f'<div class="text">{_said(at, run)}</div>{failed}</div>'
     )
 
 
-def _said(at: int, message: Message) -> str:
+def _tokens(run: _Run, read: int, written: int) -> str:
+    return run.voice.say("tokens: {read} + {written}").format(read=read, written=written)
+
+
+def _said(at: int, run: _Run) -> str:
+    message, said = run.message, run.voice.said
     known = {source.number for source in message.sources}
 
     def linked(text: str) -> str:
@@ -126,7 +144,8 @@ def _said(at: int, message: Message) -> str:
     rows = message.facts.rows if message.facts is not None else ()
     if not rows:
         return linked(message.text)
-    told = [(row.file_name, f"{row.text} {row.hint}".strip(), ", ".join(row.pages)) for row in rows]
+    texts = [f"{said(row.text)} {said(row.hint)}" if row.found == "failed" else row.text for row in rows]
+    told = [(row.file_name, text, ", ".join(row.pages)) for row, text in zip(rows, texts, strict=True)]
     shown = (f"<tr><th>{_plain(name)}</th><td>{linked(text)}</td><td>{_plain(pages)}</td></tr>" for name, text, pages in told)
     return f"<table>{''.join(shown)}</table>"
 
@@ -144,11 +163,30 @@ def _mode(run: _Run) -> str:
 
 def _settings(run: _Run) -> list[tuple[str, str]]:
     """What the ask says, and which model answered. Keys are no part of either."""
-    rows = [(name.replace("_", " "), _value(value)) for name, value in _flat(asdict(run.message.ask or Ask(run.question)))]
-    rows = [(name, value) for name, value in rows if name != "question"]
+    asked = _flat(asdict(run.message.ask or Ask(run.question)))
+    names = _names(run.voice.say)
+    rows = [(names.get(name, name), _value(value, run.voice.say)) for name, value in asked if name != "question"]
     calls = run.trace.named("llm") if run.trace is not None else []
     models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
-    return [*rows, *(("model", model) for model in models)]
+    return [*rows, *((names["model"], model) for model in models)]
+
+
+def _names(say: Callable[[str], str]) -> Mapping[str, str]:
+    """What the parts of an ask are called."""
+    return {
+        "chat_mode": say("way of chatting"),
+        "response_mode": say("way of answering"),
+        "top_k": say("passages looked at (top k)"),
+        "file_ids": say("only in these documents"),
+        "extractive": say("without the language model"),
+        "node_ids": say("exactly these passages"),
+        "retrieval dense_share": say("share of meaning"),
+        "retrieval cutoff": say("least score"),
+        "retrieval reranker": say("reranking model"),
+        "retrieval diverse": say("different passages"),
+        "reading": say("what is read"),
+        "model": say("model"),
+    }
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
@@ -159,60 +197,73 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, An
             yield f"{before}{name}", value
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, say: Callable[[str], str]) -> str:
     if value is None or value in ("", (), []):
         return "–"
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return say("yes") if value else say("no")
     if isinstance(value, list | tuple):
         return f"{len(value)}: {', '.join(map(str, value))}"
     return str(value)
 
 
 def _passages(at: int, run: _Run) -> str:
-    return _of(run, "".join(_passage(at, source) for source in run.message.sources) or '<p class="quiet">None.</p>')
+    shown = "".join(_passage(at, source, run.voice.say) for source in run.message.sources)
+    return _of(run, shown or _quiet(run.voice.say("None.")))
 
 
-def _passage(at: int, source: Source) -> str:
-    score = f" · score {source.score:.3f}" if source.score is not None else ""
+def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
+    score = "" if source.score is None else " · " + _plain(say("score {score}").format(score=f"{source.score:.3f}"))
+    where = _plain(say("characters {start} to {end}").format(start=source.start, end=source.end))
     return (
         f'<details id="passage-{at}-{source.number}"><summary>[{source.number}] {_plain(source.place)}'
-        f'<span class="quiet">{score} · characters {source.start} to {source.end}</span></summary>'
+        f'<span class="quiet">{score} · {where}</span></summary>'
         f'<p class="text">{_plain(source.text)}</p></details>'
     )
 
 
 def _calls(run: _Run) -> str:
     calls = run.trace.named("llm") if run.trace is not None else []
-    shown = "".join(_call(number, call) for number, call in enumerate(calls, 1))
-    return _of(run, shown or '<p class="quiet">No call was kept.</p>')
+    shown = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
+    return _of(run, shown or _quiet(run.voice.say("No call was kept.")))
 
 
-def _call(number: int, call: Span) -> str:
+def _call(run: _Run, number: int, call: Span) -> str:
     facts = call.facts
-    tokens = f"{facts.get('prompt_tokens', 0)} + {facts.get('completion_tokens', 0)} tokens"
-    told = f"{tokens} · {max(call.milliseconds, 0):.0f} ms"
-    messages = "".join(_message(message) for message in facts.get("messages", ()))
+    tokens = _tokens(run, facts.get("prompt_tokens", 0), facts.get("completion_tokens", 0))
+    told = _plain(f"{tokens} · {max(call.milliseconds, 0):.0f} ms")
+    origins = _origins(run.voice.say)
+    messages = "".join(_message(message, origins) for message in facts.get("messages", ()))
     said = call.error or str(facts.get("reply", ""))
     return (
         f'<details><summary>{number} · {_plain(str(facts.get("prompt", "")))} <span class="quiet">{told}</span></summary>'
-        f'{messages}<div class="message"><p class="quiet">Reply</p><p class="text">{_plain(said)}</p></div></details>'
+        f'{messages}<div class="message">{_quiet(run.voice.say("Reply"))}<p class="text">{_plain(said)}</p></div></details>'
     )
 
 
-def _message(message: Mapping[str, Any]) -> str:
+def _origins(say: Callable[[str], str]) -> Mapping[str, str]:
+    return {
+        Origin.INSTRUCTIONS: say("Instructions"),
+        Origin.DOCUMENTS: say("Documents"),
+        Origin.QUESTION: say("Question"),
+        Origin.HISTORY: say("Conversation"),
+        Origin.ANSWER: say("Earlier answer"),
+    }
+
+
+def _message(message: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     parts = "".join(
-        f'<div class="origin {_plain(str(part["origin"]))}"><b>{_plain(_ORIGINS.get(part["origin"], part["origin"]))}</b>'
+        f'<div class="origin {_plain(str(part["origin"]))}"><b>{_plain(origins.get(part["origin"], part["origin"]))}</b>'
         f"{_plain(part['text'])}</div>"
         for part in message["parts"]
         if part["text"].strip()
     )
-    return f'<div class="message"><p class="quiet">{_plain(str(message["role"]))}</p>{parts}</div>'
+    return f'<div class="message">{_quiet(str(message["role"]))}{parts}</div>'
 
 
 def _times(run: _Run) -> str:
     if run.trace is None:
-        return _of(run, '<p class="quiet">None was kept.</p>')
+        return _of(run, _quiet(run.voice.say("None was kept.")))
     rows = "".join(
         f'<tr><td style="padding-left:{min(depth, 8) * 1.1}rem">{_plain(step.name)}</td>'
         f'<td class="number">{max(step.milliseconds, 0):.1f} ms</td></tr>'
@@ -230,29 +281,35 @@ def _outline(step: Span, depth: int = 0) -> Iterable[tuple[int, Span]]:
 
 def _documents(library: Library, runs: Sequence[_Run]) -> str:
     """Those that were to be asked and those that are cited, by name."""
+    say = runs[0].voice.say
     names = {source.file_id: source.file_name for run in runs for source in run.message.sources}
     chosen = [id_ for run in runs if run.message.ask for id_ in run.message.ask.file_ids or ()]
     rows = []
     for file_id in dict.fromkeys([*names, *chosen]):
         file = library.files.get(file_id)
-        name, hash_ = (file.name, file.hash) if file else (names.get(file_id, file_id), "deleted since")
+        name, hash_ = (file.name, file.hash) if file else (names.get(file_id, file_id), say("deleted since"))
         rows.append((name, hash_))
     listed = "".join(f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>" for name, hash_ in sorted(rows))
-    return f"<table><tr><th>Document</th><th>SHA-256</th></tr>{listed}</table>"
+    return f"<table><tr><th>{_plain(say('Document'))}</th><th>SHA-256</th></tr>{listed}</table>"
 
 
-def _versions(library: Library) -> list[tuple[str, str]]:
+def _versions(library: Library, voice: Voice) -> list[tuple[str, str]]:
+    say = voice.say
     try:
         ours = version("lectern")
     except PackageNotFoundError:  # run from a folder without being installed
-        ours = "not installed"
+        ours = say("not installed")
     _name, embed_model = library.store.versions.current()
-    return [("Lectern", ours), ("Python", sys.version.split()[0]), ("Embedder", embed_model or "all-MiniLM-L6-v2, built in")]
+    return [
+        ("Lectern", ours),
+        ("Python", sys.version.split()[0]),
+        (say("Embedder"), embed_model or f"all-MiniLM-L6-v2, {say('built-in')}"),
+    ]
 
 
 def _of(run: _Run, inside: str) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.message.created))
-    return f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{when}</p>{inside}</div>'
+    return f'<div class="box"><h3>{_plain(_mode(run))}</h3>{_quiet(when)}{inside}</div>'
 
 
 def _columns(columns: Iterable[str]) -> str:
@@ -260,7 +317,11 @@ def _columns(columns: Iterable[str]) -> str:
 
 
 def _section(title: str, inside: str) -> str:
-    return f"<section><h2>{title}</h2>{inside}</section>"
+    return f"<section><h2>{_plain(title)}</h2>{inside}</section>"
+
+
+def _quiet(text: str) -> str:
+    return f'<p class="quiet">{_plain(text)}</p>'
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
@@ -268,12 +329,13 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
     return f"<table>{shown}</table>"
 
 
-def _page(title: str, body: str) -> str:
+def _page(title: str, body: str, voice: Voice) -> str:
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{_plain(voice.language)}">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{_plain(' '.join(title.split())[:80])} · run card</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{_plain(' '.join(title.split())[:80])} · {_plain(voice.say('run card'))}</title>\n"
+        f"<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
 

@@ -1,8 +1,9 @@
 """`python -m ui.catalogues` reads the texts of the screens out of the code, writes the template `locales/lectern.pot`, and
 takes what is new into the catalogue of each language. What is translated stays; what is gone goes.
 
-From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`. From the parts of ragcore that speak to people come all
-sentences: a text of several words that begins with a capital, or a value, and ends as a sentence does.
+From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in `say("…")`. From the
+parts of ragcore that speak to people come all sentences: a text of several words that begins with a capital, or a value, and
+ends as a sentence does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from ui.i18n import LANGUAGES, LOCALES, SAID, entries, read, texts
+from ui.i18n import LANGUAGES, LOCALES, SAID, WITHIN, entries, read, texts
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = LOCALES / "lectern.pot"
@@ -72,6 +73,42 @@ FRAGMENTS = (  # what those say within a sentence, or instead of one
     "{number} hours",
     "{number} minutes",
     "{number} seconds",
+    "one page",
+    "{number} pages",
+    "{name} has no text in its {pages}: it is a scan, or holds only pictures",
+    "{name} is a picture",
+    "a picture (GIF)",
+    "a 7-Zip archive",
+    "a RAR archive",
+    "a gzip archive",
+    "a bzip2 archive",
+    "an xz archive",
+    "a zstd archive",
+    "a program",
+    "a database",
+    "a sound recording",
+    "a recording",
+    "a video, sound recording or picture",
+    "a Parquet table",
+    "a Hangul document (.hwp)",
+    "an old Word document (.doc)",
+    "an old PowerPoint presentation (.ppt)",
+    "an old Excel workbook (.xls)",
+    "an Outlook message (.msg)",
+    "an old Office file",
+    "{program} or {other} and save it as {suffix}",
+    "it is no PowerPoint presentation inside",
+    "it is no Word document inside",
+    "it is no OpenDocument file inside",
+    "it is no e-book inside",
+    "it has no body",
+    "a part of it cannot be unpacked",
+    "its part {part} is missing",
+    "its part {part} cannot be unpacked",
+    "its end is missing, or it is something else than its name says",
+    "would unpack to more than {size} MB",
+    "would unpack to {times} times its size",
+    "holds a file that unpacks to many times its size",
 )
 LITERAL_CHARS = 8  # a sentence with fewer of its own would be seen in anything
 _SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER) ")
@@ -92,26 +129,35 @@ _HEAD = tuple(
 def template() -> Catalog:
     """All texts that the code holds."""
     made = _empty(None)
-    for path in _files("pages", "ui"):
+    for path in _files("pages", "ui", "ragcore/run_card.py"):
         for forms in screen_texts(ast.parse(path.read_text("utf-8"))):
             made.add(forms if len(forms) > 1 else forms[0], locations=[_place(path)])
     for path in _files(*SPOKEN):
         for text in sentences(ast.parse(path.read_text("utf-8"))):
             made.add(text, locations=[_place(path)], auto_comments=[SAID])
     for text in FRAGMENTS:
-        made.add(text, auto_comments=[SAID])
+        made.add(text, auto_comments=[SAID, WITHIN])
     return made
 
 
 def screen_texts(code: ast.Module) -> Iterator[tuple[str, ...]]:
     """What is marked for translation: one form, or the singular and the plural. ValueError for what is no literal."""
     for call in ast.walk(code):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("_", "ngettext"):
-            forms = call.args[:1] if call.func.id == "_" else call.args[:2]
+        marked = _called(call) if isinstance(call, ast.Call) else ""
+        if isinstance(call, ast.Call) and marked in ("_", "say", "ngettext"):
+            forms = call.args[:2] if marked == "ngettext" else call.args[:1]
             literals = [form.value for form in forms if isinstance(form, ast.Constant) and isinstance(form.value, str)]
             if len(literals) < len(forms):
                 raise ValueError(f"{ast.unparse(call)} is not a literal")
             yield tuple(literals)
+
+
+def _called(call: ast.Call) -> str:
+    """The function's name, where it is a plain one, or `say`, which may be somebody's."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return "say" if function.attr == "say" else ""
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def sentences(code: ast.Module) -> Iterator[str]:

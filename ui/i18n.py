@@ -32,6 +32,7 @@ from ui.state import session
 LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "zh": "中文"}
 LOCALES = Path(__file__).resolve().parent / "locales"
 SAID = "what ragcore says"  # the comment of the texts that `said` looks for
+WITHIN = "within a sentence"  # of those among them that are parts of others
 
 _request: ContextVar[str] = ContextVar("the language of the request that is being answered", default="en")
 
@@ -182,9 +183,20 @@ def _said(code: str, text: str) -> str:
         return " ".join(told)
     for template in _templates(code):
         if match := template.pattern.fullmatch(text):
-            values = [_fragments(code).get(value, value) for value in match.groups()]
+            values = [_within(code, value) for value in match.groups()]
             return template.translated.format(**dict(zip(template.names, values, strict=True)))
     return text
+
+
+def _within(code: str, value: str) -> str:
+    """What stands in a place of a text: a part of it that we know, or a name, a number, another program's words."""
+    if value in _fragments(code):
+        return _fragments(code)[value]
+    for template in _parts(code):
+        if match := template.pattern.fullmatch(value):
+            values = [_within(code, part) for part in match.groups()]
+            return template.translated.format(**dict(zip(template.names, values, strict=True)))
+    return value
 
 
 @cache
@@ -197,6 +209,11 @@ def _fragments(code: str) -> Mapping[str, str]:
 @cache
 def _templates(code: str) -> list[Template]:
     return templates(entries(_catalogue(code)))
+
+
+@cache
+def _parts(code: str) -> list[Template]:
+    return templates(message for message in entries(_catalogue(code)) if WITHIN in message.auto_comments)
 
 
 def templates(messages: Iterable[Message]) -> list[Template]:

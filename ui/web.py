@@ -32,7 +32,7 @@ from ragcore.schema import new_id
 from ragcore.shelf import MAIN, Index
 from ragcore.survey import Survey
 from ui import resources, words
-from ui.i18n import _, accepted, answer_in, said
+from ui.i18n import _, accepted, answer_in, language, said
 from ui.state import session
 
 logger = logging.getLogger(__name__)
@@ -362,15 +362,15 @@ async def run_card(request: Request) -> Response:
 
 
 def _card(library: Library, message_id: str) -> str:
-    from ragcore.run_card import run_card
+    from ragcore.run_card import Voice, run_card
 
     conversations = library.conversations
     message = conversations.message(message_id)
     conversation = conversations.get(message.conversation_id) if message else None
     if message is None or conversation is None:
         raise InputError("This answer is no longer there.", hint="Ask the question again.")
-    said = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
-    return run_card(library, [each for each in said if each.role == "assistant"])
+    all_of_it = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
+    return run_card(library, [each for each in all_of_it if each.role == "assistant"], Voice(language(), _, said))
 
 
 def card_address(message_id: str) -> str:

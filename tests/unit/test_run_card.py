@@ -14,7 +14,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError
 from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.run_card import run_card
+from ragcore.run_card import Voice, run_card
 from ragcore.runs import AnswerRuns
 from tests.unit.test_library import take_in
 
@@ -32,6 +32,7 @@ class Parsed(HTMLParser):
         self.text = ""
         self.style = ""
         self.headings: list[str] = []
+        self.said: list[tuple[str, str]] = []  # each text with the tag around it
         self._inside: list[str] = []
         self.feed(page)
 
@@ -48,6 +49,7 @@ class Parsed(HTMLParser):
             self.style += data
         else:
             self.text += data
+            self.said.append((self._inside[-1] if self._inside else "", data))
         if self._inside and self._inside[-1] == "h3":
             self.headings.append(data)
 
@@ -79,7 +81,7 @@ def test_the_card_tells_the_whole_run(library: Library) -> None:
     for told in ("Who built the tower?", "refine", "<i>Ada</i>", HOSTILE, file.name, file.hash, "Instructions", "Documents"):
         assert told in shown
     assert "scripted" in shown  # the model
-    assert "top k3" in shown
+    assert "passages looked at (top k)3" in shown
 
 
 def test_nothing_in_it_runs_or_is_asked_for(library: Library) -> None:
@@ -136,6 +138,28 @@ def test_a_deleted_document_is_said_to_be_gone(library: Library) -> None:
     message = answered(library, Ask("Who built the tower?", chat_mode=None))
     library.delete_file(library.files.all()[0].id)
     assert "deleted since" in run_card(library, [message])
+
+
+def test_a_card_speaks_the_language_of_its_reader_and_names_code_as_it_is(library: Library) -> None:
+    message = answered(library, Ask("Who built the tower?", chat_mode=None, response_mode="refine", top_k=3))
+    card = run_card(library, [message], Voice("zh", lambda text: f"«{text}»"))
+    assert '<html lang="zh">' in card
+    own = [text for tag, text in Parsed(card).said if tag in ("h2", "th", "b")]
+    names = {"SHA-256", "Lectern", "Python"}  # the same in every language
+    assert len(own) > 20
+    assert [text for text in own if text not in names and not (text.startswith("«") and text.endswith("»"))] == []
+    for told in ("«calls: 1»", "«passages: 1 of 1»", "«no»", "«characters 0 to", "«Reply»", "«Lectern run card»", "refine"):
+        assert told in Parsed(card).text
+
+
+def test_the_reason_of_a_failure_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    failing = ScriptedLLM([LLMServerError("The model is out of memory.", hint="Choose a smaller one.")])
+    library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=failing)
+    take_in(library, "The tower was built in 1871.", "tower.txt")
+    message = answered(library, Ask("When?", chat_mode=None))
+    shown = Parsed(run_card(library, [message], Voice("xx", said=str.upper))).text
+    assert "THE MODEL IS OUT OF MEMORY. CHOOSE A SMALLER ONE." in shown
+    library.close()
 
 
 def test_no_answer_is_no_card(library: Library) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ragcore.errors import StillReadingError
 from ragcore.ingestion.files import FileRow, Stage
+from ragcore.readers import sniff
 from ui import catalogues, i18n, words
 from ui.i18n import LANGUAGES, SAID, accepted, answer_in, compiled, entries, known, places, read, said, texts, usable
 
@@ -274,6 +275,38 @@ def test_sentences_that_are_said_together_are_each_known() -> None:
     answer_in("de")
     assert said("Check the address. a.txt is empty.") == f"{said('Check the address.')} a.txt ist leer."
     assert said("Words of nobody. Check the address.") == "Words of nobody. Check the address."
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        ("a.rar is a RAR archive, which cannot be read.", "a.rar ist ein RAR-Archiv und kann nicht gelesen werden."),
+        ("a.docx could not be read: its part b.xml is missing.", "a.docx konnte nicht gelesen werden: der Teil b.xml fehlt."),
+        (
+            "a.zip was not unpacked: it would unpack to more than 2,000 MB.",
+            "a.zip wurde nicht entpackt: Es würde entpackt mehr als 2,000 MB ergeben.",
+        ),
+        (
+            "a.pdf has no text in its one page: it is a scan, or holds only pictures, and no text was found in them.",
+            "a.pdf enthält auf einer Seite keinen Text: Es ist ein Scan oder enthält nur Bilder,"
+            " und darin wurde kein Text gefunden.",
+        ),
+        ("a.txt could not be read: nobody knows why.", "a.txt konnte nicht gelesen werden: nobody knows why."),
+    ],
+)
+def test_a_part_of_a_sentence_is_said_in_the_readers_language_too(text: str, german: str) -> None:
+    answer_in("de")
+    assert said(text) == german
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
+    answer_in(code)
+    kinds = [what for _first, what, _kind in sniff._NO_READER] + [what for _stream, what, _to_do in sniff._OLD_OFFICE]
+    left = [what for what in kinds if what in said(f"x is {what}, which cannot be read.")]
+    assert left == []
+    to_do = [f"Open it in {program}, then add that." for _stream, _what, program in sniff._OLD_OFFICE]
+    assert [hint for hint in to_do if " or " in said(hint) or " and " in said(hint)] == []
 
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])
