@@ -37,6 +37,8 @@ SOME_CALLS = 100
 SOME_FILES = 25
 SOME_QUESTIONS = 3
 JUDGES = 2  # calls that judge an answer; each reads what an answer is made from
+CLOSELY = 1200  # tokens of a call that the built-in reader weighs sentence by sentence; of more it only compares words
+SKIMS = 0.1  # times as long for a token beyond
 SLACK = 1.3  # a passage with its number and place, in sizes of a passage
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
@@ -111,7 +113,7 @@ def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: l
     answer(ask, history, llm=pretender, finding=finding, system_prompt=system_prompt, wording=wording).whole()
     calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
     money = None if model.metadata.is_extractive else settings.price.money(read, written)
-    return Price(calls, read, written, learned.seconds(read, written), money)
+    return Price(calls, read, written, learned.seconds(pretender.effort * times, written), money)
 
 
 def together(prices: Sequence[Price]) -> Price:
@@ -142,10 +144,15 @@ class Habits:
     writing: float | None = None
     answer_tokens: int = ANSWER_TOKENS
 
-    def seconds(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+    def seconds(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         if self.reading is None or self.writing is None:
             return None
         return prompt_tokens * self.reading + completion_tokens * self.writing
+
+
+def _effort(prompt_tokens: float, *, extractive: bool) -> float:
+    """What reading the prompt of a call takes, in tokens of a short one: the built-in reader skims long ones."""
+    return min(prompt_tokens, CLOSELY) + SKIMS * max(prompt_tokens - CLOSELY, 0) if extractive else prompt_tokens
 
 
 def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
@@ -157,12 +164,17 @@ def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
     known = alike if len(alike) >= ALIKE else by_model
     if not known:
         return Habits()
-    reading, writing = _speeds([(each.prompt_tokens, each.completion_tokens, each.seconds) for each in known])
+    reading, writing = _speeds([(_reading(each), each.completion_tokens, each.seconds) for each in known])
     length = round(median(each.completion_tokens / each.calls for each in known))
     return Habits(reading, writing, max(1, length))
 
 
-def _speeds(answers: Sequence[tuple[int, int, float]]) -> tuple[float, float]:
+def _reading(facts: AnswerFacts) -> float:
+    """Of all calls of an answer, as if they were alike."""
+    return facts.calls * _effort(facts.prompt_tokens / facts.calls, extractive=facts.extractive)
+
+
+def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
     """Seconds a token (read, written), not negative: in the ratio that gives the least squares of the relative errors, and so
     that half of the answers took longer. One more equation says that writing takes WRITING times as long as reading, as
     answers that are all alike cannot tell the two apart."""
@@ -210,6 +222,8 @@ class _Pretender(Pretender):
         super().__init__(llm, answer_tokens)
         self._lock = threading.Lock()
         self.calls = self.read = self.written = 0
+        self.effort = 0.0
+        self._extractive = llm.metadata.is_extractive
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         text, tools = self._reply(call, messages)
@@ -218,6 +232,7 @@ class _Pretender(Pretender):
             self.calls += 1
             self.read += usage.prompt_tokens
             self.written += usage.completion_tokens
+            self.effort += _effort(usage.prompt_tokens, extractive=self._extractive)
         return Generation(text, usage, tools)
 
     def _reply(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> tuple[str, tuple[ToolCall, ...]]:

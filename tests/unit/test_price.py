@@ -218,6 +218,26 @@ def test_answers_in_the_same_way_count_before_others() -> None:
     assert habits(quick, "m", "accumulate").answer_tokens == 10
 
 
+def test_the_built_in_reader_is_known_to_skim_a_long_prompt(tmp_path: Path) -> None:
+    library = Library(tmp_path, embedder=HashEmbedding())
+    path = library.incoming / "long.txt"
+    path.write_text("\n\n".join(f"Entry {n} tells of the lamp of tower {n % 17}. " * 9 for n in range(120)), "utf-8")
+    library.add(path, "long.txt")
+    assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+    few = Ask("Which tower has the lamp?", chat_mode=None, top_k=2)
+    assert AnswerRuns(library).start(library.conversations.create("query").id, few).wait(30)
+    little, all_of_it = price(library, few), price(library, replace(few, response_mode="tree_summarize", reading="everything"))
+    assert little.calls == all_of_it.calls == 1
+    assert little.prompt_tokens < 1200 < 8000 < all_of_it.prompt_tokens
+    assert little.seconds is not None
+    assert all_of_it.seconds is not None
+    closely, skimmed, written = 1200, all_of_it.prompt_tokens - 1200, 10 * little.completion_tokens  # in tokens that are read
+    assert all_of_it.completion_tokens == little.completion_tokens
+    longer = (closely + skimmed / 10 + written) / (little.prompt_tokens + written)
+    assert all_of_it.seconds == pytest.approx(little.seconds * longer, rel=0.05)
+    library.close()
+
+
 def test_a_recording_says_nothing_about_the_time_on_this_machine() -> None:
     played = replace(facts(1000, 100, 60.0), recorded=1_700_000_000.0)
     assert habits([played], "m", "compact") == Habits()
