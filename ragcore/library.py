@@ -42,7 +42,7 @@ from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
 from ragcore.feedback import Feedback
 from ragcore.ingestion.current_index import IndexVersion
 from ragcore.ingestion.embedders import Embedders
-from ragcore.ingestion.files import Added, process_name
+from ragcore.ingestion.files import Added, FileRow, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
@@ -559,15 +559,9 @@ class Library:
         label = page.label if page else None
         # A file that was replaced answers from its old text until the new one is read; the pages of the new one do not fit it.
         if file.kind == "PDF" and page is not None and document.metadata.get("path") == file.path:
-            from ragcore.readers import pages
-
             index = document.pages.index(page)
-            password = self.files.password(file.id)
             last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
-            boxes = tuple(
-                tuple(pages.highlight_boxes(self.files.location(file), at, source.text, password=password))
-                for at in range(index, max(last, index + 1))
-            )
+            boxes = tuple(map(tuple, self._boxes(file, range(index, max(last, index + 1)), source.text)))
             return SourceView("page", file.id, file.name, document.page_word, label, index, len(document.pages), boxes=boxes)
         return SourceView(
             "text",
@@ -582,12 +576,21 @@ class Library:
 
     def page_image(self, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
         """A page of a PDF as an image; `scale` 1.0 is 72 dots per inch. UnknownDocumentError, InputError."""
-        from ragcore.readers import pages
+        from ragcore.ingestion.sandbox import draw_isolated
+        from ragcore.readers.base import ReadOptions
 
         file = self.files.get(file_id)
         if file is None or file.kind != "PDF":
             raise UnknownDocumentError(file_id)
-        return pages.render_page(self.files.location(file), page_index, scale=scale, password=self.files.password(file_id))
+        options, memory_mb = ReadOptions(file.name, self.files.password(file_id)), self.settings.ingest.read_memory_mb
+        return draw_isolated(self.files.location(file), page_index, options, scale=scale, memory_mb=memory_mb)
+
+    def _boxes(self, file: FileRow, page_indexes: Sequence[int], quote: str) -> list[list[Box]]:
+        from ragcore.ingestion.sandbox import find_isolated
+        from ragcore.readers.base import ReadOptions
+
+        options, memory_mb = ReadOptions(file.name, self.files.password(file.id)), self.settings.ingest.read_memory_mb
+        return find_isolated(self.files.location(file), page_indexes, quote, options, memory_mb=memory_mb)
 
     def _llm_label(self) -> str:
         llm = self.settings.llm

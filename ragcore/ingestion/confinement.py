@@ -7,6 +7,7 @@ hostile file is ever taken for more than text.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -14,9 +15,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragcore.readers.base import ReadOptions
 
 BEGUN = b"begun"  # the first report on every file
 SIGNAL_SECONDS = 0.1  # between two reports of progress
@@ -54,37 +59,64 @@ def ready() -> None:
     """Done when the process is."""
 
 
-def read_as_json(order: dict[str, Any]) -> str:
-    """Read the file that `order` names, or `look` how much is in it; gives the document, the amount, or the error, with
-    `peak_mb`, the most that this process has needed so far."""
+def done_as_json(order: dict[str, Any]) -> str:
+    """Do the `work` of the order on the file that it names; gives what came of it, or the error, with `peak_mb`, the most that
+    this process has needed so far."""
+    from ragcore.errors import RagError
+
     _signals.send_bytes(BEGUN)
     _limit(float(order["timeout"]), int(order["memory_mb"]))
     try:
-        return json.dumps({**_read(order), "peak_mb": _peak_mb()})
+        try:
+            done = _WORK[order["work"]](order)
+        except RagError as error:
+            done = {"error": type(error).__name__, "what": error.what, "hint": error.hint}
+        return json.dumps({**done, "peak_mb": _peak_mb()})
     finally:
         _signals.send_bytes(b"")
 
 
 def _read(order: dict[str, Any]) -> dict[str, Any]:
-    from ragcore.errors import RagError
-    from ragcore.readers.amount import amount_of
-    from ragcore.readers.base import ReadOptions
     from ragcore.readers.registry import read_file
 
-    options = ReadOptions(order["name"], order["password"], _reporter(), order["max_text_chars"])
-    try:
-        if order["look"]:
-            amount = amount_of(Path(order["path"]), options)
-            return {"characters": amount.characters, "pictures": amount.pictures}
-        document = read_file(Path(order["path"]), options)
-    except RagError as error:
-        return {"error": type(error).__name__, "what": error.what, "hint": error.hint}
+    document = read_file(Path(order["path"]), _options(order))
     return {
         "text": document.text,
         "metadata": dict(document.metadata),
         "pages": [(page.label, page.start, page.end) for page in document.pages],
         "page_word": document.page_word,
     }
+
+
+def _look(order: dict[str, Any]) -> dict[str, Any]:
+    from ragcore.readers.amount import amount_of
+
+    amount = amount_of(Path(order["path"]), _options(order))
+    return {"characters": amount.characters, "pictures": amount.pictures}
+
+
+def _draw(order: dict[str, Any]) -> dict[str, Any]:
+    from ragcore.readers.pages import render_page
+
+    image = render_page(Path(order["path"]), order["page_index"], scale=order["scale"], password=order["password"])
+    return {"image": base64.b64encode(image).decode("ascii")}
+
+
+def _find(order: dict[str, Any]) -> dict[str, Any]:
+    from ragcore.readers.pages import highlight_boxes
+
+    path, password = Path(order["path"]), order["password"]
+    found = [highlight_boxes(path, index, order["quote"], password=password) for index in order["page_indexes"]]
+    return {"boxes": [[astuple(box) for box in boxes] for boxes in found]}
+
+
+_WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"read": _read, "look": _look, "draw": _draw, "find": _find}
+
+
+def _options(order: dict[str, Any]) -> ReadOptions:
+    from ragcore.readers.base import ReadOptions
+
+    return ReadOptions(order["name"], order["password"], _reporter(), order["max_text_chars"])
 
 
 def _reporter() -> Callable[[int, int], None]:

@@ -1,5 +1,5 @@
-"""Reads a file in another process, with limits of time and memory: a file that crashes, hangs or explodes a parser costs that
-process and nothing else.
+"""Reads a file, or draws its pages, in another process, with limits of time and memory: a file that crashes, hangs or explodes
+a parser costs that process and nothing else.
 
 The process (`ragcore.ingestion.confinement`) is kept for the next file by `loky`, with its parsers loaded, until it has read
 many files, needed much memory, or had to be ended. Nothing of it is on disk, however it or its parent ends.
@@ -7,26 +7,31 @@ many files, needed much memory, or had to be ended. Nothing of it is on disk, ho
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ragcore.errors
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
-from ragcore.ingestion.confinement import BEGUN, WATCHED, confine, read_as_json, ready
+from ragcore.ingestion.confinement import BEGUN, WATCHED, confine, done_as_json, ready
 from ragcore.readers.amount import Amount
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Page
 
+if TYPE_CHECKING:
+    from ragcore.readers.pages import Box
+
 LOOK_SECONDS = 0.1  # between two looks at the clock and at `cancelled`
+SHOW_SECONDS = 30.0  # for a page that somebody waits for
 LONGEST = 40  # times `timeout`, however well it gets on: 2,000 scanned pages take four hours
 FILES_EACH = 200  # that one process reads
 WORN_MB = 500.0  # of memory at its peak, after which a process is not kept
@@ -47,7 +52,7 @@ def read_isolated(
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
     0.2 seconds after `cancelled` says so. `options.progress` is called in the caller's thread.
     """
-    result = _isolated(path, options, timeout, memory_mb, cancelled)
+    result = _isolated("read", path, options, timeout, memory_mb, cancelled)
     return Document(
         result["text"],
         metadata=result["metadata"],
@@ -58,37 +63,58 @@ def read_isolated(
 
 def look_isolated(path: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]) -> Amount:
     """`amount_of` in a process of its own, with the limits of `read_isolated`."""
-    result = _isolated(path, options, timeout, memory_mb, cancelled, look=True)
+    result = _isolated("look", path, options, timeout, memory_mb, cancelled)
     return Amount(result["characters"], result["pictures"])
 
 
+def draw_isolated(path: Path, page_index: int, options: ReadOptions, *, scale: float, memory_mb: int) -> bytes:
+    """`render_page` in a process of its own, which has SHOW_SECONDS for it. One page at a time is drawn."""
+    asked = {"page_index": page_index, "scale": scale}
+    with _showing:
+        result = _isolated("draw", path, options, SHOW_SECONDS, memory_mb, _never, asked)
+    return base64.b64decode(result["image"])
+
+
+def find_isolated(
+    path: Path, page_indexes: Sequence[int], quote: str, options: ReadOptions, *, memory_mb: int
+) -> list[list[Box]]:
+    """`highlight_boxes` on each of these pages, as `draw_isolated`."""
+    from ragcore.readers.pages import Box
+
+    asked = {"page_indexes": list(page_indexes), "quote": quote}
+    with _showing:
+        result = _isolated("find", path, options, SHOW_SECONDS, memory_mb, _never, asked)
+    return [[Box(*sides) for sides in boxes] for boxes in result["boxes"]]
+
+
 def _isolated(
+    work: str,
     path: Path,
     options: ReadOptions,
     timeout: float,
     memory_mb: int,
     cancelled: Callable[[], bool],
-    *,
-    look: bool = False,
+    asked: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
-    """What the process gave."""
+    """What the process gave for this work, see `ragcore.ingestion.confinement`; `asked`: what only this kind of work needs."""
     if cancelled():
         raise Cancelled
     order = {
-        "look": look,
+        "work": work,
         "path": str(path.absolute()),
         "name": options.name,
         "password": options.password,
         "max_text_chars": options.max_text_chars,
         "timeout": LONGEST * timeout,
         "memory_mb": memory_mb,
+        **(asked or {}),
     }
     reader = _idle_reader() or _Reader()
     try:
         result = reader.read(order, options, timeout, cancelled)
     except _EndedBeforeError:
         reader.kill()
-        return _isolated(path, options, timeout, memory_mb, cancelled, look=look)
+        return _isolated(work, path, options, timeout, memory_mb, cancelled, asked)
     except BaseException:  # whatever broke it off, it must not go on reading
         reader.kill()
         raise
@@ -96,6 +122,10 @@ def _isolated(
     if "error" in result:
         raise _rebuilt(result)
     return result
+
+
+def _never() -> bool:
+    return False
 
 
 def start_reader() -> None:
@@ -113,6 +143,7 @@ def end_readers() -> None:
 
 _idle: list[_Reader] = []
 _lock = threading.Lock()
+_showing = threading.Lock()  # a person who turns pages asks for many at once, and one process draws them
 
 
 def _idle_reader() -> _Reader | None:
@@ -175,7 +206,7 @@ class _Reader:
 
         self._begun, reading = False, True
         try:
-            future = self.submit(read_as_json, order)
+            future = self.submit(done_as_json, order)
         except TerminatedWorkerError:
             raise _EndedBeforeError from None
         while not future.done():

@@ -155,8 +155,7 @@ def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gat
 
 
 def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
-    """Why a file of so many bytes is not taken in; None when it is."""
-    """Before it is copied, since a copy could fill the disk."""
+    """Why a file of so many bytes is not taken in; None when it is. Asked before it is copied: a copy could fill the disk."""
     if size <= max_mb * 1_000_000:
         return None
     return TooLargeError(

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.errors import DamagedFileError, EncryptedFileError, TooLargeError
+from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, TooLargeError
 from ragcore.ingestion import sandbox
-from ragcore.ingestion.sandbox import Cancelled, end_readers, look_isolated, read_isolated
+from ragcore.ingestion.sandbox import Cancelled, draw_isolated, end_readers, find_isolated, look_isolated, read_isolated
 from ragcore.readers.amount import Amount
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.pages import highlight_boxes, render_page
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
 from tests.making import make_pdf, make_pptx, make_text
@@ -79,6 +80,27 @@ def test_a_look_says_how_much_there_is_to_read(tmp_path: Path) -> None:
     assert look(pdf).characters == pytest.approx(len(isolated(pdf).text), rel=0.3)
     with pytest.raises(EncryptedFileError):
         look(make_pdf(tmp_path / "locked.pdf", pages, password="sesame"))
+
+
+def test_pages_are_drawn_and_quotes_found_in_the_process_and_what_crashes_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_pdf(tmp_path / "a.pdf", ["The lamp is lit at dusk.", "The kettle sings."])
+    options = ReadOptions("a.pdf")
+    assert draw_isolated(path, 1, options, scale=1.0, memory_mb=1_000) == render_page(path, 1, scale=1.0)
+    found = find_isolated(path, range(2), "The kettle sings.", options, memory_mb=1_000)
+    assert found == [highlight_boxes(path, index, "The kettle sings.") for index in range(2)]
+    assert [len(boxes) for boxes in found] == [0, 1]
+    with pytest.raises(InputError, match="no page 6"):
+        draw_isolated(path, 5, options, scale=1.0, memory_mb=1_000)
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "sitecustomize.py").write_text(
+        "import os\nimport ragcore.readers.pages as pages\npages.render_page = lambda *given, **more: os.abort()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "start"), str(Path(__file__).parents[3])]))
+    end_readers()
+    with pytest.raises(DamagedFileError, match=r"a\.pdf"):
+        draw_isolated(path, 0, options, scale=1.0, memory_mb=1_000)
 
 
 def test_errors_come_back_as_they_are(tmp_path: Path) -> None:
