@@ -42,7 +42,7 @@ from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
 from ragcore.feedback import Feedback
 from ragcore.ingestion.current_index import IndexVersion
 from ragcore.ingestion.embedders import Embedders
-from ragcore.ingestion.files import Added, FileRow, process_name
+from ragcore.ingestion.files import Added, FileRow, Link, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
@@ -308,6 +308,10 @@ class Library:
             except InputError as error:
                 self.files.refuse(file.name, 0, error)
         return taken
+
+    def add_link(self, address: str, *, anywhere: bool = False) -> FileRow:
+        """Queue what is at a web link; the worker fetches it. `anywhere`: see `Link`."""
+        return self.files.add_link(Link(address, anywhere))
 
     def add_sample(self) -> list[Added]:
         """Take in the sample documents."""

@@ -44,6 +44,9 @@ class FileBytes(Protocol):
     def receiving(self, source: Path) -> contextlib.AbstractContextManager[Received]:
         """Take the bytes of the file at `source`, which goes when they are placed; what is not placed inside is dropped."""
 
+    def incoming(self) -> Path:
+        """A folder of this machine for what is on its way in; what is left there is deleted after a day."""
+
     def local(self, path: str) -> Path:
         """Where a program of this machine can read the bytes; nothing is there when they have been deleted."""
 
@@ -71,6 +74,11 @@ class FolderBytes:
         except BaseException:  # undone for any reason, which goes on
             moving.undo()
             raise
+
+    def incoming(self) -> Path:
+        folder = self._folder / "incoming"
+        folder.mkdir(exist_ok=True)
+        return folder
 
     def local(self, path: str) -> Path:
         return self._folder / path
@@ -153,15 +161,18 @@ class ServerBytes:
             with contextlib.suppress(StoreError), self._database.transaction() as db:  # the server is gone: `sweep` will do it
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
 
+    def incoming(self) -> Path:
+        drafts = self._cache.local("drafts")
+        drafts.mkdir(parents=True, exist_ok=True)
+        return drafts
+
     def local(self, path: str) -> Path:
         copy = self._cache.local(path)
         if copy.exists():
             os.utime(copy)  # in use
             return copy
         self._forget_unread()
-        drafts = self._cache.local("drafts")
-        drafts.mkdir(parents=True, exist_ok=True)
-        draft = drafts / new_id()
+        draft = self.incoming() / new_id()
         try:
             if self._fetch(path, draft):
                 copy.parent.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,14 @@ CREATE TABLE IF NOT EXISTS removed_files (
     id TEXT PRIMARY KEY              -- of a file whose bytes go as soon as it is forgotten, or when they are next swept
 );
 """
-SCHEMA = _FILES + _REMOVED + DRAFTS_SCHEMA + PACES_SCHEMA
+_LINKS = """
+CREATE TABLE IF NOT EXISTS links (
+    file_id TEXT PRIMARY KEY,        -- of a row without bytes: what is at the link is to be fetched
+    link TEXT NOT NULL,
+    anywhere INTEGER NOT NULL        -- 1 where it may lead to this machine and the network around it
+);
+"""
+SCHEMA = _FILES + _REMOVED + _LINKS + DRAFTS_SCHEMA + PACES_SCHEMA
 
 
 class Stage(str, Enum):
@@ -133,6 +140,14 @@ def seconds_left(files: Sequence[FileRow]) -> float | None:
     return max((sum(begun) + waiting) / max(len(begun), 1), *begun, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A web link whose file is to be fetched; `anywhere`: also from this machine and the network around it."""
+
+    address: str
+    anywhere: bool
+
+
 Outcome = Literal["added", "duplicate", "replaced"]
 
 
@@ -175,7 +190,8 @@ class Files:
 
     def unseen(self, limit: int) -> list[FileRow]:
         """Files that wait, and of which nobody knows how much is in them; the largest first, at most `limit`."""
-        asked = f"SELECT {_COLUMNS} FROM files WHERE stage = 'queued' AND hash NOT IN (SELECT hash FROM amounts)"
+        unknown = "stage = 'queued' AND path != '' AND hash NOT IN (SELECT hash FROM amounts)"
+        asked = f"SELECT {_COLUMNS} FROM files WHERE {unknown}"
         with self.database.snapshot() as db:
             rows = db.execute(f"{asked} ORDER BY size DESC, id LIMIT {int(limit)}").fetchall()
         return [_row(row, Costs()) for row in rows]
@@ -250,11 +266,45 @@ class Files:
                 )
             return Added(self._must(file_id), "replaced" if before else "added")
 
+    def add_link(self, link: Link) -> FileRow:
+        """Queue what is at a web link, in a row that is called by it: once fetched, it becomes a file with a row of its own.
+
+        A link that is given again while its row is there is fetched again.
+        """
+        name = writable(link.address)
+        with self.database.transaction() as db:
+            row = db.execute("SELECT id, stage FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
+            file_id = row["id"] if row else new_id()[:16]
+            if row is None:
+                db.execute(
+                    "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', ?, 0, ?, 'queued')",
+                    (file_id, name, f"link:{file_id}", self._clock()),
+                )
+            elif Stage(row["stage"]) not in WORKING:
+                self._queue(db, file_id, anew=True)
+            db.execute(
+                "INSERT INTO links (file_id, link, anywhere) VALUES (?, ?, ?)"
+                " ON CONFLICT (file_id) DO UPDATE SET anywhere = excluded.anywhere",
+                (file_id, name, int(link.anywhere)),
+            )
+            return self._must(file_id)
+
+    def link(self, file_id: str) -> Link | None:
+        """That of a row whose file is to be fetched."""
+        with self.database.snapshot() as db:
+            row = db.execute("SELECT link, anywhere FROM links WHERE file_id = ?", (file_id,)).fetchone()
+        return Link(row["link"], bool(row["anywhere"])) if row else None
+
+    def incoming(self) -> Path:
+        """A folder of this machine for what is on its way in."""
+        return self._bytes.incoming()
+
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
         """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
         file_id, name = new_id()[:16], writable(name)
         with self.database.transaction() as db:
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
+            _forget_links(db)
             db.execute(
                 "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
                 (file_id, name, f"refused:{file_id}", size, self._clock(), json.dumps(asdict(Problem.of(error)))),
@@ -317,7 +367,7 @@ class Files:
             if password is not None:
                 db.execute("UPDATE files SET password = ? WHERE id = ?", (password, file_id))
             row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
-            if row and row["path"] and row["stage"] in ("failed", "stopped"):
+            if row and (row["path"] or self.link(file_id)) and row["stage"] in ("failed", "stopped"):
                 self._queue(db, file_id, anew=row["stage"] == "failed")
 
     def read_again(self, file_id: str) -> None:
@@ -340,6 +390,7 @@ class Files:
         with self.database.transaction() as db:
             _forget_amount(db, file_id)
             db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+            _forget_links(db)
             drop_drafts(db, file_id)
             db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
             yield
@@ -347,14 +398,15 @@ class Files:
 
     # What a worker does to a row.
 
-    def claim(self, worker: str) -> FileRow | None:
-        """The file that has waited longest, now this worker's; None when none waits."""
+    def claim(self, worker: str, *, link: bool = False) -> FileRow | None:
+        """The file that has waited longest, now this worker's, or the link; None when none waits."""
         now = self._clock()
         silent = (now - SILENT_SECONDS, now + SILENT_SECONDS)
-        if not self._waiting(silent):
+        if not self._waiting(silent, link=link):
             return None  # without taking the write lock: idle workers look often
+        waiting = _WAITING_LINK if link else _WAITING_FILE
         with self.database.transaction() as db:
-            row = db.execute(f"SELECT id FROM files WHERE {_WAITING} ORDER BY added, id LIMIT 1", silent).fetchone()
+            row = db.execute(f"SELECT id FROM files WHERE {waiting} ORDER BY added, id LIMIT 1", silent).fetchone()
             if row is None:
                 return None
             taken = db.execute(
@@ -367,11 +419,12 @@ class Files:
     def waiting(self) -> bool:
         """Whether a file waits for a worker: one that is queued, or whose worker has fallen silent."""
         now = self._clock()
-        return self._waiting((now - SILENT_SECONDS, now + SILENT_SECONDS))
+        return self._waiting((now - SILENT_SECONDS, now + SILENT_SECONDS), link=False)
 
-    def _waiting(self, silent: tuple[float, float]) -> bool:
+    def _waiting(self, silent: tuple[float, float], *, link: bool) -> bool:
+        waiting = _WAITING_LINK if link else _WAITING_FILE
         with self.database.snapshot() as db:
-            return db.execute(f"SELECT id FROM files WHERE {_WAITING} LIMIT 1", silent).fetchone() is not None
+            return db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", silent).fetchone() is not None
 
     def advance(
         self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, left: float | None
@@ -506,6 +559,8 @@ _STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the t
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
 # A signature from the future is silence too: the clock was set back, and who signed may be gone.
 _WAITING = f"(stage = 'queued' OR (stage IN ({_WORKING}) AND (heartbeat < ? OR heartbeat > ?)))"
+_WAITING_FILE = f"{_WAITING} AND id NOT IN (SELECT file_id FROM links)"
+_WAITING_LINK = f"{_WAITING} AND id IN (SELECT file_id FROM links)"
 
 
 def process_name(process_id: int) -> str:
@@ -516,6 +571,11 @@ def process_name(process_id: int) -> str:
 def file_hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _forget_links(db: Connection) -> None:
+    """Of rows that are gone."""
+    db.execute("DELETE FROM links WHERE file_id NOT IN (SELECT id FROM files)")
 
 
 def _forget_amount(db: Connection, file_id: str) -> None:

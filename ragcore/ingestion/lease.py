@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for
 from typing import TypeVar
 
+from ragcore.errors import RagError
 from ragcore.ingestion.files import FileRow, Files, Stage
 from ragcore.ingestion.pace import Estimate
 from ragcore.ingestion.sandbox import Cancelled
@@ -18,6 +19,13 @@ T = TypeVar("T")
 
 LOOK_SECONDS = 0.2  # between two looks at whether the work is still wanted
 SIGN_SECONDS = 2.0  # between two signatures of a row whose figures do not change
+
+
+def failure_of_ours(name: str, error: Exception) -> RagError:
+    """What is said of a file over which our own code failed."""
+    ours = RagError(f"{name} could not be taken in.", hint="Try again. If it happens again, please report it.")
+    ours.__cause__ = error
+    return ours
 
 
 class Lease:
@@ -61,6 +69,13 @@ class Lease:
         now = time.monotonic()
         if now - self._signed >= LOOK_SECONDS or done == total:
             self.estimate.reading(done, total, now)
+            self.tell(Stage.READING, done, total)
+
+    def fetching(self, done: int, total: int) -> None:
+        """As `reading`, of the bytes of a file that is on its way here; in whichever thread."""
+        now = time.monotonic()
+        if now - self._signed >= LOOK_SECONDS or done == total:
+            self.estimate.fetching(done, total, now)
             self.tell(Stage.READING, done, total)
 
     def during(self, work: Callable[[], T]) -> T:

@@ -137,6 +137,12 @@ class Estimate:
             reading = max(self._reading - took, 0.0)
         self._see(READ_SECONDS + reading + self._after_reading(self._characters), now)
 
+    def fetching(self, done: int, total: int, now: float) -> None:
+        """`done` of `total` bytes have come; total 0 where nobody said how many there are."""
+        if total and done:
+            self.left = (now - self._began) * (total - done) / done
+            self.fraction = max(self.fraction, min(done / total, 0.99))
+
     def to_embed(self, characters: int, now: float) -> None:
         """That many characters are left to be embedded: fewer when some of the passages are known already."""
         self._characters = self._to_embed = characters

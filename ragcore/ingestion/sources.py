@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -45,11 +45,19 @@ class Gathered:
     problem: RagError | None = None
 
 
-def from_link(link: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Gathered:
-    """What is at a web link. InputError."""
+def from_link(
+    link: str,
+    into: Path,
+    allowed: AllowedSources,
+    *,
+    max_mb: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Gathered:
+    """What is at a web link. InputError. `progress` hears of the bytes, in this thread; what it raises ends the fetching."""
     target = into / f"{new_id()}.part"
+    limits = Limits(max_mb * 1_000_000, allows=anywhere if allowed.private_network else is_public)
     try:
-        found = fetch(link, target, Limits(max_mb * 1_000_000, allows=anywhere if allowed.private_network else is_public))
+        found = fetch(link, target, limits, progress)
     except BaseException:  # half a file is of no use to anyone
         target.unlink(missing_ok=True)
         raise

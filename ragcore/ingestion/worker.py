@@ -28,8 +28,9 @@ from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
 from ragcore.ingestion.drafts import drop_drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
+from ragcore.ingestion.fetcher import Fetcher
 from ragcore.ingestion.files import FileRow, Files, Stage, process_name
-from ragcore.ingestion.lease import Lease
+from ragcore.ingestion.lease import Lease, failure_of_ours
 from ragcore.ingestion.pace import READ_SECONDS, kind_of, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.passages import passages_of
@@ -46,6 +47,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IDLE_SECONDS = 0.2  # between two looks at an empty queue
+FETCHERS = 3  # links at a time
+FETCH_SECONDS = 0.4  # between two looks for a link
 HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
@@ -102,9 +105,7 @@ class Worker:
                 return
             # One file must not stop the queue. The row keeps what happened, and the log the trace of our bug.
             logger.exception("%s failed", file.id)
-            ours = RagError(f"{file.name} could not be taken in.", hint="Try again. If it happens again, please report it.")
-            ours.__cause__ = error
-            self._files.fail(file.id, self._name, ours)
+            self._files.fail(file.id, self._name, failure_of_ours(file.name, error))
 
     def _look_ahead(self, unwanted: Callable[[], bool]) -> None:
         """See how much is in the files that wait, so that the time left is known for all of them, and take little time for it.
@@ -337,6 +338,9 @@ def main() -> None:
     worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest)
     start_reader()
     threading.Thread(target=warm, args=(embedder, parts.files), daemon=True).start()
+    for _ in range(FETCHERS):
+        fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
+        threading.Thread(target=_fetch_all, args=(fetcher,), daemon=True).start()
     outlasting(lambda: tidy(parts.files, parts.store))
     outlasting(worker.damaged)
     healed = -HEAL_SECONDS
@@ -347,6 +351,12 @@ def main() -> None:
             healed = time.monotonic()
             _healed(worker)
         time.sleep(IDLE_SECONDS)
+
+
+def _fetch_all(fetcher: Fetcher) -> None:
+    while True:
+        if not outlasting(fetcher.run_once):
+            time.sleep(FETCH_SECONDS)
 
 
 def warm(embedder: Embedder, files: Files) -> None:

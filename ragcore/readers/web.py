@@ -95,8 +95,9 @@ class Fetched:
     link: str  # as it was given, in full
 
 
-def fetch(link: str, target: Path, limits: Limits) -> Fetched:
-    """What is at the link, written to `target`. InputError in words for the person who gave the link."""
+def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int], None] = lambda done, total: None) -> Fetched:
+    """What is at the link, written to `target`. InputError in words for the person who gave the link. `progress` is told how
+    many bytes are there, of how many; 0 where the server does not say."""
     import httpx
 
     deadline = time.monotonic() + limits.seconds
@@ -114,7 +115,7 @@ def fetch(link: str, target: Path, limits: Limits) -> Fetched:
                         continue
                     _refuse_failure(response, url)
                     suffix = _suffix(response, url)
-                    _save(response, target, url, limits, deadline)
+                    _save(response, target, url, limits, deadline, progress)
                     return Fetched(target, _name(target, url, suffix, response.charset_encoding), str(given))
             except httpx.InvalidURL as error:
                 raise _not_understood(str(url)) from error
@@ -253,13 +254,21 @@ def _unsupported(url: httpx.URL, kind: str) -> str:
     )
 
 
-def _save(response: httpx.Response, target: Path, url: httpx.URL, limits: Limits, deadline: float) -> None:
+def _save(
+    response: httpx.Response,
+    target: Path,
+    url: httpx.URL,
+    limits: Limits,
+    deadline: float,
+    progress: Callable[[int, int], None],
+) -> None:
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity", *_PACKINGS):  # nor two
         raise InputError(
             f"What {url.host} sent is packed in a way that is not opened here.",
             hint="Download it with your browser and add it.",
         )
-    size = 0
+    size, announced = 0, response.headers.get("content-length", "")
+    total = int(announced) if announced.isdecimal() and "content-encoding" not in response.headers else 0
     with target.open("wb") as file:
         for piece in response.iter_bytes():
             size += len(piece)
@@ -269,6 +278,7 @@ def _save(response: httpx.Response, target: Path, url: httpx.URL, limits: Limits
                     hint="Give the link of a smaller page, or raise the limit in Settings.",
                 )
             file.write(piece)
+            progress(min(size, total), total)
     if time.monotonic() >= deadline:  # it was cut, and may seem to have ended
         raise _late(url)
     if not size:
