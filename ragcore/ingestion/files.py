@@ -197,9 +197,11 @@ class Files:
         return [_row(row, Costs()) for row in rows]
 
     def saw(self, file: FileRow, amount: Amount) -> None:
-        """How much is in a file that waits."""
+        """How much is in a file that is not read yet; nothing happens where it has been meanwhile, or is gone."""
         with self.database.transaction() as db:
-            note_amount(db, file.hash, amount)
+            unread = "SELECT id FROM files WHERE id = ? AND hash = ? AND stage != 'ready'"
+            if db.execute(unread, (file.id, file.hash)).fetchone() is not None:
+                note_amount(db, file.hash, amount)
 
     def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.

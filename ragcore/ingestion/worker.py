@@ -110,12 +110,13 @@ class Worker:
     def _look_ahead(self, unwanted: Callable[[], bool]) -> None:
         """See how much is in the files that wait, so that the time left is known for all of them, and take little time for it.
         Cancelled when the file at hand is unwanted."""
-        for file in self._files.unseen(LOOKED_AT):
-            began = time.monotonic()
-            if self._looked > LOOKED_FIRST + LOOKED_SHARE * (began - (self._busy_since or began)):
-                return
-            self._files.saw(file, self._look(file, unwanted))
-            self._looked += time.monotonic() - began
+        with contextlib.suppress(StoreError):  # only an estimate is lost
+            for file in self._files.unseen(LOOKED_AT):
+                began = time.monotonic()
+                if self._looked > LOOKED_FIRST + LOOKED_SHARE * (began - (self._busy_since or began)):
+                    return
+                self._files.saw(file, self._look(file, unwanted))
+                self._looked += time.monotonic() - began
 
     def _look(self, file: FileRow, unwanted: Callable[[], bool]) -> Amount:
         """Nothing where it cannot be read, and what is usual where looking takes long."""
@@ -137,9 +138,9 @@ class Worker:
             if time.monotonic() > end:
                 return usual
             raise
-        except (RagError, RuntimeError, OSError) as error:  # OSError, RuntimeError: it was deleted meanwhile
-            if isinstance(error, StoreError) and error.retryable:
-                raise
+        except StoreError:
+            raise
+        except (RagError, RuntimeError, OSError):  # the latter where it was deleted meanwhile
             return Amount(0)
 
     def rebuild_once(self) -> bool:

@@ -19,7 +19,18 @@ from ragcore.errors import RagError, StoreError
 from ragcore.ingestion import current_index, worker
 from ragcore.ingestion.files import Stage
 from ragcore.library import Library
-from tests.faults.test_kill_anywhere import BEFORE, CHANGES, SIZE, Change, Killing, answers, is_sound, read_here, work
+from tests.faults.test_kill_anywhere import (
+    BEFORE,
+    CHANGES,
+    SIZE,
+    Change,
+    Killing,
+    answers,
+    is_sound,
+    look_here,
+    read_here,
+    work,
+)
 
 ROOT = Path(__file__).parents[2]
 DISK_MB = 4
@@ -79,7 +90,7 @@ OTHERS = [Change(make.__name__, make, BEFORE) for make in (_talk, _set, _copy)]
 
 def fill_it_up(disk: Path) -> None:
     current_index.IN_USE_SECONDS = -1.0
-    worker.read_isolated = read_here
+    worker.read_isolated, worker.look_isolated = read_here, look_here
     refused = set()
     library_of = Killing(disk / "library", disk / "template", "")
     for change in [*CHANGES, *OTHERS]:
@@ -124,7 +135,7 @@ def full_but_for(disk: Path, room: int) -> Iterator[None]:
 
 def only_read_it(disk: Path) -> None:
     library_of = Killing(disk / "library", disk / "template", "")
-    worker.read_isolated = read_here
+    worker.read_isolated, worker.look_isolated = read_here, look_here
     library_of.renew()
     with library_of.opened() as library:
         assert library.secret

@@ -37,6 +37,7 @@ from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.sandbox import Cancelled
 from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.readers.amount import Amount, amount_of
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
@@ -151,7 +152,7 @@ def drive(folder: str, seed: int, rounds: int, address: str = "") -> None:
     place = Path(folder)
     template = place / "template"
     current_index.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
-    worker.read_isolated = read_here
+    worker.read_isolated, worker.look_isolated = read_here, look_here
     killing = Killing(place / "library", template, address)
     killing.warm_up()
     chance = random.Random(seed)
@@ -312,6 +313,13 @@ def read_here(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool]
     return read_file(path, options)
 
 
+def look_here(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], **_: object) -> Amount:
+    """As `read_here`."""
+    if cancelled():
+        raise Cancelled
+    return amount_of(path, options)
+
+
 # --- what must be true ---------------------------------------------------------------------------------------------------
 
 
@@ -396,10 +404,11 @@ def answers(library: Library) -> None:
 
 
 def _holds_nothing_else(library: Library) -> None:
-    """No drafts of what is finished, no index but the current one, no file that nobody names."""
+    """No drafts of what is finished, nothing of what waits, no index but the current one, no file that nobody names."""
     current = library.store.versions.current()[0]
     with library.database.snapshot() as db:
-        assert [tuple(row) for row in db.execute("SELECT owner FROM drafts")] == []
+        for column in ("owner FROM drafts", "hash FROM amounts", "file_id FROM links"):
+            assert db.execute(f"SELECT {column}").fetchall() == []
         assert [row["name"] for row in db.execute("SELECT name FROM indexes")] == [current]
         assert {row["name"] for row in db.execute("SELECT name FROM index_versions")} <= {current}
         for table in ("passages", "texts"):
