@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ragcore.errors import RagError
     from ragcore.readers.base import ReadOptions
 
 BEGUN = b"begun"  # the first report on every file
@@ -70,7 +71,7 @@ def done_as_json(order: dict[str, Any]) -> str:
         try:
             done = _WORK[order["work"]](order)
         except RagError as error:
-            done = {"error": type(error).__name__, "what": error.what, "hint": error.hint}
+            done = _told(error)
         return json.dumps({**done, "peak_mb": _peak_mb()})
     finally:
         _signals.send_bytes(b"")
@@ -95,6 +96,13 @@ def _look(order: dict[str, Any]) -> dict[str, Any]:
     return {"characters": amount.characters, "pictures": amount.pictures}
 
 
+def _unpack(order: dict[str, Any]) -> dict[str, Any]:
+    from ragcore.readers.archive import unpack
+
+    members = unpack(Path(order["path"]), Path(order["into"]), _options(order))
+    return {"members": [(each.name, str(each.path), each.error and _told(each.error)) for each in members]}
+
+
 def _draw(order: dict[str, Any]) -> dict[str, Any]:
     from ragcore.readers.pages import render_page
 
@@ -110,7 +118,17 @@ def _find(order: dict[str, Any]) -> dict[str, Any]:
     return {"boxes": [[astuple(box) for box in boxes] for boxes in found]}
 
 
-_WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"read": _read, "look": _look, "draw": _draw, "find": _find}
+_WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "read": _read,
+    "unpack": _unpack,
+    "look": _look,
+    "draw": _draw,
+    "find": _find,
+}
+
+
+def _told(error: RagError) -> dict[str, Any]:
+    return {"error": type(error).__name__, "what": error.what, "hint": error.hint}
 
 
 def _options(order: dict[str, Any]) -> ReadOptions:

@@ -1,5 +1,5 @@
-"""Reads a file, or draws its pages, in another process, with limits of time and memory: a file that crashes, hangs or explodes
-a parser costs that process and nothing else.
+"""Reads or unpacks a file, or draws its pages, in another process, with limits of time and memory: a file that crashes, hangs
+or explodes a parser costs that process and nothing else.
 
 The process (`ragcore.ingestion.confinement`) is kept for the next file by `loky`, with its parsers loaded, until it has read
 many files, needed much memory, or had to be ended. Nothing of it is on disk, however it or its parent ends.
@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ import ragcore.errors
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
 from ragcore.ingestion.confinement import BEGUN, WATCHED, confine, done_as_json, ready
 from ragcore.readers.amount import Amount
+from ragcore.readers.archive import Unpacked
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, Page
 
@@ -65,6 +67,18 @@ def look_isolated(path: Path, options: ReadOptions, *, timeout: float, memory_mb
     """`amount_of` in a process of its own, with the limits of `read_isolated`."""
     result = _isolated("look", path, options, timeout, memory_mb, cancelled)
     return Amount(result["characters"], result["pictures"])
+
+
+def unpack_isolated(
+    path: Path, into: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]
+) -> list[Unpacked]:
+    """`unpack` in a process of its own, as `read_isolated`. Nothing stays in `into` when it is broken off."""
+    try:
+        result = _isolated("unpack", path, options, timeout, memory_mb, cancelled, {"into": str(into.absolute())})
+    except BaseException:  # whatever broke it off, it goes on
+        shutil.rmtree(into, ignore_errors=True)
+        raise
+    return [Unpacked(name, Path(place), told and _rebuilt(told)) for name, place, told in result["members"]]
 
 
 def draw_isolated(path: Path, page_index: int, options: ReadOptions, *, scale: float, memory_mb: int) -> bytes:
@@ -263,10 +277,10 @@ class _Reader:
             end.close()
 
 
-def _rebuilt(result: dict[str, Any]) -> Exception:
+def _rebuilt(result: dict[str, Any]) -> RagError:
     kind = getattr(ragcore.errors, str(result["error"]), None)
     if not (isinstance(kind, type) and issubclass(kind, RagError)):
-        return RuntimeError(f"The reading process failed: {result['what']}")
+        raise RuntimeError(f"The reading process failed: {result['what']}")
     error = kind.__new__(kind)
     RagError.__init__(error, str(result["what"]), hint=str(result["hint"]))
     return error

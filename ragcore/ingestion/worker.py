@@ -35,9 +35,8 @@ from ragcore.ingestion.pace import READ_SECONDS, kind_of, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.rebuild import Rebuilder
-from ragcore.ingestion.sandbox import Cancelled, look_isolated, read_isolated, start_reader
+from ragcore.ingestion.sandbox import Cancelled, look_isolated, read_isolated, start_reader, unpack_isolated
 from ragcore.readers.amount import Amount, much_quicker
-from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, TextNode, new_id
 from ragcore.sqlite import NoRoomError
@@ -299,18 +298,25 @@ class Worker:
 
     def _unpack(self, lease: Lease) -> None:
         """A zip becomes the files in it, each with a row of its own, and its own row goes."""
-        file = lease.file
+        file, settings = lease.file, self._settings()
         lease.tell(Stage.READING, 0, 0)
         path = lease.during(lambda: self._files.location(file))
-        options = ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.reading)
-        for member in unpack(path, path.parent / "unpacked", options):
+        members = unpack_isolated(
+            path,
+            path.parent / "unpacked",
+            ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.reading),
+            timeout=settings.read_timeout,
+            memory_mb=settings.read_memory_mb,
+            cancelled=lease.unwanted,
+        )
+        for member in members:
             if lease.unwanted():
                 raise Cancelled
             if member.error is not None:
                 self._files.refuse(member.name, 0, member.error)
                 continue
             try:
-                self._files.add(member.path, member.name, self._settings())
+                self._files.add(member.path, member.name, settings)
             except InputError as error:
                 self._files.refuse(member.name, 0, error)
         self._files.remove(file.id)

@@ -16,7 +16,7 @@ import pytest
 from ragcore.backup import write_copy
 from ragcore.conversations import Ask
 from ragcore.errors import RagError, StoreError
-from ragcore.ingestion import current_index, worker
+from ragcore.ingestion import current_index
 from ragcore.ingestion.files import Stage
 from ragcore.library import Library
 from tests.faults.test_kill_anywhere import (
@@ -26,9 +26,8 @@ from tests.faults.test_kill_anywhere import (
     Change,
     Killing,
     answers,
+    in_this_process,
     is_sound,
-    look_here,
-    read_here,
     work,
 )
 
@@ -90,7 +89,7 @@ OTHERS = [Change(make.__name__, make, BEFORE) for make in (_talk, _set, _copy)]
 
 def fill_it_up(disk: Path) -> None:
     current_index.IN_USE_SECONDS = -1.0
-    worker.read_isolated, worker.look_isolated = read_here, look_here
+    in_this_process()
     refused = set()
     library_of = Killing(disk / "library", disk / "template", "")
     for change in [*CHANGES, *OTHERS]:
@@ -135,7 +134,7 @@ def full_but_for(disk: Path, room: int) -> Iterator[None]:
 
 def only_read_it(disk: Path) -> None:
     library_of = Killing(disk / "library", disk / "template", "")
-    worker.read_isolated, worker.look_isolated = read_here, look_here
+    in_this_process()
     library_of.renew()
     with library_of.opened() as library:
         assert library.secret

@@ -37,10 +37,9 @@ from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.sandbox import Cancelled
 from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.readers.amount import Amount, amount_of
-from ragcore.readers.base import ReadOptions
+from ragcore.readers.amount import amount_of
+from ragcore.readers.archive import unpack
 from ragcore.readers.registry import read_file
-from ragcore.schema import Document
 from ragcore.vector_stores.disk import DiskStore
 from tests import postgres
 from tests.unit.ingestion.libraries import add, paragraphs, small_passages, worker_of
@@ -152,7 +151,7 @@ def drive(folder: str, seed: int, rounds: int, address: str = "") -> None:
     place = Path(folder)
     template = place / "template"
     current_index.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
-    worker.read_isolated, worker.look_isolated = read_here, look_here
+    in_this_process()
     killing = Killing(place / "library", template, address)
     killing.warm_up()
     chance = random.Random(seed)
@@ -306,18 +305,20 @@ def _die_at(step: int, library: Library) -> Callable[[], int]:
     return lambda: count
 
 
-def read_here(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], **_: object) -> Document:
-    """Not in a process of its own, which would take most of the time; test_worker_faults.py kills workers that have one."""
-    if cancelled():
-        raise Cancelled
-    return read_file(path, options)
+def in_this_process() -> None:
+    """Have files read here. A process for it would take most of the time; test_worker_faults.py kills workers that have one."""
+    worker.read_isolated = _here(read_file)
+    worker.look_isolated = _here(amount_of)
+    worker.unpack_isolated = _here(unpack)
 
 
-def look_here(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], **_: object) -> Amount:
-    """As `read_here`."""
-    if cancelled():
-        raise Cancelled
-    return amount_of(path, options)
+def _here(work: Callable[..., Any]) -> Callable[..., Any]:
+    def done(*given: object, cancelled: Callable[[], bool], **_: object) -> Any:
+        if cancelled():
+            raise Cancelled
+        return work(*given)
+
+    return done
 
 
 # --- what must be true ---------------------------------------------------------------------------------------------------

@@ -17,11 +17,10 @@ WORKER = """
 import sys, time
 from pathlib import Path
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.ingestion import worker
 from ragcore.library import Library
-from tests.faults.test_kill_anywhere import look_here, read_here
+from tests.faults.test_kill_anywhere import in_this_process
 from tests.unit.ingestion.libraries import worker_of
-worker.read_isolated, worker.look_isolated = read_here, look_here
+in_this_process()
 library = Library(Path(sys.argv[1]), embedder=HashEmbedding())
 at_work = worker_of(library)
 while not (library.folder / "enough").exists():

@@ -13,15 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, TooLargeError
+from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, TooLargeError, UnsupportedFileError
 from ragcore.ingestion import sandbox
-from ragcore.ingestion.sandbox import Cancelled, draw_isolated, end_readers, find_isolated, look_isolated, read_isolated
+from ragcore.ingestion.sandbox import (
+    Cancelled,
+    draw_isolated,
+    end_readers,
+    find_isolated,
+    look_isolated,
+    read_isolated,
+    unpack_isolated,
+)
 from ragcore.readers.amount import Amount
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pages import highlight_boxes, render_page
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
-from tests.making import make_pdf, make_pptx, make_text
+from tests.making import make_pdf, make_pptx, make_text, make_zip
 
 
 def isolated(
@@ -80,6 +88,23 @@ def test_a_look_says_how_much_there_is_to_read(tmp_path: Path) -> None:
     assert look(pdf).characters == pytest.approx(len(isolated(pdf).text), rel=0.3)
     with pytest.raises(EncryptedFileError):
         look(make_pdf(tmp_path / "locked.pdf", pages, password="sesame"))
+
+
+def test_an_archive_is_unpacked_there_and_nothing_stays_of_one_that_is_broken_off(tmp_path: Path) -> None:
+    members = {"a.txt": b"The lamp.", "b/c.exe": b"MZ", "d.md": b"The kettle."}
+    path, into, options = make_zip(tmp_path / "a.zip", members), tmp_path / "into", ReadOptions("a.zip")
+    found = unpack_isolated(path, into, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
+    assert [(each.name, type(each.error)) for each in found] == [
+        ("a.txt", type(None)),
+        ("b/c.exe", UnsupportedFileError),
+        ("d.md", type(None)),
+    ]
+    assert [each.path.read_bytes() for each in found if each.error is None] == [b"The lamp.", b"The kettle."]
+    asked = iter([False, False, *[True] * 9])
+    large = make_zip(tmp_path / "b.zip", {f"{number}.txt": os.urandom(3_000_000) for number in range(30)})
+    with pytest.raises(Cancelled):
+        unpack_isolated(large, into, options, timeout=30, memory_mb=1_000, cancelled=lambda: next(asked))
+    assert not into.exists()
 
 
 def test_pages_are_drawn_and_quotes_found_in_the_process_and_what_crashes_it_is_said(
