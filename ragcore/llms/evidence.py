@@ -17,7 +17,7 @@ from ragcore.text.relevance import UNRELATED, idf_shares, log_odds, measure, unr
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ragcore.schema import Vectors
+    from ragcore.schema import Vector, Vectors
 
 CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
 
@@ -43,11 +43,15 @@ class Evidence:
         if not texts:
             return np.zeros(0)
         words: npt.NDArray[np.float64] = idf_shares(query, texts).sum(axis=1)
-        return (self.alike(query, texts) + words) / 2
+        return (self._closeness(self.embedder.embed_query(query), texts) + words) / 2
 
     def alike(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,), 0 to 1: cosines, counted from that of texts which have nothing to do with each other."""
-        cosines = self.embed(others) @ self.embedder.embed_query(text)  # (n, d) @ (d,) -> (n,)
+        """(n,), 0 to 1: how close in meaning the text is to each of the others. It is no question, but one of their kind."""
+        return self._closeness(self.embed([text])[0], others)
+
+    def _closeness(self, vector: Vector, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Cosines, counted from that of texts which have nothing to do with each other."""
+        cosines = self.embed(texts) @ vector  # (n, d) @ (d,) -> (n,)
         return np.asarray(np.clip((cosines - self._floor) / (1 - self._floor), 0.0, 1.0), dtype=np.float64)
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -13,12 +15,17 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.library import Library
 from ragcore.llms.extractive import NO_MODEL, NOT_FOUND
+from ragcore.observe import Span
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.runs import AnswerRuns
 from ragcore.sentence_check import SentenceCheck, claims
 from ragcore.text.language import language_of
 from ragcore.text.quotes import joined, quotes_in
+from ragcore.text.relevance import UNRELATED
 from tests.unit.test_library import finished, take_in
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns the oil of whales."
 FARES = "Fares\n\nTicket | Price\nAdult | £2.50\nChild | £1.20\n\n- Dogs ride free.\n- Bicycles do not."
@@ -84,6 +91,27 @@ def test_a_citation_of_a_passage_that_does_not_say_it(check: SentenceCheck) -> N
 def test_without_passages_every_claim_is_absent(check: SentenceCheck) -> None:
     assert [sentence.verdict for sentence in check.check("The lamp burns oil. It is high.", [])] == ["absent", "absent"]
     assert check.check("", PASSAGES) == []
+
+
+class CountingEmbedding(HashEmbedding):
+    """Keeps the texts of each call of the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[list[str]] = []
+
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+        self.calls.append(list(texts))
+        return super()._embed(texts, step, asking=asking)
+
+
+def test_claims_and_passages_are_embedded_in_one_call_however_many_there_are() -> None:
+    embedder = CountingEmbedding()
+    check = SentenceCheck(embedder)
+    check.check("Whales gave the oil. Penrose drew a tower. Dogs pay nothing. It shines far.", PASSAGES)
+    whole, floor = sorted(embedder.calls, key=lambda texts: "Dogs pay nothing." not in texts)
+    assert {"Whales gave the oil.", "Penrose drew a tower.", "It shines far.", "Dogs ride free."} <= set(whole)
+    assert floor == list(UNRELATED)
 
 
 @pytest.mark.parametrize("passage", PASSAGES)
