@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from ragcore.ingestion.files import FileRow, Stage
 from ragcore.library import Library
+from tests.unit.readers.test_web import Site
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -82,6 +85,31 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_doubled(library: Lib
     assert len(list(library.store.passages(file_id))) == done.passages
     assert [node.text for node in library.store.passages(ready)] == ["The kettle was never found."]
     assert [row.id_ for row in library.store.documents()] == [ready, file_id]
+
+
+def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_the_next(library: Library) -> None:
+    site = Site()
+    came, over = threading.Event(), threading.Event()
+
+    def hang(handler: http.server.BaseHTTPRequestHandler) -> None:
+        site.page("/", "<title>The crane</title><p>The crane was built in spring.")  # for whoever asks next
+        came.set()
+        over.wait(60)
+
+    site.answers["/"] = hang
+    link = library.add_link(site.link("/"), anywhere=True)
+    assert came.wait(60)
+    os.kill(worker_of(library, link.id), signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while not (found := [file for file in library.files.all() if file.origin == site.link("/")]):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    over.set()
+    wait(library, found[0].id, lambda file: file.ready)
+    assert library.files.get(link.id) is None
+    assert "built in spring" in library.store.document(found[0].id).text
+    site.server.shutdown()
+    site.server.server_close()
 
 
 def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) -> None:
