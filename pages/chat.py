@@ -7,7 +7,7 @@ import streamlit as st
 from ragcore.errors import Problem
 from ragcore.ingestion.files import ACTIVE, Stage
 from ui import places, resources, words
-from ui.asking import ask_in_chat, why_not
+from ui.asking import ask_in_chat, chat_ask, why_not
 from ui.i18n import _
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
@@ -16,6 +16,7 @@ from ui.widgets.ask_otherwise import branch_lines, opened_form
 from ui.widgets.everything import choose_reading, offer_here, take_offer
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
+from ui.widgets.price import most_tag
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import reading_line
 from ui.widgets.sentences import read_checks
@@ -64,6 +65,8 @@ def options(*, disabled: bool) -> None:
             captions=[words.caption(name) for name in words.chat_modes()],
             persist_state="session",
         )
+        if ready:
+            most_tag(chat_ask(""))
         st.multiselect(
             _("Only in these documents"),
             list(ready),
@@ -151,7 +154,12 @@ if not answering:
     offer(recorded_questions(before, chat=True), ask_recorded, key="chat")
 
 offer_here(chat=True)
-citation_clicks(answering=answering, last=messages[-1].id if messages else "")
+citation_clicks(
+    answering=answering,
+    of=state.conversation or "",
+    ended=words.ended([message.state for message in messages[-1:]]),
+    last=messages[-1].id if messages else "",
+)
 if opened is not None:
     side_panel(opened)
 

@@ -184,7 +184,7 @@ def one_answer(reply: Message) -> None:
         answer.answer_elsewhere(reply)
         st.rerun()
     if reply.ask is not None and reply.ask.response_mode == "no_text" and reply.state == "done":
-        answer.facts_line(reply)
+        answer.passages_alone(reply)
     else:
         answer.answer(reply, last=True)
         verdict_line(reply)
@@ -207,7 +207,12 @@ def several_answers(question: Message) -> None:
 
 with st.container(key="query_form"):
     form()
-citation_clicks(answering=answering, reveal=messages[0].id if answers else "")
+citation_clicks(
+    answering=answering,
+    of=state.query or "",
+    ended=words.ended([message.state for message in answers]),
+    reveal=messages[0].id if answers else "",
+)
 if opened is not None:
     side_panel(opened)
 if answers:

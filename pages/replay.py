@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
@@ -10,13 +12,14 @@ from ui import places, resources, words
 from ui.i18n import _, ngettext
 from ui.pricing import agree_first
 from ui.safetext import label
-from ui.state import fill_new_widget, session, widget
+from ui.state import Confirm, fill_new_widget, session, widget
 from ui.widgets.panel import opened_panel, side_panel
 from ui.widgets.passage import citation_clicks
 from ui.widgets.problem import Choice, problem
 from ui.widgets.replay import needs, table
 
 LOOK_SECONDS = 0.6  # between two looks at answers that grow
+LOOKS = ("passage", "calls")  # the closer looks at an answer that change nothing: it is one of a row
 
 library, replays, state = resources.library(), resources.replays(), session()
 
@@ -27,21 +30,36 @@ replay = replays.get(conversation.id) if conversation else None
 message = library.conversations.message(state.panel.partition(".")[2].partition(".")[0])
 shown_in = message.conversation_id if message and conversation and message.conversation_id.startswith(conversation.id) else None
 opened = opened_panel(shown_in)
+if opened is not None and opened.kind not in LOOKS:
+    opened = None
 places.to_address("r", state.replay, state.panel if opened else "")
 
 
 def start() -> None:
     replayed, modes = str(state.replay), list(widget("replay_modes") or ())
 
-    def begin() -> None:
+    replay_in(modes, lambda: replays.start(replayed, modes))
+
+
+def again(mode: str) -> None:
+    """Go on in this way of answering, from the answer that was not finished."""
+    replayed = str(state.replay)
+    replay_in([mode], lambda: replays.go_on(replayed, mode))
+
+
+def replay_in(modes: list[str], begin: Callable[[], None]) -> None:
+    """`begin`, where it takes much once the person has agreed."""
+
+    def begun() -> None:
         try:
-            replays.start(replayed, modes)
+            begin()
             state.problem, state.replay_anew = None, False
         except RagError as error:
             state.problem = Problem.of(error)
 
     try:
-        agree_first(replays.price(replayed, modes), len(modes) * len(replays.questions(replayed)), begin)
+        replayed = str(state.replay)
+        agree_first(replays.price(replayed, modes), len(modes) * len(replays.questions(replayed)), begun)
     except RagError as error:
         state.problem = Problem.of(error)
 
@@ -88,12 +106,13 @@ def price(chosen: list[str]) -> str:
     return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=found)
 
 
-def grid(before: Replay) -> None:
-    """The answers as far as they have come; the screen is drawn anew when they are whole."""
+def grid(before: Replay, said: tuple[Problem | None, Confirm | None]) -> None:
+    """The answers as far as they have come; the screen is drawn anew when they are whole, when one is given once more, and
+    when there is something else to say than what is `said`."""
     now = replays.get(str(state.replay))
-    if now is None or (before.running and not now.running):
+    if now is None or before.running != now.running or (state.problem, state.confirm) != said:
         st.rerun()
-    table(now, library.llm().metadata)
+    table(now, library.llm().metadata, again)
 
 
 with st.container(key="replay_head", horizontal=True, vertical_alignment="center"):
@@ -124,8 +143,11 @@ else:
         if asked != replay.questions and not replay.running:
             st.caption(_("The conversation has changed since this replay. Replay again to see all of it."))
         with st.container(key="replay"):
-            st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay)
+            said = state.problem, state.confirm
+            st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay, said)
 
-citation_clicks(answering=False)
+answers = [cell.state for lane in replay.lanes for cell in lane.cells] if replay else []
+answering = replay is not None and replay.running
+citation_clicks(answering=answering, of=state.replay or "", ended=words.ended(answers))
 if opened is not None:
     side_panel(opened)

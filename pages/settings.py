@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ragcore.config import LLMSettings, Provider, Settings, mask, read_key, write_key
 from ragcore.errors import Problem
-from ui import resources, words
+from ui import places, resources, words
 from ui.i18n import _, said
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
@@ -422,6 +422,16 @@ with st.container(horizontal=True):
         args=("ingest", "chunk_overlap", "set_chunk_overlap"),
         help=_("How much of a passage the next one repeats."),
     )
+with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
+    embedder = words.embedder(library.store.versions.current()[1])
+    st.caption(
+        _("Passages are searched with the embedder “{name}”.").format(name=label(embedder)),
+        width="content",
+        help=_(
+            "What turns texts into vectors. Another one needs new vectors of all passages: “Make anew” on the page Indexes."
+        ),
+    )
+    st.page_link(places.INDEXES, label=_("Choose another one"))
 rebuilding()
 
 section("limits")

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, get_args
 
 from ragcore.config import ChatMode
@@ -88,6 +89,20 @@ class Lane:
     @property
     def seconds(self) -> float:
         return sum(cell.facts.seconds for cell in self.cells if cell.facts)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether its last answer is not whole and is not being written: what comes after it was not asked."""
+        return bool(self.cells) and self.cells[-1].state in ("failed", "stopped", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What is to be asked in a lane, in order; first the answer `again`, if any, is given once more."""
+
+    lane_id: str
+    asks: Sequence[Ask]
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +193,7 @@ class Replays:
         conversations = self._library.conversations
         with self._lock:
             if conversation_id in self._stops:
-                raise InputError("This conversation is being replayed already.", hint="Wait for it, or stop it.")
+                raise _running()
             stopped = self._stops[conversation_id] = threading.Event()
         try:
             for lane in self._lanes(conversation_id):
@@ -189,8 +204,35 @@ class Replays:
         except RagError:
             del self._stops[conversation_id]
             raise
-        waiting = deque((id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(made, ordered, strict=True))
-        threading.Thread(target=self._play, args=(conversation_id, waiting, stopped), name="replay", daemon=True).start()
+        self._begin(
+            conversation_id,
+            [Turns(id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(made, ordered, strict=True)],
+            stopped,
+        )
+
+    def go_on(self, conversation_id: str, mode: str) -> None:
+        """Give the last answer of this lane, which failed or was broken off, once more, and ask the questions after it.
+        InputError while a replay runs, or where nothing is to be done."""
+        with self._lock:
+            if conversation_id in self._stops:
+                raise _running()
+            left = self._left(conversation_id, mode)
+            stopped = self._stops[conversation_id] = threading.Event()
+        self._begin(conversation_id, [left], stopped)
+
+    def _left(self, conversation_id: str, mode: str) -> Turns:
+        """What a lane lacks. Where the conversation has changed since, no more than the one answer."""
+        replay = self.get(conversation_id)
+        lane = next((lane for lane in replay.lanes if lane.mode == mode), None) if replay else None
+        if lane is None or not lane.is_broken:
+            raise InputError("There is nothing to try again.", hint="Replay the conversation anew.")
+        asks, there = self.questions(conversation_id), len(lane.cells)
+        same = [ask.question for ask in asks[:there]] == [cell.question for cell in lane.cells]
+        return Turns(lane.conversation_id, [_in_mode(ask, mode) for ask in asks[there:] if same], lane.cells[-1].message_id)
+
+    def _begin(self, conversation_id: str, lanes: Sequence[Turns], stopped: threading.Event) -> None:
+        play = (conversation_id, deque(lanes), stopped)
+        threading.Thread(target=self._play, args=play, name="replay", daemon=True).start()
 
     def stop(self, conversation_id: str) -> None:
         """Keep what there is. Returns at once."""
@@ -262,7 +304,7 @@ class Replays:
             self._steps[message.id] = steps_of(trace)
         return self._steps.get(message.id)
 
-    def _play(self, conversation_id: str, waiting: deque[tuple[str, list[Ask]]], stopped: threading.Event) -> None:
+    def _play(self, conversation_id: str, waiting: deque[Turns], stopped: threading.Event) -> None:
         """Ask lane after lane, several at a time, until none waits."""
         threads = [
             threading.Thread(target=self._take, args=(waiting, stopped), name="replay-lane", daemon=True)
@@ -276,26 +318,31 @@ class Replays:
         finally:
             del self._stops[conversation_id]
 
-    def _take(self, waiting: deque[tuple[str, list[Ask]]], stopped: threading.Event) -> None:
+    def _take(self, waiting: deque[Turns], stopped: threading.Event) -> None:
         while waiting and not stopped.is_set():
             try:
-                lane_id, asks = waiting.popleft()
+                turns = waiting.popleft()
             except IndexError:  # another thread was quicker
                 return
             try:
-                self._ask(lane_id, asks, stopped)
+                self._ask(turns, stopped)
             except RagError as error:  # the conversation was deleted, or the database is away: what there is stays
-                logger.warning("the replay %s ended early: %s", lane_id, error)
+                logger.warning("the replay %s ended early: %s", turns.lane_id, error)
 
-    def _ask(self, lane_id: str, asks: Sequence[Ask], stopped: threading.Event) -> None:
+    def _ask(self, turns: Turns, stopped: threading.Event) -> None:
         """One question after another; what stands on an answer that failed or was stopped is not asked."""
-        for ask in asks:
+        begin = [partial(self._runs.retry, turns.again)] if turns.again else []
+        for begun in [*begin, *(partial(self._runs.start, turns.lane_id, ask) for ask in turns.asks)]:
             if stopped.is_set():
                 return
-            run = self._runs.start(lane_id, ask)
+            run = begun()
             if stopped.is_set():  # only now, when whoever stops did not see the run yet
                 run.stop()
             run.wait()
             message = self._library.conversations.message(run.message_id)
             if message is None or message.state != "done":
                 return
+
+
+def _running() -> InputError:
+    return InputError("This conversation is being replayed already.", hint="Wait for it, or stop it.")

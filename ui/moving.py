@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState, enqueue_message
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+BELOW = 5  # elements of a whole answer: its text, its verdict, its passages; one more to spare
+
+
+def growing_place() -> DeltaGenerator:
+    """Where an answer grows, at the end of its part of the screen. What stood there and below, such as the answer to the
+    question before, would stay until this one is whole: it goes at once."""
+    place = st.container().chat_message("assistant")  # within another kind of element than a whole answer, so it begins empty
+    for _below in range(BELOW):
+        st.empty()
+    return place
 
 
 def be_still() -> None:

@@ -6,6 +6,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeAlias
 
 import streamlit as st
 
@@ -19,6 +21,9 @@ from ui import resources
 from ui.state import Confirm, session
 
 KEPT = 200  # prices
+A_QUESTION = " ".join(["word"] * 12)  # in the place of one that is not typed yet
+
+Work: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
 
 
 class Prices:
@@ -29,13 +34,13 @@ class Prices:
         self._lock = threading.Lock()
         self._known: OrderedDict[Hashable, Future[Price]] = OrderedDict()
 
-    def of(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
+    def of(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), work: Work = price) -> Future[Price]:
         """Its result is the price, or the RagError that answering would end in."""
         said = tuple((message.role, message.content) for message in history)
-        key = (ask, said, basis(library))
+        key = (work, ask, said, basis(library))
         with self._lock:
             if key not in self._known:
-                self._known[key] = self._pool.submit(price, library, ask, tuple(history))
+                self._known[key] = self._pool.submit(work, library, ask, tuple(history))
                 while len(self._known) > KEPT:
                     self._known.popitem(last=False)
             return self._known[key]
@@ -55,6 +60,11 @@ def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
         known.set_result(played)
         return known
     return prices().of(library, ask, history)
+
+
+def most_of(ask: Ask) -> Future[Price]:
+    """At most what a first question in this way takes, before it is typed."""
+    return prices().of(resources.library(), replace(ask, question=A_QUESTION), work=at_most)
 
 
 def ask_first(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
 
 from ragcore.backup import Copied
-from ragcore.conversations import AnswerFacts, Price, Reading, Source
+from ragcore.conversations import AnswerFacts, Price, Reading, Source, State
+from ragcore.ingestion.embedders import BUILT_IN, HASHING
 from ragcore.ingestion.files import FileRow, Stage
 from ui.i18n import _, day, language, ngettext, numeral
 
@@ -112,6 +113,11 @@ def stages() -> Mapping[Stage, str]:
     }
 
 
+def embedder(name: str) -> str:
+    """What turns texts into vectors: one of ours, or the folder or name of another one."""
+    return {BUILT_IN: _("Built-in"), HASHING: _("Words only, no model")}.get(name, name)
+
+
 def size(count: int) -> str:
     """Bytes as people say them."""
     if count < 1_000_000:
@@ -202,9 +208,12 @@ def file_facts(file: FileRow) -> str:
 
 def place(source: Source) -> str:
     """ "handbook.pdf · p. 4" """
-    if not source.page_label:
-        return source.file_name
-    return f"{source.file_name} · {part(source.page_word, source.page_label)}"
+    return " · ".join(filter(None, [source.file_name, page(source)]))
+
+
+def page(source: Source) -> str:
+    """ "p. 4"; "" for what has no pages."""
+    return part(source.page_word, source.page_label) if source.page_label else ""
 
 
 def mode_label(name: str) -> str:
@@ -250,6 +259,15 @@ def coverage(facts: AnswerFacts) -> str:
         return read
     files = ngettext("{used} of {number} file", "{used} of {number} files", facts.files_total)
     return f"{read}, {files.format(used=numeral(facts.files_used), number=numeral(facts.files_total))}"
+
+
+def ended(states: Sequence[State]) -> str:
+    """Of answers that were being written, once none is any more."""
+    if set(states) == {"stopped"}:
+        return _("Stopped.")
+    if set(states) == {"failed"}:
+        return _("The answer could not be finished.") if len(states) == 1 else _("The answers could not be finished.")
+    return _("The answer is ready.") if len(states) == 1 else _("The answers are ready.")
 
 
 def recorded(facts: AnswerFacts) -> list[str]:

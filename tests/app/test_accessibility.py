@@ -371,6 +371,60 @@ def test_on_a_phone_the_keyboard_stays_in_the_panel_that_covers_the_screen(page:
             page.wait_for_function("document.querySelector('.st-key-panel').contains(document.activeElement)")
 
 
+def test_on_a_phone_a_chip_names_its_page_and_close_has_room_for_its_ring(page: Page, app: App, made: Made) -> None:
+    page.set_viewport_size({"width": 240, "height": 700})  # too narrow for the names of the sample
+    page.goto(made.chat)
+    chip = page.locator('[class*="st-key-chips_"] a', has_text="history-of-the-railway.pdf").first
+    chip.wait_for()
+    name, at = chip.locator("em"), chip.evaluate(LAST_WORDS)
+    assert name.evaluate("el => el.scrollWidth > el.clientWidth")  # the name is cut
+    assert at["text"].strip().startswith("· p. ")
+    assert at["left"] >= at["nameRight"]
+    assert at["right"] <= at["chipRight"] <= 240
+    assert "history-of-the-railway.pdf" in (chip.get_attribute("title") or "")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    chip.click()
+    page.locator(".st-key-panel .sheet mark").first.wait_for()
+    close = page.locator(".st-key-close_panel button")
+    box, inner = close.bounding_box(), close.locator("p").bounding_box()
+    assert box is not None
+    assert inner is not None
+    assert box["x"] + box["width"] + 4 <= 390  # a ring of two pixels, two away from what it is around
+    assert box["x"] + box["width"] - (inner["x"] + inner["width"]) >= 6
+
+
+LAST_WORDS = """chip => {
+  const range = document.createRange(), name = chip.querySelector("em");
+  range.setStartAfter(name);
+  range.setEndAfter(chip.lastChild);
+  const box = range.getBoundingClientRect();
+  return { text: range.toString(), left: box.left, right: box.right,
+    nameRight: name.getBoundingClientRect().right - 1, chipRight: chip.getBoundingClientRect().right };
+}"""
+
+
+def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: App, made: Made) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app.url}/evaluate")
+    table = page.locator(".st-key-figures")
+    table.locator("table").wait_for()
+    settled(page)
+    until(page, lambda: table.get_attribute("tabindex") == "0")
+    assert table.get_attribute("role") == "region"
+    name = table.get_attribute("aria-label") or ""
+    assert name.startswith("Setting, Found")
+    assert table.evaluate("el => el.scrollWidth > el.clientWidth")
+    tab_to(page, name)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    until(page, lambda: table.evaluate("el => el.scrollLeft") > 0)
+    chart = page.get_by_test_id("stVegaLiteChart").first  # what it draws stands in the table; it says so
+    assert "table above" in chart.evaluate(
+        "el => el.outerHTML + (el.closest('[data-testid=stElementContainer]') || el).outerHTML"
+    )
+
+
 # Notes whatever moves for longer than an eye can see, in each picture that is drawn.
 WATCH_MOVEMENT = """() => {
   window.moved = new Set();

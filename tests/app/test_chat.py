@@ -174,6 +174,18 @@ def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: 
     until(page, lambda: "Documents each time · 1 document" in options(page))
 
 
+def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    settled(page)
+    page.locator(".st-key-mode_popover button").first.click()
+    page.get_by_text(re.compile(r"^For each question at most: 1 call, about [\d,]+ tokens, ")).wait_for()
+    page.get_by_test_id("stRadio").get_by_text("Step by step", exact=True).click()
+    page.get_by_text(re.compile(r"^For each question at most: 3 calls, about [\d,]+ tokens")).wait_for()
+    page.get_by_test_id("stRadio").get_by_text("Follow-ups and documents", exact=True).click()
+    page.get_by_text("For each question at most: 1 call,").wait_for()
+
+
 def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:
     page.goto(app.url)
     page.set_input_files(

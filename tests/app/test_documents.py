@@ -279,12 +279,15 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     drop(page, payload("harbour.txt", b"The harbour was built in 1902 by the town. " * 100))
     wait_until_read(page)
     page.goto(f"{empty_app.url}/settings")
+    page.get_by_text("Passages are searched with the embedder “Built-in”.").wait_for()
     page.get_by_role("spinbutton", name="Length in tokens").fill("60")
     page.keyboard.press("Enter")
     page.get_by_text("passage length: 200 → 60 tokens").wait_for()
     page.get_by_role("button", name="Rebuild the index (").click()
     page.get_by_text("The index is rebuilt").wait_for()
     assert page.get_by_role("button", name="Rebuild the index (").count() == 0
+    page.get_by_role("link", name="Choose another one").click()
+    page.get_by_role("heading", name="Indexes").first.wait_for()
 
 
 def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, app: App, empty_app: App, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from tests.app.conftest import App, answered, row, settled, until, wait_until_re
 from tests.app.test_chat import ask, ask_anew, transcript
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Locator, Page
 
 BARRELS = "The cellar of the mill holds three hundred barrels. Nobody has counted them since the flood of 1911."
@@ -105,6 +107,62 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     assert "i=" not in page.url
 
 
+def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page, app: App, tmp_path: Path) -> None:
+    open_indexes(page, app)
+    page.locator(".st-key-new_index button").first.click()
+    page.get_by_label("Name", exact=True).fill("Mill")
+    page.locator(".st-key-create_index button").click()
+    until(page, lambda: figure(page, "Documents") == "0")
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_text("Drop your files here").wait_for()
+    drop(page, "mill.txt", BARRELS)
+    row(page, "mill.txt").wait_for()
+    wait_until_read(page)
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_text("Every answer shows the passages").wait_for()
+    ask(page, "How many barrels does the cellar of the mill hold?")
+    answered(page)
+    said = transcript(page)
+
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-export_popover button").first.click()
+    with page.expect_download() as begun:
+        page.locator(".st-key-library_copy button").click()
+    copy = tmp_path / begun.value.suggested_filename
+    begun.value.save_as(copy)
+    assert copy.suffix == ".lectern"
+    page.reload()
+    page.locator(".st-key-delete_popover button").first.click()
+    page.locator(".st-key-delete_index button").click()
+    until(page, lambda: page.locator(".st-key-index_picker").count() == 0)
+    settled(page)
+
+    broken = tmp_path / "broken.lectern"
+    broken.write_bytes(copy.read_bytes()[:200])
+    for chosen in (broken, copy):
+        page.locator(".st-key-new_index button").first.click()
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="Import a copy").click()
+        chooser.value.set_files(chosen)
+        if chosen is broken:
+            refused = page.locator(".st-key-problem_indexes").or_(page.locator(".st-key-import_index [role=status]"))
+            refused.get_by_text("broken.lectern").first.wait_for()
+            page.reload()
+            page.locator(".st-key-index_figures").wait_for()
+            settled(page)
+    until(page, lambda: page.locator(".st-key-index_picker").count() == 1 and figure(page, "Documents") == "1")
+    page.get_by_text("1 file and 1 conversation added.").first.wait_for()
+    table_row(page, "mill.txt").get_by_text("Ready").wait_for()
+    page.get_by_role("list", name="Conversations").get_by_role("button", name="How many barrels").first.click()
+    answered(page)
+    assert transcript(page) == said
+
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-delete_popover button").first.click()
+    page.locator(".st-key-delete_index button").click()
+    until(page, lambda: page.locator(".st-key-index_picker").count() == 0)
+
+
 def test_documents_are_found_filtered_sorted_replaced_read_again_and_deleted(page: Page, app: App) -> None:
     page.goto(app.url)
     page.locator(".st-key-ask_here").wait_for()
@@ -191,6 +249,7 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     assert page.locator(".st-key-passage_map .asked").inner_text().startswith("Found for “How high did the water")
     assert page.locator(".st-key-passage_map .legend button").count() == 10
     canvas = page.locator(".st-key-passage_map canvas")
+    assert f"Map of {passages} passages of 10 documents" in (canvas.get_attribute("aria-label") or "")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None

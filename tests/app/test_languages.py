@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.app.conftest import SECONDS, App, Watch, answered, row, settled, until, wait_until_read
@@ -60,6 +61,22 @@ def test_what_the_library_says_of_a_file_is_in_the_readers_language(browser: Bro
         refused.get_by_role("button", name=text("de", "Delete {name}").format(name="leer.txt")).click()
         refused.get_by_role("button", name=text("de", "Delete"), exact=True).click()
         refused.wait_for(state="detached")
+
+
+def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, app: App) -> None:
+    with tab(browser, watch, "de-DE") as page:
+        page.goto(f"{app.url}/chat")
+        page.locator(".st-key-empty_chat").wait_for()
+        ask(page, "How many steps has the Herring Stair?")
+        answered(page)
+        page.get_by_role("button", name=text("de", "More"), exact=True).last.click()
+        with page.expect_download() as begun:
+            page.get_by_role("menuitem", name=text("de", "Save the run card")).click()
+        card = Path(begun.value.path()).read_text("utf-8")
+    assert '<html lang="de">' in card
+    for told in ("Answer", "Settings", "Passages", "Calls", "Time", "Documents", "Versions"):
+        assert f"<h2>{text('de', told)}</h2>" in card
+        assert text("de", told) == told or f"<h2>{told}</h2>" not in card
 
 
 def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: App) -> None:

@@ -142,3 +142,43 @@ def test_stop_keeps_what_the_ways_had_said(page: Page, app: App, server: Scripte
     assert "word8 " in stopped.inner_text()
     assert "word399" not in stopped.inner_text()
     assert page.locator(".st-key-replay").get_by_text("Not asked").count() >= 1  # lanes that had not begun
+
+
+def test_a_way_that_was_stopped_is_tried_again_alone(page: Page, app: App, server: ScriptedServer) -> None:
+    talk(page, app, FIRST)
+    server.reply, server.words_per_second = lambda messages: LONG, 20.0
+    replay(page)
+    for way in ("Step by step", "By functions", "Best for your model", "One full question"):
+        page.locator(".st-key-replay_modes").get_by_text(way).click()
+        settled(page)
+    start(page)
+    cell(page, "context", 0).get_by_text("word8 ").wait_for()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    whole(page)
+    other = cell(page, "condense_plus_context", 0)
+    before = other.inner_text()
+    server.reply, server.words_per_second = lambda messages: "Forty miles an hour [1].", 0.0
+    cell(page, "context", 0).get_by_role("button", name="Try again").click()
+    cell(page, "context", 0).get_by_text("Forty miles an hour").wait_for()
+    whole(page)
+    assert cell(page, "context", 0).get_by_role("button", name="Try again").count() == 0
+    assert marks(page, "context", 0) == ["As typed", "6 passages", "No tool"]
+    assert other.inner_text() == before
+    other.get_by_role("button", name="Try again").wait_for()
+
+
+def test_beside_a_replay_an_answer_is_looked_at_and_not_asked_again(page: Page, app: App) -> None:
+    talk(page, app, FIRST)
+    replay(page)
+    start(page)
+    whole(page)
+    cell(page, "context", 0).locator("a.facts").click()
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    until(page, lambda: "&p=calls." in page.url)
+    address = page.url.replace("&p=calls.", "&p=why.")
+    page.goto("about:blank")
+    page.goto(address)
+    cell(page, "context", 0).locator("a.facts").wait_for()
+    settled(page)
+    assert page.locator(".st-key-panel").count() == 0

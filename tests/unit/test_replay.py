@@ -163,6 +163,59 @@ def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], 
     assert (broken[1].problem.what, broken[1].steps) == ("Nobody answers.", None)
 
 
+def test_a_broken_lane_goes_on_from_its_answer_and_no_other_lane_is_asked_again(
+    open_library: list[Library], tmp_path: Path
+) -> None:
+    broken_now = threading.Event()
+
+    def faulty(call: LLMCall) -> Line:
+        if broken_now.is_set() and call.prompt.name == "simple_chat":
+            return LLMUnavailableError("Nobody answers.", hint="Start it.")
+        return obedient(call)
+
+    llm = ScriptedLLM(faulty)
+    library = library_with(open_library, tmp_path, llm)
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    broken_now.set()
+    replays.start(talk, ["simple", "context"])
+    before = whole(replays, talk)
+    assert (lane(before, "simple").is_broken, lane(before, "context").is_broken) == (True, False)
+    with pytest.raises(InputError, match="nothing to try again"):
+        replays.go_on(talk, "context")
+    broken_now.clear()
+    llm.calls.clear()
+    replays.go_on(talk, "simple")
+    with pytest.raises(InputError, match="being replayed"):
+        replays.go_on(talk, "simple")
+    after = whole(replays, talk)
+    assert [(cell.question, cell.state) for cell in lane(after, "simple").cells] == [(FIRST, "done"), (SECOND, "done")]
+    assert lane(after, "context") == lane(before, "context")
+    seen = [(str(call.variables["query_str"]), [message.content for message in call.call.history]) for call in llm.calls]
+    assert seen == [(FIRST, []), (SECOND, [FIRST, "simple_chat: an answer [1]"])]
+
+
+def test_of_a_conversation_that_has_changed_only_the_broken_answer_is_given_again(
+    open_library: list[Library], tmp_path: Path
+) -> None:
+    broken_now = threading.Event()
+
+    def faulty(call: LLMCall) -> Line:
+        return LLMUnavailableError("Nobody answers.", hint="Start it.") if broken_now.is_set() else obedient(call)
+
+    library = library_with(open_library, tmp_path, ScriptedLLM(faulty))
+    runs = AnswerRuns(library)
+    replays, talk = Replays(library, runs), talked(library, runs)
+    broken_now.set()
+    replays.start(talk, ["simple"])
+    whole(replays, talk)
+    broken_now.clear()
+    first = library.conversations.messages(talk)[1]
+    assert runs.retry(first.id, ask=Ask("What holds the cellar?", chat_mode="context")).wait(30)
+    replays.go_on(talk, "simple")
+    assert [(cell.question, cell.state) for cell in lane(whole(replays, talk), "simple").cells] == [(FIRST, "done")]
+
+
 def test_what_waits_when_a_replay_is_stopped_is_never_asked(open_library: list[Library], tmp_path: Path) -> None:
     slow, go_on = threading.Event(), threading.Event()
 

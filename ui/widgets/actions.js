@@ -28,7 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return drawn.outerHTML;
   };
 
-  button(COPY, data.words.copy, async (made) => {
+  if (data.text) button(COPY, data.words.copy, async (made) => {
     try {
       await navigator.clipboard.writeText(data.text);
       made.innerHTML = drawing(DONE);

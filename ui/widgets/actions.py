@@ -32,7 +32,7 @@ def _never(message: Message) -> bool:
 
 
 def _quotes_nothing(message: Message) -> bool:
-    return not message.cited
+    return bool(message.text) and not message.cited
 
 
 def _sums_up_a_part(message: Message) -> bool:

@@ -13,6 +13,7 @@ from ragcore.runs import Run
 from ui import resources, words
 from ui.asking import answer_again
 from ui.i18n import _, ngettext, numeral
+from ui.moving import growing_place
 from ui.places import go_to_settings
 from ui.safetext import answer_md, label, plain_md
 from ui.state import interruptible
@@ -24,6 +25,7 @@ from ui.widgets.passage import address, calls_address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
 from ui.widgets.sentences import sentence_marks
+from ui.widgets.thumbs import verdict_line
 
 CHIPS = 12  # passages named under an answer; the others unfold
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
@@ -68,10 +70,17 @@ def answer(message: Message, *, last: bool) -> None:
         actions(message, last=last)
 
 
+def passages_alone(message: Message) -> None:
+    """Of an answer without words; its passages are listed elsewhere."""
+    facts_line(message)
+    actions(message, last=True)
+    verdict_line(message)
+
+
 def growing_answer(run: Run, message: Message) -> None:
     """Follow an answer until it is finished."""
     reading = message.ask.reading if message.ask else "best"
-    place = st.chat_message("assistant")
+    place = growing_place()
     with place:
         if reading == "each_file":
             growing_table(run, message)
@@ -96,7 +105,7 @@ def written_elsewhere(messages: Sequence[Message]) -> Message | None:
 def answer_elsewhere(message: Message) -> None:
     """Follow an answer that another server is writing, until it is finished or its writer has fallen silent."""
     noted: Message | None = message
-    with st.chat_message("assistant"):
+    with growing_place():
         slot = st.empty()
         while noted is not None and noted.state == "writing":
             slot.markdown(answer_md(noted.text, _links(noted.sources, noted)) or f":shimmer[{waiting_words()}]")
@@ -111,15 +120,19 @@ def sources_row(message: Message) -> None:
     quoted = message.cited
     if not quoted:
         st.caption(_("Looked at, and not quoted:"))
-    chips = [
-        f"[**{source.number}** {label(words.place(source))}]({address(message, source)})"
-        for source in quoted or message.sources
-    ]
+    chips = [_chip(source, address(message, source)) for source in quoted or message.sources]
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join(chips[:CHIPS]))
         if rest := chips[CHIPS:]:
             with st.expander(ngettext("{number} more passage", "{number} more passages", len(rest)).format(number=len(rest))):
                 st.markdown(" ".join(rest))
+
+
+def _chip(source: Source, leads_to: str) -> str:
+    """Number, name and page; a name that is too long for the screen is cut, the page is not."""
+    whole, page = label(words.place(source)).replace('"', "&quot;"), words.page(source)
+    told = f"**{source.number}** *{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
+    return f'[{told}]({leads_to} "{whole}")'
 
 
 def facts_line(message: Message, *, last: bool = True) -> None:

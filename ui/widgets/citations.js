@@ -1,6 +1,7 @@
 // Turns the links of the page's answers into events: a click opens the passage, or the calls, and leaves the page where it is.
 // The keyboard goes to the panel that is opened, and back to what opened it. When an answer has come, the question box, closed
-// meanwhile, gets it unless a person is elsewhere by now; so it does when a conversation is opened.
+// meanwhile, gets it unless a person is elsewhere by now; so it does when a conversation is opened. Who hears the screen is told
+// that an answer is being written, and that it is there.
 const listeners = new WeakMap();
 
 function takeUpAgain(tries) {
@@ -68,6 +69,17 @@ function follow(target, send) {
   return Boolean(asked);
 }
 
+let answered = ""; // the conversation in which something is being answered; known to an element in the place of this one, too
+
+// Said once the element has been there for a moment: what it holds from the beginning is not read out.
+function tell(parent, { answering, of, told }) {
+  const now = answering ? of : "";
+  if (now === answered) return;
+  const ended = !now && answered === of;
+  answered = now;
+  if (now || ended) setTimeout(() => { parent.querySelector('[role="status"]').textContent = told; }, 150);
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   let kept = listeners.get(parentElement);
   if (!kept) {
@@ -80,7 +92,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     };
     document.addEventListener("click", kept.onclick, true);
     kept.onkey = (event) => {
-      if (event.key === "Escape" && kept.open && !document.querySelector('[role="dialog"]')) kept.send("open", { panel: "", at: Date.now() });
+      if (event.key === "Escape" && panel() && !document.querySelector('[role="dialog"]')) kept.send("open", { panel: "", at: Date.now() });
     };
     document.addEventListener("keydown", kept.onkey);
     kept.onfocus = (event) => {
@@ -92,6 +104,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (follow(location.hash, setTriggerValue)) history.replaceState(history.state, "", location.pathname + location.search);
   }
   kept.send = setTriggerValue;
+  tell(parentElement, data);
   moveKeyboard(kept, data.open);
   // A touch screen would unfold its keyboard over the answer.
   if (!data.answering && kept.last !== data.last) {

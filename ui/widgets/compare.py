@@ -12,9 +12,10 @@ from ragcore.conversations import AnswerFacts, Message
 from ragcore.runs import Run
 from ui import resources, words
 from ui.i18n import _, ngettext
+from ui.moving import growing_place
 from ui.safetext import label
 from ui.state import interruptible
-from ui.widgets.answer import LOOK_SECONDS, answer, facts_line
+from ui.widgets.answer import LOOK_SECONDS, answer, passages_alone
 from ui.widgets.differences import pin_button, way
 from ui.widgets.growing import GrowingText, waiting_words
 from ui.widgets.passage import address
@@ -75,7 +76,7 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
             with st.container(key=f"column_{message.id}", border=True, gap="xsmall"):
                 _head(message, answers)
                 if message.state == "writing":
-                    growing.append(Growing(message, running.get(message.id), st.chat_message("assistant")))
+                    growing.append(Growing(message, running.get(message.id), growing_place()))
                 else:
                     _finished(message)
     return growing
@@ -131,7 +132,7 @@ def _head(message: Message, answers: list[Message]) -> None:
 def _finished(message: Message) -> None:
     if _only_passages(message) and message.state == "done":
         st.markdown(_("The passages are listed below."))
-        facts_line(message)
+        passages_alone(message)
         return
     answer(message, last=True)
     verdict_line(message)

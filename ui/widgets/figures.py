@@ -74,12 +74,11 @@ def remake() -> None:
             ),
             width=230,
         )
-        names = {BUILT_IN: _("Built-in"), HASHING: _("Words only, no model")}
         chosen = st.selectbox(
             _("Embedder"),
             list(dict.fromkeys([BUILT_IN, HASHING, model])),
             key=f"remake_embedder_{session_key}",
-            format_func=lambda name: names.get(name, name),
+            format_func=words.embedder,
             accept_new_options=True,
             help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
             width=230,

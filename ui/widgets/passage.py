@@ -14,7 +14,7 @@ from ui.web import page_address
 from ui.widgets.component import component
 
 _PASSAGE = component("passage", '<div class="root"></div>')
-_CITATIONS = component("citations", "<span hidden></span>")
+_CITATIONS = component("citations", '<span role="status"></span>')
 
 
 def address(message: Message, source: Source) -> str:
@@ -27,14 +27,16 @@ def calls_address(message: Message) -> str:
     return f"#calls-{message.id}"
 
 
-def citation_clicks(*, answering: bool, last: str = "", reveal: str = "") -> None:
+def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str = "", reveal: str = "") -> None:
     """Let a click on any citation of the page open its passage, on a line of facts its calls, and Escape close the panel.
 
     `last`: the id of the last message; when there is another and no answer is being written, the question box is typed into.
     `reveal`: the id of a question; its answers are scrolled to when it takes the place of another.
+    `ended`: said to who hears the screen once what is being answered in the conversation `of` is no longer.
     """
     with st.container(key="citations"):
-        data = {"open": session().panel, "answering": answering, "last": last, "reveal": reveal}
+        told = _("Your question is being answered.") if answering else ended
+        data = {"open": session().panel, "answering": answering, "of": of, "told": told, "last": last, "reveal": reveal}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from ragcore.conversations import Message
 from ragcore.schema import TextNode
 from ragcore.survey import Survey
-from ui import resources
+from ui import resources, words
 from ui.i18n import _, numeral
 from ui.safetext import label
 from ui.state import event, widget
@@ -47,7 +47,7 @@ def passage_map() -> None:
             "files": _files(made),
             "hits": hits,
             "words": {
-                "canvas": _("Map of all passages. Arrow keys move, plus and minus zoom. The passages are listed below it."),
+                "canvas": _told_aloud(made),
                 "others": _("Other files"),
                 "hits": _("Found for “{question}”").format(question=asked) if asked else "",
                 "whole": _("Show all"),
@@ -61,6 +61,15 @@ def passage_map() -> None:
         on_open_change=_open,
     )
     _list(made, hits, asked)
+
+
+def _told_aloud(made: Survey) -> str:
+    """The map for who does not see it; what is near what, the field below it finds."""
+    passages, documents = words.count(len(made.ids), "passage"), words.count(len(made.documents), "document")
+    return _(
+        "Map of {passages} of {documents}, near each other where they mean the like. Arrow keys move it, plus and minus zoom."
+        " The field below finds the passages nearest to some words, and the buttons name the documents with most passages."
+    ).format(passages=passages, documents=documents)
 
 
 def _progress(was_drawing: bool) -> None:

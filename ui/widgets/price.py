@@ -12,7 +12,7 @@ from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 from ui import resources, words
 from ui.i18n import _, ngettext, said
-from ui.pricing import price_of
+from ui.pricing import most_of, price_of
 from ui.safetext import label
 from ui.state import Confirm, session
 
@@ -35,6 +35,16 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     else:
         shown = words.price(found, resources.library().settings.price.currency)
         st.caption(_("{mode}: {price}").format(mode=mode, price=label(shown)))
+
+
+def most_tag(ask: Ask) -> None:
+    """A line for a way of answering of which no question is typed yet; none where it cannot be said at once."""
+    try:
+        found = most_of(ask).result(timeout=WAIT)
+    except (TimeoutError, RagError):  # asking says what is wrong
+        return
+    shown = words.price(found, resources.library().settings.price.currency)
+    st.caption(_("For each question at most: {price}").format(price=label(shown)))
 
 
 def _waiting(price: Future[Price], mode: str) -> None:

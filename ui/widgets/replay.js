@@ -41,7 +41,7 @@ function written(into, text, sources) {
   }
 }
 
-function drawCell(td, cell, words, open) {
+function drawCell(td, cell, words, open, again) {
   const box = element("div", "cell");
   if (cell.marks?.length) {
     const marks = element("ul", "marks");
@@ -82,6 +82,7 @@ function drawCell(td, cell, words, open) {
     }
   }
   if (cell.note) box.append(element("p", "note", cell.note));
+  if (cell.again) box.append(button(words.again, "plain", again));
   if (cell.facts) {
     const facts = element(cell.calls ? "a" : "div", "facts", cell.facts);
     if (cell.calls) {
@@ -142,7 +143,7 @@ function frame(state, data) {
   choose(data.columns.some((column) => column.mode === state.chosen) ? state.chosen : data.columns[0]?.mode);
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   let state = kept.get(root);
   if (!state) kept.set(root, (state = { root, cells: new Map(), open: new Set(), shape: "", chosen: "" }));
@@ -169,7 +170,7 @@ export default function ({ data, parentElement }) {
       draw(`${line} ${at}`, state.rows[line].children[at], row.cells[at] || {}, (td, cell) => {
         td.classList.toggle("narrow", column.state === "lacks");
         td.dataset.state = cell.state || "lacks";
-        drawCell(td, cell, data.words, state.open);
+        drawCell(td, cell, data.words, state.open, () => setTriggerValue("again", { mode: column.mode, at: Date.now() }));
       });
     });
   });

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ragcore.conversations import AnswerFacts, Source
 from ragcore.llms.base import LLMMetadata
 from ragcore.replay import Cell, Lack, Lane, Replay, Steps, ToolUse, lacking
 from ui import words
 from ui.i18n import _, ngettext, said
+from ui.state import event
 from ui.widgets.component import component
 
 _REPLAY = component("replay", '<div class="root"></div>')
@@ -22,8 +23,9 @@ def needs(lack: Lack) -> str:
     return _("Needs a model that calls functions.")
 
 
-def table(replay: Replay, model: LLMMetadata) -> None:
-    """Every lane, and the ways that cannot be asked with this model, each with the reason."""
+def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
+    """Every lane, and the ways that cannot be asked with this model, each with the reason. `again`: a callback that is given
+    the mode whose last answer is to be given once more."""
     lanes = {lane.mode: lane for lane in replay.lanes}
     shown = [mode for mode in words.chat_modes() if mode in lanes or lacking(mode, model)]
     columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in shown]
@@ -40,9 +42,16 @@ def table(replay: Replay, model: LLMMetadata) -> None:
             "more": _("Show all of it"),
             "less": _("Show less"),
             "calls": _("How this answer was made"),
+            "again": _("Try again"),
         },
     }
-    _REPLAY(key="replay_table", data=data)
+    _REPLAY(key="replay_table", data=data, on_again_change=lambda: _again(again))
+
+
+def _again(again: Callable[[str], None]) -> None:
+    asked = event("replay_table", "again")
+    if isinstance(asked, dict):
+        again(str(asked.get("mode", "")))
 
 
 def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata) -> dict[str, object]:
@@ -83,8 +92,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
     if lane is None:
         return None
     if place >= len(lane.cells):
-        broke = bool(lane.cells) and lane.cells[-1].state in ("failed", "stopped", "interrupted")
-        waiting = replay.running and not broke
+        waiting = replay.running and not lane.is_broken
         return {"state": "waiting" if waiting else "left", "note": _("Waiting") if waiting else _("Not asked")}
     cell = lane.cells[place]
     return {
@@ -99,6 +107,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
         "sources": [_source(cell, source) for source in cell.sources],
         "facts": _facts(cell.facts) if cell.facts else "",
         "calls": f"#calls-{cell.message_id}" if cell.steps else "",
+        "again": lane.is_broken and not replay.running and place == len(lane.cells) - 1,
     }
 
 

@@ -1,0 +1,173 @@
+"""While an answer grows: nothing of the one before is beside it, its citations open, and its end is told to who only hears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragcore.config import LLMSettings, read_settings, write_settings
+from tests.app.conftest import App, answered, row, settled, until
+from tests.app.test_chat import ask
+from tests.app.test_compare import compare, finished
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+KEPT = "What had been written is kept."
+LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
+
+
+def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
+    return LONG
+
+
+@pytest.fixture
+def slow_model(app: App) -> Iterator[ScriptedServer]:
+    """A language model that says forty words a second; taken away again."""
+    before = read_settings(app.home)
+    with ScriptedServer(long_answer, words_per_second=40) as server:
+        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        write_settings(app.home, before.model_copy(update={"llm": llm}))
+        yield server
+        write_settings(app.home, before)
+
+
+def begun(within: Locator) -> None:
+    """Wait until the answer has a few paragraphs."""
+    within.get_by_text("Paragraph 1 and so").first.wait_for()
+
+
+def shown(page: Page, text: str) -> int:
+    """How often it is seen: what is not drawn anew yet stays in the page, faded."""
+    return sum(one.is_visible() for one in page.get_by_text(text).all())
+
+
+def told(page: Page) -> str:
+    """What was read out last to who hears the screen."""
+    return page.locator('.st-key-citations [role="status"]').inner_text()
+
+
+def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_model: ScriptedServer) -> None:
+    columns = compare(page, app, "Simple summarize")
+    for place in (0, 1):
+        begun(columns.nth(place))
+    page.get_by_role("button", name="Stop all").click()
+    finished(page, 2)
+    assert shown(page, KEPT) == 2
+    before = columns.first.get_attribute("class")
+    page.get_by_role("button", name="Compare 2 answers").click()
+    until(page, lambda: columns.first.get_attribute("class") != before)
+    for place in (0, 1):
+        columns.nth(place).get_by_role("button", name="Stop").wait_for()
+        begun(columns.nth(place))
+    assert shown(page, KEPT) == 0
+    assert shown(page, "The first paragraph cites") == 2
+    page.get_by_role("button", name="Stop all").click()
+    finished(page, 2)
+
+
+def test_a_question_that_is_asked_again_begins_with_an_empty_answer(page: Page, app: App, slow_model: ScriptedServer) -> None:
+    page.goto(f"{app.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    page.get_by_role("textbox", name="Question").fill("In what wind does the railway stop?")
+    ask_it = page.get_by_role("button", name="Ask", exact=True)
+    ask_it.click()
+    begun(page.locator("body"))
+    stop = page.locator(".st-key-query_stop button")
+    stop.click()
+    page.get_by_text(KEPT).wait_for()
+    page.locator('[class*="st-key-hit_"]').first.wait_for()
+    settled(page)
+    ask_it.click()
+    stop.wait_for()
+    begun(page.locator("body"))
+    assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)
+    assert sum(hit.is_visible() for hit in page.locator('[class*="st-key-hit_"]').all()) == 0
+    stop.click()
+    page.get_by_text(KEPT).wait_for()
+
+
+def test_an_answer_in_a_chat_that_is_given_again_begins_empty_and_its_end_is_told(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
+    page.goto(f"{app.url}/chat")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    settled(page)
+    assert told(page) == ""
+    ask(page, "In what wind does the railway stop?")
+    until(page, lambda: told(page) == "Your question is being answered.")
+    begun(page.locator("body"))
+    page.locator(".st-key-stop button").click()
+    page.get_by_text(KEPT).wait_for()
+    until(page, lambda: told(page) == "Stopped.")
+    settled(page)
+    page.get_by_role("button", name="Answer again").click()
+    page.locator(".st-key-stop button").wait_for()
+    begun(page.locator("body"))
+    assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)
+    slow_model.words_per_second = 0.0
+    page.locator(".st-key-stop button").click()
+    page.get_by_text(KEPT).wait_for()
+
+
+def test_a_citation_that_is_pressed_while_its_answer_grows_opens_and_stays(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
+    page.goto(f"{app.url}/chat")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    ask(page, "How high did the water stand in the lower station in the flood of 1953?")
+    begun(page.locator("body"))
+    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel_head").get_by_text("1 ·").wait_for()
+    page.locator(".st-key-panel .sheet mark, .st-key-panel .text mark").first.wait_for()
+    assert page.locator(".st-key-stop button").is_visible()  # it grows beside the panel
+    page.get_by_text("Paragraph 4 and so").wait_for()
+    page.locator(".st-key-stop button").click()
+    answered(page)
+    assert page.locator(".st-key-panel_head").is_visible()
+    until(page, lambda: "&p=passage." in page.url)
+
+
+def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    ask(page, "How many steps has the Herring Stair?")
+    answered(page)
+    until(page, lambda: told(page) == "The answer is ready.")
+    page.reload()
+    answered(page)
+    page.wait_for_timeout(400)  # longer than an element is there before it tells anything
+    assert told(page) == ""  # nothing has ended since
+    compare(page, app, "Refine")
+    finished(page, 2)
+    until(page, lambda: told(page) == "The answers are ready.")
+
+
+def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
+    text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
+    page.goto(app.url)
+    page.locator("input[type=file]").set_input_files({"name": "towns.txt", "mimeType": "", "buffer": text})
+    row(page, "towns.txt").get_by_role("button", name="Stop").wait_for()
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    ask(page, "In what wind does the railway stop?")
+    begun(page.locator("body"))
+    bar = page.get_by_test_id("stSidebar").get_by_role("progressbar")
+    bar.wait_for()
+    assert bar.count() == 1
+    other = page.context.new_page()
+    other.goto(app.url)
+    row(other, "towns.txt").get_by_role("button", name="Stop").click()
+    bar.wait_for(state="hidden")
+    assert page.locator(".st-key-stop button").is_visible()  # nobody waits for the answer to end
+    row(other, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
+    row(other, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
+    other.get_by_text("towns.txt is deleted.").wait_for()
+    page.locator(".st-key-stop button").click()
+    page.get_by_text(KEPT).wait_for()
