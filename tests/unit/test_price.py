@@ -233,7 +233,7 @@ def test_the_built_in_reader_is_known_to_skim_a_long_prompt(tmp_path: Path) -> N
     assert all_of_it.seconds is not None
     closely, skimmed, written = 1200, all_of_it.prompt_tokens - 1200, 10 * little.completion_tokens  # in tokens that are read
     assert all_of_it.completion_tokens == little.completion_tokens
-    longer = (closely + skimmed / 10 + written) / (little.prompt_tokens + written)
+    longer = (closely + 0.16 * skimmed + written) / (little.prompt_tokens + written)
     assert all_of_it.seconds == pytest.approx(little.seconds * longer, rel=0.05)
     library.close()
 
