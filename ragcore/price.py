@@ -38,7 +38,7 @@ SOME_FILES = 25
 SOME_QUESTIONS = 3
 JUDGES = 2  # calls that judge an answer; each reads what an answer is made from
 CLOSELY = 1200  # tokens of a call that the built-in reader weighs sentence by sentence; of more it only compares words
-SKIMS = 0.16  # times as long for a token beyond, as reading everything took on 70,000 and 250,000 tokens
+SKIMS = 0.16  # times as long for a token beyond; between 0.1 and 0.25 where everything was read
 SLACK = 1.3  # a passage with its number and place, in sizes of a passage
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
