@@ -34,7 +34,8 @@ GUESSES = {"read": 2e-7, "text": 1.0, "read.pdf": 2e-6, "text.pdf": 0.1, "text.d
 # That guesses weigh as much as: the first file may be so small that it tells nothing about larger ones.
 GUESSED = {"read": 100_000, "text": 5_000, "recognise": 0.3, "embed": 500, "rest": 20_000}  # bytes, pictures or characters
 READ_SECONDS = 0.02  # that even the smallest file takes
-REMEMBERED = 0.9  # of what was known stays beside each new file
+REMEMBERED = 0.9  # of what was known stays beside each new file or group of passages; more beside one that is small, which
+SMALL = 10  # times what a guess weighs is not
 TRUST_SECONDS = 2.0  # of work going on weigh as much as all that was seen before,
 GUESS_SECONDS = 0.6  # or as much as what was only guessed
 
@@ -101,10 +102,11 @@ def remember(db: Connection, work: str, cost: float, amount: float) -> None:
     """Note what was just seen, in the caller's transaction. An amount of nothing says nothing."""
     if amount > 0 and cost > 0:
         guessed = GUESSED[work.split(".")[0]]
+        kept = REMEMBERED ** min(amount / (SMALL * guessed), 1.0)
         db.execute(
             "INSERT INTO paces (work, cost, amount) VALUES (?, ?, ?) ON CONFLICT (work) DO UPDATE SET"
-            f" cost = paces.cost * {REMEMBERED} + ?, amount = paces.amount * {REMEMBERED} + ?",
-            (work, cost + guessed * guess(work), amount + guessed, cost, amount),
+            " cost = paces.cost * ? + ?, amount = paces.amount * ? + ?",
+            (work, cost + guessed * guess(work), amount + guessed, kept, cost, kept, amount),
         )
 
 
@@ -163,11 +165,6 @@ class Estimate:
     def guessed(self) -> bool:
         """Whether embedding was never measured before this file."""
         return "embed" not in self._costs.known
-
-    @property
-    def seen(self) -> tuple[float, int]:
-        """Seconds and characters of embedding, as measured."""
-        return self._embed_seconds, int(self._embedded)
 
     def _after_reading(self, characters: float) -> float:
         embedding = self._costs.seconds("embed", characters, took=self._embed_seconds, done=self._embedded)

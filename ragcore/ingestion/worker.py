@@ -199,7 +199,6 @@ class Worker:
         costs, pictures = self._files.costs(), lease.estimate.pictures
         nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
-        embedding, embedded = lease.estimate.seen
         kind, characters = kind_of(file.name), len(document.text)
         self._store_and_finish(
             lease,
@@ -211,7 +210,6 @@ class Worker:
                 if pictures
                 else (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
                 (f"text.{kind}", characters, file.size),
-                ("embed", embedding, embedded),
             ],
         )
 
@@ -281,8 +279,7 @@ class Worker:
             else:
                 lease.estimate.embedded(step.characters, step.seconds, time.monotonic())
             with self._files.transaction() as db:
-                if lease.estimate.guessed:  # the files that wait are told by the first group
-                    remember(db, "embed", step.seconds, step.characters)
+                remember(db, "embed", step.seconds, step.characters)  # at once: the files that wait are told by it
                 if step.made and step.characters_left:  # the last ones go into the store at once
                     self._files.drafts.keep(file_id, step.made)
                 lease.tell(Stage.EMBEDDING, step.done, len(nodes))

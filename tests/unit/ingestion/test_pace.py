@@ -93,6 +93,22 @@ def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) 
     assert costs.file("a.txt", 1000) == pytest.approx(0.02 + 1000 * (2e-7 + costs.of("embed") + 1e-6))
 
 
+def test_many_tiny_files_do_not_drive_out_what_large_ones_told(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
+    with database.transaction() as db:
+        remember(db, "embed", 10.0, 100_000)
+        for _ in range(100):
+            remember(db, "embed", 0.01, 10)  # whatever the length, a call takes that long
+    with database.snapshot() as db:
+        assert read_costs(db).of("embed") == pytest.approx(1e-4, rel=0.2)
+        assert read_costs(db).of("embed") > 1e-4
+    with database.transaction() as db:  # the machine is busier now
+        for _ in range(20):
+            remember(db, "embed", 3.0, 10_000)
+    with database.snapshot() as db:
+        assert read_costs(db).of("embed") > 2e-4
+
+
 def test_a_first_file_that_is_tiny_tells_little_about_large_ones(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     before = Costs().file("book.txt", 1_000_000)

@@ -14,6 +14,7 @@ from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
 from ragcore.ingestion.files import Stage, seconds_left
+from ragcore.ingestion.pace import remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.sandbox import start_reader
 from ragcore.ingestion.worker import warm
@@ -333,6 +334,23 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
     said = [(left, whole - at) for at, left in seen if whole / 10 <= at <= 0.9 * whole]
     assert len(said) >= 5
     assert all(true / 2 <= left <= 2 * true for left, true in said), said
+
+
+def test_a_file_that_waits_is_told_of_the_pace_while_the_one_before_is_embedded(library: Library) -> None:
+    with library.files.transaction() as db:
+        remember(db, "embed", 1e-3, 1_000)  # on a quick day
+    add(library, paragraphs(1000), "long.txt")
+    waiting, cost = add(library, paragraphs(1000, "kettle"), "next.txt"), 2e-5
+    seen = [0.0]
+
+    class Slow(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            seen.append(library.files.get(waiting.id).seconds_left or 0.0)  # type: ignore[union-attr]
+            time.sleep(sum(map(len, texts)) * cost)
+            return super().embed_passages(texts)
+
+    worker_of(library, Slow()).run_once()
+    assert seen[-1] > waiting.size * cost / 2
 
 
 def test_what_was_seen_in_files_that_wait_is_forgotten_once_they_are_read_or_gone(library: Library, tmp_path: Path) -> None:
