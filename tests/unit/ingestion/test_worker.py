@@ -338,7 +338,7 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
 
 def test_a_file_that_waits_is_told_of_the_pace_while_the_one_before_is_embedded(library: Library) -> None:
     with library.files.transaction() as db:
-        remember(db, "embed", 1e-3, 1_000)  # on a quick day
+        remember(db, "embed", 2e-3, 20_000)  # on a quick day
     add(library, paragraphs(1000), "long.txt")
     waiting, cost = add(library, paragraphs(1000, "kettle"), "next.txt"), 2e-5
     seen = [0.0]
