@@ -1,87 +1,92 @@
 """How well the extractive reader picks sentences and how well it says "not found".
 
     python -m benchmarks.extractive             # the figures, for the development and the validation half
-    python -m benchmarks.extractive --fit       # fits WEIGHTS, BIAS and THRESHOLD anew on the development half
+    python -m benchmarks.extractive --fit       # fits SURE_WEIGHTS and SURE_BIAS anew on the development half
+    python -m benchmarks.extractive --fit-order # fits WEIGHTS and BIAS anew, which order the sentences
 
-Reads the question sets in ../shared/data: squad2_500 and clapnq_dev (with questions that have no answer), and, for fitting,
-xquad (English, German, Chinese). Passages come from the same simple hybrid retrieval everywhere: BM25 and the bundled embedder,
-reciprocal rank fusion, the best six. A question belongs to the half that the hash of its id says.
+Reads the question sets in ../shared/data: squad2_500, clapnq_dev and azure_northwind (with questions that have no answer), and,
+for fitting, xquad. Passages are those that the application finds with its default settings, and a question belongs to the half
+that `lectern eval --part` says.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import platformdirs
 
-from ragcore.embeddings.base import Embedder
+from ragcore.answering import finding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.evaluation.said import holds, plain, token_recall
 from ragcore.llms import extractive
+from ragcore.llms.evidence import Evidence, Weighed
+from ragcore.response_synthesizers.synthesizer import passages_from
 from ragcore.text import relevance
 from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, distinct, quotes_in
+from ragcore.trials.data_set import read_data_set
+from ragcore.trials.index import indexed
+from ragcore.trials.settings import setting_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-MEASURED = ("squad2_500", "clapnq_dev")
-FITTED = (*MEASURED, "xquad/en", "xquad/de", "xquad/zh")
-PASSAGES = 6
-RIDGE = 0.001
-REFUSED = 0.08  # share of the answerable questions that the threshold may refuse, on the development half
+WORK = Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
+MEASURED = ("squad2_500", "clapnq_dev", "azure_northwind")
+ORDERED = ("squad2_500", "clapnq_dev", "xquad/en", "xquad/de", "xquad/zh")
+SURE = (*MEASURED, "xquad/en")
+RIDGE = 0.002
+REFUSED = 0.09  # share of the answerable questions of a set that may be refused, on the development half
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question with the sentences retrieved for it, what was measured of them, and which of them are right."""
+    """A question with the sentences that are found for it, what was measured of those that are weighed, and which are right."""
 
     name: str
     id: str
     question: str
     answers: tuple[str, ...]  # none: it cannot be answered
+    development: bool
     quotes: list[Quote]
-    measured: npt.NDArray[np.float64]  # (sentences, features)
-    word_match: npt.NDArray[np.float64]  # (sentences,), BM25 among them, to compare with
-    right: npt.NDArray[np.bool_]  # (sentences,)
-
-    @property
-    def development(self) -> bool:
-        return zlib.crc32(self.id.encode()) % 2 == 0
+    weighed: Weighed
+    word_match: npt.NDArray[np.float64]  # (quotes,), BM25 among them, to compare with
+    right: npt.NDArray[np.bool_]  # (quotes,)
 
     def said(self, rows: Iterable[int]) -> str:
         return " ".join(self.quotes[row].text for row in rows)
 
+    def with_words(self) -> npt.NDArray[np.float64]:
+        """(weighed, features + 1)"""
+        assert self.weighed.met is not None
+        return np.column_stack([self.weighed.measured, self.weighed.met])
 
-def cases(name: str, embedder: Embedder, *, corpus_of: str = "") -> list[Case]:
-    """`corpus_of`: the questions are put to the documents of another set, where nothing answers them."""
-    corpus = lines(DATA / (corpus_of or name) / "corpus.jsonl")
-    asked = [item | ({"answers": [], "gold_sentences": []} if corpus_of else {}) for item in lines(DATA / name / "qa.jsonl")]
-    passages = [
-        distinct(quotes_in(item["text"], number=at, source=item["title"], passage=at)) for at, item in enumerate(corpus)
-    ]
-    texts = [quote.read_with_lead for passage in passages for quote in passage]
-    vectors = dict(zip(texts, embedder.embed_passages(texts), strict=True))
-    dense = embedder.embed_passages([item["text"] for item in corpus])
-    words = [Counter(content_words(item["title"] + " " + item["text"])) for item in corpus]
-    floor = relevance.unrelated_cosine(embedder.embed_passages(relevance.UNRELATED))
+
+def cases(name: str, evidence: Evidence, work: Path, *, corpus_of: str = "") -> list[Case]:
+    """What the application finds. `corpus_of`: the questions are put to the documents of another set, where nothing answers."""
+    setting, data_set = setting_of("default"), read_data_set(DATA / name)
+    gold = {str(item["id"]): item.get("gold_sentences", ()) for item in lines(DATA / name / "qa.jsonl")}
     found: list[Case] = []
-    for item in asked:
-        query = embedder.embed_query(item["question"])
-        top = fused(bm25(set(content_words(item["question"])), words), dense @ query)[:PASSAGES]
-        quotes = [quote for at in top for quote in passages[at]]
-        stacked = np.stack([vectors[quote.read_with_lead] for quote in quotes])
-        measured = relevance.measure(item["question"], query, quotes, stacked, floor=floor)
-        gold = {plain(sentence) for sentences in item.get("gold_sentences", ()) for sentence in sentences}
-        right = np.array([plain(quote.text) in gold if gold else holds(quote.text, item["answers"]) for quote in quotes])
-        word_match = bm25(set(content_words(item["question"])), [Counter(content_words(quote.text)) for quote in quotes])
-        found.append(Case(name, item["id"], item["question"], tuple(item["answers"]), quotes, measured, word_match, right))
+    with indexed(read_data_set(DATA / (corpus_of or name)), setting, work, print, evidence.embedder) as opened:
+        for trial in data_set.trials:
+            question = trial.question.text
+            how = finding(replace(setting.ask, question=question), opened.library.store, evidence.embedder)
+            passages = passages_from(how.passages(question))
+            quotes = distinct(quote for at, each in enumerate(passages) for quote in quotes_in(each.text, number=1, passage=at))
+            if not quotes:
+                continue
+            wanted = {plain(sentence) for sentences in gold[trial.question.id] for sentence in sentences}
+            answers = () if corpus_of else tuple(trial.question.answers)
+            right = [bool(answers) and (plain(q.text) in wanted if wanted else holds(q.text, answers)) for q in quotes]
+            words = bm25(set(content_words(question)), [Counter(content_words(quote.text)) for quote in quotes])
+            weighed, development = evidence.weighed(question, quotes), trial.part == "development"
+            found.append(Case(name, trial.question.id, question, answers, development, quotes, weighed, words, np.array(right)))
     return found
 
 
@@ -100,21 +105,14 @@ def bm25(asked: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.f
     return scores
 
 
-def fused(*scores: npt.NDArray[np.floating]) -> list[int]:
-    """Reciprocal rank fusion with the usual 60."""
-    total = np.zeros(len(scores[0]))
-    for score in scores:
-        total[np.argsort(-score, kind="stable")] += 1 / (60 + np.arange(1, len(score) + 1))
-    return [int(row) for row in np.argsort(-total, kind="stable")]
-
-
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
     above = np.subtract.outer(np.array(positive), np.array(negative))
     return float((above > 0).mean() + (above == 0).mean() / 2)
 
 
 def report(some: Sequence[Case]) -> dict[str, float]:
-    odds = {case.id: relevance.log_odds(case.measured) for case in some}
+    odds = {case.id: case.weighed.odds() for case in some}
+    sure = {case.id: case.weighed.margin(extractive.THRESHOLD) for case in some}
     answerable = [case for case in some if case.answers]
     figures: dict[str, float] = {}
     for label, scores in (("BM25", {case.id: case.word_match for case in some}), ("reader", odds)):
@@ -126,10 +124,10 @@ def report(some: Sequence[Case]) -> dict[str, float]:
         "reader, as quoted", [case.said(rows) for case, rows in zip(answerable, chosen, strict=True)], answerable
     )
     figures["sentences quoted"] = float(np.mean([len(rows) for rows in chosen]))
-    yes = [float(odds[case.id].max()) for case in some if case.answers]
-    no = [float(odds[case.id].max()) for case in some if not case.answers]
-    figures["answerable refused"] = float(np.mean(np.array(yes) < extractive.THRESHOLD))
-    figures["unanswerable refused"] = float(np.mean(np.array(no) < extractive.THRESHOLD))
+    yes = [sure[case.id] for case in some if case.answers]
+    no = [sure[case.id] for case in some if not case.answers]
+    figures["answerable refused"] = float(np.mean(np.array(yes) < 0))
+    figures["unanswerable refused"] = float(np.mean(np.array(no) < 0))
     figures["AUROC of answerable"] = auroc(yes, no)
     return figures
 
@@ -142,19 +140,53 @@ def quality(label: str, said: Sequence[str], asked: Sequence[Case]) -> dict[str,
     }
 
 
-def fit(some: Sequence[Case]) -> None:
-    """Conditional logit with "none of them" as one more choice, every question set weighing the same."""
+def order(some: Sequence[Case]) -> None:
+    """WEIGHTS and BIAS."""
+    asked = [case for case in some if case.development and (case.right[case.weighed.rows].any() or not case.answers)]
+    weights, bias = fit(asked, [case.weighed.measured for case in asked], [case.right[case.weighed.rows] for case in asked])
+    told("WEIGHTS", "BIAS", weights, bias)
+
+
+def sure(some: Sequence[Case]) -> None:
+    """SURE_WEIGHTS and SURE_BIAS. The answers of azure_northwind are told in other words: there any sentence may be right."""
+    some = [case for case in some if case.development and case.weighed.met is not None]
+    asked, right = [], []
+    for case in some:
+        known = case.right[case.weighed.rows]
+        if case.answers and case.name == "azure_northwind":
+            known = np.ones(len(known), np.bool_)
+        if known.any() or not case.answers:
+            asked.append(case)
+            right.append(known)
+    weights, bias = fit(asked, [case.with_words() for case in asked], right)
+    limits = []
+    for name in MEASURED:
+        best = [case.with_words() @ weights for case in some if case.name == name and case.answers]
+        limits.append(float(np.quantile([scores.max() for scores in best], REFUSED)))
+    told("SURE_WEIGHTS", "SURE_BIAS", weights, -min(limits))
+    print(f"as fitted, before the limit: {bias:.3f}")
+
+
+def told(weights_name: str, bias_name: str, weights: npt.NDArray[np.float64], bias: float) -> None:
+    for name, value in zip((*relevance.FEATURES, "met words"), weights, strict=False):
+        print(f"{name:18s} {value:8.3f}")
+    print(f"{weights_name} = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
+    print(f"{bias_name} = {bias:.3f}")
+
+
+def fit(
+    asked: Sequence[Case], measured: Sequence[npt.NDArray[np.float64]], rights: Sequence[npt.NDArray[np.bool_]]
+) -> tuple[npt.NDArray[np.float64], float]:
+    """A conditional logit with "none of them" as one more choice, every question set weighing the same."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    asked = [case for case in some if case.development and (case.right.any() or not case.answers)]
     sizes = Counter(case.name for case in asked)
     share = np.array([1 / sizes[case.name] / len(sizes) for case in asked])
-    rows = np.concatenate([case.measured for case in asked])
-    right = np.concatenate([case.right for case in asked])
+    rows, right = np.concatenate(measured), np.concatenate(rights)
     middle, spread = rows.mean(axis=0), rows.std(axis=0)
     rows = np.column_stack([(rows - middle) / spread, np.ones(len(rows))])
-    starts = np.cumsum([0, *[len(case.right) for case in asked[:-1]]])
-    question = np.repeat(np.arange(len(asked)), [len(case.right) for case in asked])
+    starts = np.cumsum([0, *[len(each) for each in rights[:-1]]])
+    question = np.repeat(np.arange(len(asked)), [len(each) for each in rights])
     answered = np.logical_or.reduceat(right, starts)
 
     def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
@@ -167,33 +199,35 @@ def fit(some: Sequence[Case]) -> None:
 
     found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
     weights = found[:-1] / spread
-    bias = float(found[-1] - weights @ middle)
-    best = [float((case.measured @ weights + bias).max()) for case in asked if case.answers and case.name in MEASURED]
-    for name, value in zip(relevance.FEATURES, weights, strict=True):
-        print(f"{name:18s} {value:8.3f}")
-    print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
-    print(f"BIAS = {bias:.3f}")
-    print(f"THRESHOLD = {np.quantile(best, REFUSED):.2f}")
+    return weights, float(found[-1] - weights @ middle)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fit", action="store_true", help="fit the weights and the threshold")
-    fitting = parser.parse_args().fit
-    embedder = HuggingFaceEmbedding()
-    if fitting:
-        fit([case for name in FITTED for case in cases(name, embedder)])
+    parser.add_argument("--fit", action="store_true", help="fit what tells that there is an answer")
+    parser.add_argument("--fit-order", action="store_true", help="fit what orders the sentences")
+    parser.add_argument("--work", type=Path, default=WORK, help="where indexes are kept, as for lectern eval")
+    given = parser.parse_args()
+    evidence = Evidence(HuggingFaceEmbedding())
+    fits: list[tuple[bool, Callable[[Sequence[Case]], None], tuple[str, ...]]] = [
+        (given.fit, sure, SURE),
+        (given.fit_order, order, ORDERED),
+    ]
+    for wanted, fitted, names in fits:
+        if wanted:
+            fitted([case for name in names for case in cases(name, evidence, given.work)])
+    if given.fit or given.fit_order:
         return
     for name in MEASURED:
-        found = cases(name, embedder)
+        found = cases(name, evidence, given.work)
         halves = [report([case for case in found if case.development is half]) for half in (True, False)]
         print(f"{name:44s} development  validation")
         for line in halves[0]:
             print(f"  {line:42s} {halves[0][line]:11.3f} {halves[1][line]:11.3f}")
     print("questions put to documents about other things")
-    for name, other in (MEASURED, MEASURED[::-1]):
-        best = [relevance.log_odds(case.measured).max() for case in cases(name, embedder, corpus_of=other)]
-        print(f"  {name} to {other}: refused {np.mean(np.array(best) < extractive.THRESHOLD):26.3f}")
+    for name, other in (MEASURED[:2], MEASURED[1::-1]):
+        margins = [case.weighed.margin(extractive.THRESHOLD) for case in cases(name, evidence, given.work, corpus_of=other)]
+        print(f"  {name} to {other}: refused {np.mean(np.array(margins) < 0):26.3f}")
 
 
 if __name__ == "__main__":

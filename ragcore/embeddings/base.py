@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.similarity import similarity
@@ -37,6 +38,27 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vector:
         """Shape (dimension,), length 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of as much of a text as fits the model's window.
+
+    `text` is that much; `places` (t, 2) are where in it each token begins and ends; `rows` (t, d) are their vectors in this
+    context, of length 1.
+    """
+
+    text: str
+    places: list[tuple[int, int]]
+    rows: Vectors
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that can also tell the vector of each token, from the same pass through its model."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
+        """The rows of `embed_passages`, and the tokens of each text. None where this model's are not known to tell words."""
 
 
 class BaseEmbedding(ABC):

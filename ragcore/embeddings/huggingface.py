@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragcore.embeddings import bundled
-from ragcore.embeddings.base import BaseEmbedding
+from ragcore.embeddings.base import BaseEmbedding, Tokens
 from ragcore.errors import EmbeddingError
+from ragcore.observe import span
 from ragcore.text.tokens import slices
 
 if TYPE_CHECKING:
@@ -78,6 +79,16 @@ class HuggingFaceEmbedding(BaseEmbedding):
         instruction = self.query_instruction if asking else self.text_instruction
         return self._model.embed([instruction + text for text in texts], step)
 
+    def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
+        """Of the bundled model as it is: how far vectors of tokens lie apart differs from model to model."""
+        if self.model_name not in bundled.ALIASES or self.text_instruction or self.query_instruction:
+            return None
+        with span("embed", model=self.name, count=len(texts), query=False) as step:
+            tokens: list[Tokens] = []
+            rows = self._model.embed(list(texts), step, tokens)
+            step.note(dimension=rows.shape[1])
+            return rows, tokens
+
     @property
     def _model(self) -> _LoadedModel:
         if self._loaded is None:
@@ -110,7 +121,8 @@ class _LoadedModel:
         self._tokenizing = threading.Lock()
         self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
 
-    def embed(self, texts: Sequence[str], step: Span | None = None) -> Vectors:
+    def embed(self, texts: Sequence[str], step: Span | None = None, tokens: list[Tokens] | None = None) -> Vectors:
+        """Where `tokens` is a list, those of each text's first window are added to it."""
         import numpy as np
 
         parts: list[str] = []
@@ -125,7 +137,10 @@ class _LoadedModel:
             step.note(tokens=sum(lengths))
         if not parts:
             return np.zeros((0, self.dimension), np.float32)
-        rows = self._forward(parts, lengths)  # (windows, d)
+        states: dict[int, Vectors] | None = None if tokens is None else {}
+        rows = self._forward(parts, lengths, states)  # (windows, d)
+        if tokens is not None and states is not None:
+            tokens += [self._tokens(parts[part], states[part]) for part in first]
         if len(parts) > len(texts):
             rows = np.add.reduceat(rows, first, axis=0)  # (n, d); the sum points where the mean does
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -155,8 +170,20 @@ class _LoadedModel:
                 yield part[offsets[start][0] : offsets[end][0] if end < tokens else len(part)], end - start
                 start = end
 
-    def _forward(self, parts: list[str], lengths: list[int]) -> Vectors:
-        """One row per part. Parts of like length go through together, so that little is spent on padding."""
+    def _tokens(self, part: str, states: Vectors) -> Tokens:
+        import numpy as np
+
+        encoding = self._encoder.encode(part)
+        own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]  # without the marks around it
+        norms = np.linalg.norm(states[own], axis=1, keepdims=True)
+        rows: Vectors = np.asarray(states[own] / np.where(norms > 0, norms, 1), np.float32)
+        return Tokens(part, [encoding.offsets[at] for at in own], rows)
+
+    def _forward(self, parts: list[str], lengths: list[int], states: dict[int, Vectors] | None = None) -> Vectors:
+        """One row per part. Parts of like length go through together, so that little is spent on padding.
+
+        Where `states` is a dict, it gets the vectors of each part's tokens, with those of the marks around it.
+        """
         import numpy as np
         import torch
 
@@ -167,7 +194,10 @@ class _LoadedModel:
                 with self._tokenizing:
                     features = self._transformer.preprocess([parts[index] for index in batch])
                 features = {key: _moved(value, self._transformer.device) for key, value in features.items()}
-                embedded: torch.Tensor = self._transformer(features)["sentence_embedding"]
+                found_in = self._transformer(features)
+                embedded: torch.Tensor = found_in["sentence_embedding"]
+                if states is not None:
+                    states.update(zip(batch, found_in["token_embeddings"].float().cpu().numpy(), strict=True))
                 rows.append(torch.nn.functional.normalize(embedded, dim=1).float().cpu())
             found = torch.cat(rows).numpy()
         result = np.empty_like(found)

@@ -61,15 +61,13 @@ Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 NOT_FOUND, NO_MODEL = refusals.NOT_FOUND["en"], refusals.NO_MODEL["en"]
 
 THRESHOLD = -1.06
-"""The log odds that the best sentence must reach; below it nothing was found. Set so that one in twelve questions that can
-be answered is refused; `python -m benchmarks.extractive --fit` finds it."""
+"""The log odds that the best sentence must reach where the embedder tells nothing about single words, or the question is not
+in English; below it nothing was found. See `relevance.margin` for the others."""
 
 MAX_SENTENCES = 3
-BEHIND_FACT = 1.0  # log odds that a further sentence may lie behind the best: little when a name, date or number is asked for,
-BEHIND = 2.2  # more when something is to be explained
-TOGETHER = 1.0  # log odds that a sentence gains by standing next to one that is quoted
+BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number is asked for,
+BEHIND = 6.0  # more when something is to be explained
 BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
-MAX_EMBEDDED = 48  # sentences per answer; of more, those with the most words of the question
 LEAST, MOST = 3, 10  # sentences of a summary
 SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
 NAMED, EARLY = 0.3, 0.2  # what holding a name, and standing first in its document, count where the commonest words count 1
@@ -107,7 +105,7 @@ class ExtractiveLLM(LLM):
 
     def weighed(self, query: str, passages: Sequence[Passage]) -> list[str]:
         """All sentences that an answer is chosen from, the likeliest first."""
-        quotes = _likely(query, _quotes(passages))
+        quotes = _quotes(passages)
         odds = self._evidence.odds(query, quotes)
         return [quotes[row].text for row in np.argsort(-odds, kind="stable")]
 
@@ -197,10 +195,10 @@ class ExtractiveLLM(LLM):
 
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
-        quotes = _likely(query, quotes)
-        odds = self._evidence.odds(query, quotes)
-        if not quotes or (odds.max() < THRESHOLD and not sure):
+        weighed = self._evidence.weighed(query, quotes)
+        if not quotes or (weighed.margin(THRESHOLD) < 0 and not sure):
             return in_language_of(query, refusals.NOT_FOUND)
+        odds = weighed.odds()
         return joined([quotes[row] for row in choose(query, odds, quotes)])
 
     def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
@@ -215,7 +213,7 @@ class ExtractiveLLM(LLM):
         wanted = len(quotes) / 2 if again else max(np.log2(len(quotes)), len(documents))
         places = shares(Counter(groups), min(MOST, max(LEAST, int(wanted))))
         if topic := topic_of(query):
-            scores = ASIDE * scores + vectors @ self._evidence.embedder.embed_query(topic)
+            scores = ASIDE * scores + vectors @ self._evidence.query(topic)
         else:
             groups = stretches(groups, places)
             places = dict.fromkeys((group for group in groups if group >= 0), 1)
@@ -303,8 +301,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     taken: list[int] = [best]
     while len(taken) < min(MAX_SENTENCES, len(quotes)):
         lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
-        beside = [any(_neighbours(quotes, row, other) for other in taken) for row in range(len(quotes))]
-        weighed = odds + TOGETHER * np.array(beside) + BRINGS * lacking.sum(axis=1)
+        weighed = odds + BRINGS * lacking.sum(axis=1)
         weighed[taken] = -np.inf
         if weighed.max() < lowest:
             break
@@ -355,14 +352,6 @@ def _quotes(passages: Sequence[Passage]) -> list[Quote]:
 
 def _worth_quoting(quotes: Sequence[Quote]) -> list[Quote]:
     return [quote for quote in quotes if not is_refusal(quote.text)]
-
-
-def _likely(query: str, quotes: Sequence[Quote]) -> list[Quote]:
-    if len(quotes) <= MAX_EMBEDDED:
-        return list(quotes)
-    asked = set(content_words(query))
-    shared = [len(asked & set(content_words(quote.read_with_lead))) for quote in quotes]
-    return _best(quotes, shared, MAX_EMBEDDED)
 
 
 def _common(quotes: Sequence[Quote]) -> list[Quote]:

@@ -7,6 +7,7 @@ Chinese), its measurement is 0.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote
+from ragcore.text.word_vectors import Words
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,7 +37,19 @@ FEATURES = (
 WEIGHTS = (5.342, 2.769, 1.876, 5.619, 3.028, 0.586, -0.990, 0.593)
 BIAS = -10.594
 """A conditional logit (McFadden 1974) of which sentence is right, with "none of them" as one more choice of weight 1.
-Fitted by `python -m benchmarks.extractive --fit`, which prints both."""
+Fitted by `python -m benchmarks.extractive --fit-order`, which prints both."""
+
+SURE_WEIGHTS = (3.067, -1.037, 7.971, -0.795, -1.424, 0.146, -1.958, 0.360, 5.561)
+SURE_BIAS = -8.234
+"""Of FEATURES and of the words that are met, for `margin` alone: a conditional logit as above, fitted to English questions,
+more of them without an answer. What orders sentences best is not what best tells whether there is an answer at all. The bias
+refuses at most 9% of the answerable development questions of any set. Fitted by `python -m benchmarks.extractive --fit`."""
+
+EMBEDDED = 8  # sentences of an answer
+EMBEDDED_BLIND = 32  # where words tell little
+TELLING = 0.25  # share of the question's words that the best sentence holds, from which words tell which to embed
+RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
+FRAGMENT = 0.2  # what a heading or a table row loses
 
 
 def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -44,41 +58,100 @@ def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return odds
 
 
-def measure(
-    question: str, query: Vector, quotes: Sequence[Quote], vectors: Vectors, *, floor: float = 0.0
-) -> npt.NDArray[np.float64]:
-    """One row of FEATURES for each quote, shape (n, len(FEATURES)).
+def margin(measured: npt.NDArray[np.float64], met: npt.NDArray[np.float64]) -> float:
+    """How far the log odds that one of the sentences answers lie above what it takes to answer; below 0, nothing was found.
 
-    `query` is the question's unit vector (d,), `vectors` are those of the quotes as read with their leads (n, d). Quotes of one
-    passage are neighbours in the order given. `floor` is the cosine of texts that have nothing to do with each other: some
-    embedders begin at 0.7, and only what rises above tells something.
+    `measured` (n, len(FEATURES)), `met` (n,) as `met_words` gives it; at least one sentence.
     """
-    if not quotes:
+    sure: npt.NDArray[np.float64] = np.column_stack([measured, met]) @ np.asarray(SURE_WEIGHTS) + SURE_BIAS
+    return float(sure.max())
+
+
+def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
+    """The rows worth embedding, in order: those with the most of the question's words, in themselves and beside them.
+
+    EMBEDDED of them, or EMBEDDED_BLIND where words tell little, as between two languages.
+    """
+    if len(quotes) <= EMBEDDED:
+        return list(range(len(quotes)))
+    shares, nearby = _coverage(question, quotes)
+    worth = shares + nearby - RANK * np.minimum([quote.passage for quote in quotes], MOST_RANK)
+    worth -= FRAGMENT * np.array([_is_fragment(quote) for quote in quotes])
+    most = EMBEDDED if shares.max() >= TELLING else EMBEDDED_BLIND
+    return sorted(np.argsort(-worth, kind="stable")[:most].tolist())
+
+
+def measure(
+    question: str,
+    query: Vector,
+    quotes: Sequence[Quote],
+    vectors: Vectors,
+    rows: Sequence[int] | None = None,
+    *,
+    floor: float = 0.0,
+) -> npt.NDArray[np.float64]:
+    """FEATURES of the quotes at `rows`, of all without them: shape (rows, len(FEATURES)).
+
+    `query` is the question's unit vector (d,), `vectors` are those of these quotes as read with their leads (rows, d). Quotes
+    of one passage are neighbours in the order given. `floor` is the cosine of texts that have nothing to do with each other:
+    some embedders begin at 0.7, and only what rises above tells something.
+    """
+    rows = range(len(quotes)) if rows is None else rows
+    if not rows:
         return np.zeros((0, len(FEATURES)))
-    passages = [quote.passage for quote in quotes]
-    cosines = (vectors @ query - floor) / (1 - floor)  # (n, d) @ (d,) -> (n,)
-    nearby_cosines = (_with_neighbours(vectors, passages) @ query - floor) / (1 - floor)
-    shares = idf_shares(question, [quote.read_with_lead for quote in quotes])  # (n, words)
-    members: dict[int, list[int]] = {}
-    for row, passage in enumerate(passages):
-        members.setdefault(passage, []).append(row)
-    passage_cosine = {passage: float(np.sort(cosines[rows])[-3:].mean()) for passage, rows in members.items()}
+    cosines = (vectors @ query - floor) / (1 - floor)  # (rows, d) @ (d,) -> (rows,)
+    nearby_cosines = (_with_neighbours(vectors, rows, quotes) @ query - floor) / (1 - floor)
+    shares, nearby = _coverage(question, quotes)
+    members: dict[int, list[float]] = {}
+    for row, cosine in zip(rows, cosines.tolist(), strict=True):
+        members.setdefault(quotes[row].passage, []).append(cosine)
+    passage_cosine = {passage: float(np.sort(found)[-3:].mean()) for passage, found in members.items()}
     kind = expected_kind(question)
     asked = set(content_words(question))
-    table = np.empty((len(quotes), len(FEATURES)))
-    for row, quote in enumerate(quotes):
-        nearby = [near for near in (row - 1, row, row + 1) if 0 <= near < len(quotes) and passages[near] == quote.passage]
-        table[row] = (
-            shares[row].sum(),
-            shares[nearby].max(axis=0).sum(),
-            cosines[row],
-            nearby_cosines[row],
-            passage_cosine[quote.passage],
-            _fitting(kind, quote.text, question),
-            not _SENTENCE_END.search(quote.text),
-            math.log1p(len(set(content_words(quote.text)) - asked)),
-        )
-    return table
+    return np.array(
+        [
+            (
+                shares[row],
+                nearby[row],
+                cosine,
+                nearby_cosine,
+                passage_cosine[quotes[row].passage],
+                _fitting(kind, quotes[row].text, question),
+                _is_fragment(quotes[row]),
+                math.log1p(len(set(content_words(quotes[row].text)) - asked)),
+            )
+            for row, cosine, nearby_cosine in zip(rows, cosines, nearby_cosines, strict=True)
+        ]
+    )
+
+
+def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The share of the question's idf that each quote holds, and that it holds with its neighbours: (n,) and (n,)."""
+    shares = idf_shares(question, [quote.read_with_lead for quote in quotes])  # (n, words)
+    nearby = shares.copy()
+    same = np.equal([quote.passage for quote in quotes[1:]], [quote.passage for quote in quotes[:-1]])[:, None]
+    nearby[1:] = np.maximum(nearby[1:], same * shares[:-1])
+    nearby[:-1] = np.maximum(nearby[:-1], same * shares[1:])
+    return shares.sum(axis=1), nearby.sum(axis=1)
+
+
+def _is_fragment(quote: Quote) -> bool:
+    return not _SENTENCE_END.search(quote.text)
+
+
+def met_words(question: Words, quotes: Sequence[Quote], rows: Sequence[int], said: Sequence[Words]) -> npt.NDArray[np.float64]:
+    """(rows,): how near the nearest word of each sentence, or of its neighbours among the rows, is to each of the question's:
+    the mean of the cosines, weighed by idf among the quotes. `said` are the words of the quotes at `rows`."""
+    if not question.stems:
+        return np.zeros(len(rows))
+    idf = _idf(question.stems, [set(content_words(quote.read_with_lead)) for quote in quotes])
+    nearest = np.array([question.nearest(words) for words in said])  # (rows, words)
+    beside = [
+        [other for other, at in enumerate(rows) if abs(at - row) <= 1 and quotes[at].passage == quotes[row].passage]
+        for row in rows
+    ]
+    met: npt.NDArray[np.float64] = np.array([nearest[others].max(axis=0) for others in beside]) @ (idf / idf.sum())
+    return met
 
 
 def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -86,10 +159,15 @@ def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     asked = sorted(set(content_words(question)))  # sums of floats depend on their order
     said = [set(content_words(text)) for text in texts]
     holds = np.array([[word in words for word in asked] for words in said], dtype=np.float64).reshape(len(said), len(asked))
-    holding = holds.sum(axis=0)
-    # The texts were found by these words, so what the question is about is common among them; it must not count for nothing.
-    idf = 1 + np.log(1 + (len(said) - holding + 0.5) / (holding + 0.5))
+    idf = _idf(asked, said)
     return np.asarray(holds * idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
+
+
+def _idf(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:
+    """(words,). The texts were found by these words, so what the question is about is common among them; it must not count
+    for nothing."""
+    holding = np.array([sum(word in words for words in said) for word in asked], dtype=np.float64)
+    return np.asarray(1 + np.log(1 + (len(said) - holding + 0.5) / (holding + 0.5)), dtype=np.float64)
 
 
 def unrelated_cosine(vectors: Vectors) -> float:
@@ -112,11 +190,15 @@ UNRELATED = (
 """Texts that have nothing to do with each other, for `unrelated_cosine`."""
 
 
-def _with_neighbours(vectors: Vectors, passages: Sequence[int]) -> Vectors:
-    same = np.equal(passages[1:], passages[:-1]).astype(np.float32)[:, None]  # (n - 1, 1)
+def _with_neighbours(vectors: Vectors, rows: Sequence[int], quotes: Sequence[Quote]) -> Vectors:
+    """With half of each neighbour that is among the rows."""
+    beside = np.array(
+        [after - row == 1 and quotes[row].passage == quotes[after].passage for row, after in itertools.pairwise(rows)],
+        dtype=np.float32,
+    )[:, None]  # (rows - 1, 1)
     mixed = vectors.copy()
-    mixed[1:] += 0.5 * same * vectors[:-1]
-    mixed[:-1] += 0.5 * same * vectors[1:]
+    mixed[1:] += 0.5 * beside * vectors[:-1]
+    mixed[:-1] += 0.5 * beside * vectors[1:]
     mixed /= np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-9)
     return mixed
 

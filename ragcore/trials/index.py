@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.config import Settings
-from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, StoreError
 from ragcore.ingestion.drafts import SCHEMA as VECTORS_SCHEMA
@@ -69,6 +69,9 @@ class TimedEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return self._embedder.embed_passages(texts)
+
+    def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
+        return self._embedder.embed_tokens(texts) if isinstance(self._embedder, TokenEmbedder) else None
 
     def embed_query(self, text: str) -> Vector:
         began, cpu = time.perf_counter(), time.process_time()

@@ -7,7 +7,24 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.text.quotes import Quote
-from ragcore.text.relevance import BIAS, FEATURES, UNRELATED, WEIGHTS, expected_kind, log_odds, measure, unrelated_cosine
+from ragcore.text.relevance import (
+    BIAS,
+    EMBEDDED,
+    EMBEDDED_BLIND,
+    FEATURES,
+    SURE_BIAS,
+    SURE_WEIGHTS,
+    UNRELATED,
+    WEIGHTS,
+    expected_kind,
+    likely,
+    log_odds,
+    margin,
+    measure,
+    met_words,
+    unrelated_cosine,
+)
+from ragcore.text.word_vectors import Words
 
 QUESTION = "When did the Lisbon office open?"
 SENTENCES = ["The Lisbon office opened in March 1998.", "Parking is free.", "Lisbon"]
@@ -80,3 +97,57 @@ def test_the_floor_is_the_mean_cosine_of_unrelated_texts() -> None:
     vectors = np.array([[1, 0], [0.6, 0.8], [0.8, 0.6]], dtype=np.float32)
     assert unrelated_cosine(vectors) == pytest.approx((0.6 + 0.8 + 0.96) / 3)
     assert unrelated_cosine(HashEmbedding().embed_passages(UNRELATED)) < 0.1
+
+
+def test_few_quotes_are_all_weighed() -> None:
+    assert likely(QUESTION, [Quote(text, (), 0, "") for text in SENTENCES]) == [0, 1, 2]
+    assert likely(QUESTION, []) == []
+
+
+def test_of_many_quotes_those_with_the_words_of_the_question_are_weighed_and_those_beside_them() -> None:
+    texts = [f"Nothing of note happened on day {day}." for day in range(40)]
+    texts[20] = SENTENCES[0]
+    rows = likely(QUESTION, [Quote(text, (), 0, "") for text in texts])
+    assert len(rows) == EMBEDDED
+    assert {19, 20, 21} <= set(rows)
+    assert rows == sorted(rows)
+
+
+def test_where_words_tell_nothing_more_quotes_are_weighed() -> None:
+    quotes = [Quote(f"Am Tag {day} geschah nichts.", (), 0, "") for day in range(60)]
+    assert likely(QUESTION, quotes) == list(range(EMBEDDED_BLIND))
+
+
+def test_what_is_measured_of_some_quotes_is_what_is_measured_of_all_where_no_neighbour_is_missing() -> None:
+    embedder = HashEmbedding()
+    quotes = [Quote(text, (), passage, "") for passage, text in enumerate(SENTENCES)]
+    query, vectors = embedder.embed_query(QUESTION), embedder.embed_passages(SENTENCES)
+    some = measure(QUESTION, query, quotes, vectors[[0, 2]], [0, 2])
+    assert some == pytest.approx(measure(QUESTION, query, quotes, vectors)[[0, 2]])
+
+
+def word_rows(*stems: str) -> Words:
+    """One number for each of four words."""
+    known = ("lisbon", "offic", "open", "rain")
+    return Words(stems, np.array([[stem == word for word in known] for stem in stems], np.float16))
+
+
+def test_words_are_met_by_a_sentence_and_by_its_neighbours_the_rare_ones_counting_more() -> None:
+    texts = ["Lisbon is here.", "It did open.", "Rain.", "Lisbon had rain."]
+    quotes = [Quote(text, (), passage, "") for text, passage in zip(texts, [0, 0, 0, 1], strict=True)]
+    said = [word_rows("lisbon"), word_rows("open"), word_rows("rain"), word_rows("lisbon", "rain")]
+    lisbon, opened = 1 + math.log(1 + 2.5 / 2.5), 1 + math.log(1 + 3.5 / 1.5)
+    found = met_words(word_rows("lisbon", "open"), quotes, [0, 1, 2, 3], said)
+    assert found.tolist() == pytest.approx([1, 1, opened / (lisbon + opened), lisbon / (lisbon + opened)])
+    # A neighbour that was not weighed does not help.
+    alone = met_words(word_rows("lisbon", "open"), quotes, [0, 2], [said[0], said[2]])
+    assert alone.tolist() == pytest.approx([lisbon / (lisbon + opened), 0])
+    assert met_words(word_rows(), quotes, [0, 1], said[:2]).tolist() == [0, 0]
+
+
+def test_the_margin_is_that_of_the_surest_sentence_and_grows_with_the_words_that_are_met() -> None:
+    rows = np.array([np.arange(1.0, len(FEATURES) + 1), np.zeros(len(FEATURES))])
+    met = np.array([0.5, 0.9])
+    expected = [sum(w * x for w, x in zip(SURE_WEIGHTS, [*row, m], strict=True)) for row, m in zip(rows, met, strict=True)]
+    assert margin(rows, met) == pytest.approx(max(expected) + SURE_BIAS)
+    assert margin(rows, met + 0.1) > margin(rows, met)
