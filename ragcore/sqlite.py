@@ -83,8 +83,15 @@ class SQLiteDatabase:
         self._prepared = False
 
     def connection(self) -> sqlite3.Connection:
-        """This thread's connection: autocommit, rows by name, foreign keys on."""
+        """This thread's connection: autocommit, rows by name, foreign keys on. Only inside a transaction or snapshot may others
+        call `close` meanwhile."""
         return self._own().connection
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is in the middle of one, or of a snapshot."""
+        opened: _Opened | None = getattr(self._local, "opened", None)
+        return opened is not None and opened.at_work
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -92,7 +92,7 @@ class DiskStorage:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything inside is stored together, or, on any error, nothing of it."""
-        outermost = not self.database.connection().in_transaction
+        outermost = not self.database.in_transaction
         with self.database.transaction() as db:
             yield
             loose = [name for (name,) in db.execute("SELECT name FROM indexes WHERE slots > 2 * passages").fetchall()]

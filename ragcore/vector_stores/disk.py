@@ -182,7 +182,7 @@ class DiskStore(TableStore):
             self._put(_held(source, every[start : start + COPIED]))
 
     def delete(self, document_id: str) -> int:
-        outermost = not self._database.connection().in_transaction
+        outermost = not self._database.in_transaction
         with self._database.transaction() as db:
             index = self._index(db)
             passages = None if index is None else self._remove(db, index, document_id)
@@ -281,7 +281,7 @@ class DiskStore(TableStore):
 
         Inside a transaction the space stays taken until `reclaim` is called after it.
         """
-        outermost = not self._database.connection().in_transaction
+        outermost = not self._database.in_transaction
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None:
@@ -386,7 +386,7 @@ class DiskStore(TableStore):
 
     def _put(self, given: Sequence[Incoming]) -> int:
         """Put different documents at one go; gives the number of passages."""
-        database, outermost = self._database, not self._database.connection().in_transaction
+        database, outermost = self._database, not self._database.in_transaction
         with database.transaction() as db:
             before = self._index(db) or self._new_index(db)
             rows = _one_below_the_other([each.rows for each in given if len(each.rows)], before.dimension)
@@ -681,7 +681,9 @@ def _one_below_the_other(parts: Sequence[Vectors], dimension: int | None) -> Vec
 
 def sweep(database: SQLiteDatabase, files: VectorFolder) -> None:
     """Remove vector files that no index of the library has: replaced ones, and those of a killed writer."""
-    if not files.others(_named(database.connection())):
+    with database.snapshot() as db:
+        named = _named(db)
+    if not files.others(named):
         return
     with database.transaction() as db:  # nobody makes a new file while this one holds the lock
         for path in files.others(_named(db)):

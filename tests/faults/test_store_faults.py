@@ -614,6 +614,25 @@ def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: P
         assert steps < 900  # of SQLite's virtual machine: a scan of the passages would need several for each
 
 
+def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_closed_after(tmp_path: Path) -> None:
+    """SQLite would crash the process."""
+    with opened(tmp_path) as store:
+        store.put(*item(1))
+        database = store._database
+        closers: list[threading.Thread] = []
+
+        def close_meanwhile() -> int:
+            closers.append(threading.Thread(target=database.close))
+            closers[-1].start()
+            closers[-1].join()
+            return 0
+
+        database.connection().set_progress_handler(close_meanwhile, 1)
+        disk.sweep(database, store._files)
+        assert len(closers) > 1
+        assert check(store, tmp_path) == {1}
+
+
 def test_a_library_of_an_earlier_version_opens_and_its_vectors_have_length_1(tmp_path: Path) -> None:
     source, nodes = item(1)
     with opened(tmp_path) as store:
