@@ -615,7 +615,7 @@ def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: P
 
 
 def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_closed_after(tmp_path: Path) -> None:
-    """SQLite would crash the process."""
+    """Outside of a snapshot the two threads would wait for each other for ever."""
     with opened(tmp_path) as store:
         store.put(*item(1))
         database = store._database
