@@ -196,7 +196,7 @@ def file_facts(file: FileRow) -> str:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
     parts = [stages()[file.stage]]
-    if file.stage is Stage.READING and file.kind == "ZIP" and file.total:
+    if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes: of what is fetched, too
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -122,14 +121,12 @@ def _keep_link() -> None:
     links = [line.strip() for line in _given("pasted_link").splitlines() if line.strip()]
     if not links:
         session().notice = _("Nothing was added: there was no link.")
+    library, anywhere = resources.library(), allowed_sources().private_network
     for link in links[:LINES]:
-        _start(link, partial(_linked, link))
+        library.add_link(link, anywhere=anywhere)
+    library.start_worker()
     if len(links) > LINES:
         session().notice = _("The first {number} links are being added. Add the others afterwards.").format(number=LINES)
-
-
-def _linked(link: str, into: Path, allowed: AllowedSources, most: int) -> list[Gathered]:
-    return [sources.from_link(link, into, allowed, max_mb=most)]
 
 
 def _keep_text() -> None:
