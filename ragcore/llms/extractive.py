@@ -49,7 +49,7 @@ from ragcore.text.questions import questions_in
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
-from ragcore.text.relevance import expected_kind, idf_shares
+from ragcore.text.relevance import expected_kind, idf_shares, is_heading
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
@@ -291,7 +291,7 @@ class ExtractiveLLM(LLM):
 
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """The rows to quote: the best by its log odds, what is nearly as good, and what the best leans on.
+    """The rows to quote: the best by its log odds, what is nearly as good, what it leans on; beside a sentence no heading.
 
     The passage with the best comes first; within a passage they stay in reading order.
     """
@@ -299,6 +299,8 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     lowest = odds[best] - (BEHIND_FACT if expected_kind(query) in ("name", "date", "number") else BEHIND)
     shares = idf_shares(query, [quote.read_with_lead for quote in quotes])
     taken: list[int] = [best]
+    if not is_heading(quotes[best].text):
+        odds = np.where([is_heading(quote.text) for quote in quotes], -np.inf, odds)
     while len(taken) < min(MAX_SENTENCES, len(quotes)):
         lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
         weighed = odds + BRINGS * lacking.sum(axis=1)

@@ -31,7 +31,7 @@ FEATURES = (
     "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the best three cosines in the passage
     "fitting_kind",  # 1 holds a name, date, number or reason as the question asks for, -1 does not, 0 nothing such is asked for
-    "is_fragment",  # 1 for a heading, a table row: no sentence
+    "is_fragment",  # 1 for a heading, a letterhead, a table row: no sentence
     "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
 WEIGHTS = (5.342, 2.769, 1.876, 5.619, 3.028, 0.586, -0.990, 0.593)
@@ -136,7 +136,13 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 
 
 def _is_fragment(quote: Quote) -> bool:
-    return not _SENTENCE_END.search(quote.text)
+    return not _SENTENCE_END.search(quote.text) or is_heading(quote.text)
+
+
+def is_heading(text: str) -> bool:
+    """Whether each of several words begins with a capital or is a number, as in a letterhead."""
+    words = text.split()
+    return len(words) > 2 and text != text.lower() and not any(word[0].islower() for word in words)
 
 
 def met_words(question: Words, quotes: Sequence[Quote], rows: Sequence[int], said: Sequence[Words]) -> npt.NDArray[np.float64]:

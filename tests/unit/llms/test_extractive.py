@@ -143,6 +143,12 @@ def test_a_sentence_far_behind_the_best_is_quoted_only_for_words_that_the_best_l
     assert choose("Who built it?", odds, said) == [0]
 
 
+def test_a_letterhead_is_quoted_beside_no_sentence() -> None:
+    said = quotes(["Dr Greaves recommended a stop."], ["Dr Tamsin Greaves, Consulting Engineers, 14 November 2022."])
+    assert choose("And what did Dr Greaves recommend?", np.array([2.0, 1.9]), said) == [0]
+    assert choose("And what did Dr Greaves recommend?", np.array([1.9, 2.0]), said) == [1, 0]
+
+
 def refine(existing: str, question: str, *passages: Passage) -> str:
     return ask(REFINE, query_str=question, existing_answer=existing, context_str=passages)
 

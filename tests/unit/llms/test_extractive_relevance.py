@@ -66,6 +66,8 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     told = ["Parking is free because the town pays.", "Parking is free."]
     assert measured("Why is parking free?", told, [0, 1])["fitting_kind"] == [1, -1]
     assert measured(QUESTION, SENTENCES, [0, 1, 2])["is_fragment"] == [0, 0, 1]
+    heads = ["Ada King, Consulting Engineers.", "It opened in May.", "葡萄牙 里斯本 欧洲。", "Rusk."]
+    assert measured(QUESTION, heads, [0, 1, 2, 3])["is_fragment"] == [1, 0, 0, 0]
     # The year of the question is no answer to it.
     assert measured("When in 1998 did it open?", ["It opened in 1998."], [0])["fitting_kind"] == [-1]
 
