@@ -51,7 +51,7 @@ function moveKeyboard(kept, shown) {
 // To the answers, as soon as there is enough of them to stand at the top, unless a person goes elsewhere meanwhile.
 function reveal(tries) {
   let left = false;
-  for (const moved of ["wheel", "touchmove", "keydown"]) addEventListener(moved, () => { left = true; }, { once: true, passive: true });
+  for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(moved, () => { left = true; }, { once: true, passive: true });
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const go = () => {
     const answers = document.querySelector(".st-key-query_question");
