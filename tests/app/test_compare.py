@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,19 +20,21 @@ QUESTION = "Which year had the most passengers?"
 LONG = "\n\n".join(" ".join(f"word{part}-{number}" for number in range(60)) for part in range(40))
 
 
-def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
-    return LONG
-
-
-@pytest.fixture
-def slow_model(app: App) -> Iterator[ScriptedServer]:
-    """A language model that says forty words a second; taken away again."""
+@contextmanager
+def saying_slowly(app: App, text: str) -> Iterator[ScriptedServer]:
+    """A language model that says the text, forty words a second; taken away again."""
     before = read_settings(app.home)
-    with ScriptedServer(long_answer, words_per_second=40) as server:
+    with ScriptedServer(lambda messages: text, words_per_second=40) as server:
         llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         write_settings(app.home, before.model_copy(update={"llm": llm}))
         yield server
         write_settings(app.home, before)
+
+
+@pytest.fixture
+def slow_model(app: App) -> Iterator[ScriptedServer]:
+    with saying_slowly(app, LONG) as server:
+        yield server
 
 
 def compare(page: Page, app: App, *ways: str) -> Locator:

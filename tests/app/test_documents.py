@@ -139,10 +139,8 @@ def test_pasted_text_becomes_a_document(page: Page, empty_app: App) -> None:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.server.shutdown()
-    site.server.server_close()
+    with Site() as site:
+        yield site
 
 
 def reason(page: Page, name: str) -> str:

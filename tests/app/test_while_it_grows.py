@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from ragcore.config import LLMSettings, read_settings, write_settings
 from tests.app.conftest import App, answered, row, settled, until
 from tests.app.test_chat import ask
-from tests.app.test_compare import compare, finished
+from tests.app.test_compare import compare, finished, saying_slowly
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -20,19 +19,10 @@ KEPT = "What had been written is kept."
 LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
 
 
-def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
-    return LONG
-
-
 @pytest.fixture
 def slow_model(app: App) -> Iterator[ScriptedServer]:
-    """A language model that says forty words a second; taken away again."""
-    before = read_settings(app.home)
-    with ScriptedServer(long_answer, words_per_second=40) as server:
-        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-        write_settings(app.home, before.model_copy(update={"llm": llm}))
+    with saying_slowly(app, LONG) as server:
         yield server
-        write_settings(app.home, before)
 
 
 def begun(within: Locator) -> None:

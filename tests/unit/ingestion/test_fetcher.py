@@ -32,10 +32,8 @@ def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.server.shutdown()
-    site.server.server_close()
+    with Site() as site:
+        yield site
 
 
 def fetcher_of(library: Library) -> Fetcher:

@@ -29,10 +29,8 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.server.shutdown()
-    site.server.server_close()
+    with Site() as site:
+        yield site
 
 
 def text_of(library: Library, name: str) -> str:

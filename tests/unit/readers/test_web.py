@@ -50,6 +50,13 @@ class Site:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
     @property
     def port(self) -> int:
         return int(self.server.server_address[1])
@@ -65,10 +72,8 @@ class Site:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.server.shutdown()
-    site.server.server_close()
+    with Site() as site:
+        yield site
 
 
 def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
