@@ -25,12 +25,11 @@ SAID = TEXT_QA.messages[1].content
 def own_wording(app: App) -> Iterator[None]:
     """What a test has worded anew is forgotten after it."""
     yield
-    from ragcore.prompt_versions import PromptVersions
     from ragcore.sqlite import SQLiteDatabase
 
     database = SQLiteDatabase(app.home / "library.db")
-    if not PromptVersions(database).used("text_qa").built_in:
-        PromptVersions(database).reset("text_qa")
+    with database.transaction() as db:
+        db.execute("DELETE FROM prompt_versions")
     database.close()
 
 
