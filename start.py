@@ -32,12 +32,12 @@ def main() -> int:
 
 
 def test(python: str, arguments: list[str]) -> int:
-    """Run the tests named, or all: those in the browser, which mostly wait, beside the others."""
+    """Run the tests named, or all: those in the browser, which mostly wait, beside the others and two at a time."""
     pytest = [python, "-m", "pytest"]
     if arguments:
         return subprocess.call([*pytest, *arguments], cwd=HERE)
     with tempfile.TemporaryFile() as said:
-        browser = subprocess.Popen([*pytest, "tests/app"], cwd=HERE, stdout=said, stderr=said)
+        browser = subprocess.Popen([*pytest, "-n2", "--dist=loadfile", "tests/app"], cwd=HERE, stdout=said, stderr=said)
         try:
             others = subprocess.call([*pytest, "--ignore=tests/app"], cwd=HERE)
             print("The tests in the browser:", flush=True)

@@ -19,18 +19,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Route
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
+    "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screens", action="store_true", default=False, help="write the pictures of docs/screens")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What made a first try fail: a screen that is often late shows here, though its second try hides it."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first try of {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -138,13 +145,16 @@ class Watch:
     errors: list[str] = field(default_factory=list)
     forgiven: list[str] = field(default_factory=list)
 
-    def route(self, route: Route) -> None:
-        address = route.request.url
-        if address.startswith(("http://127.0.0.1:", "data:", "blob:")):
-            route.continue_()
-        else:
-            self.outside.append(address)
-            route.abort()
+    def follow(self, context: BrowserContext) -> None:
+        """Hear of all that its pages do, in the way that leaves the browser its cache: a route through here would not."""
+        context.set_default_timeout(SECONDS)
+        context.on("request", self.request)
+        context.on("console", self.console)
+        context.on("weberror", lambda error: self.errors.append(str(error.error)))
+
+    def request(self, request: Request) -> None:
+        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+            self.outside.append(request.url)
 
     def console(self, message: ConsoleMessage) -> None:
         # Streamlit looks for its server under the page's own path first.
@@ -168,10 +178,7 @@ def watch() -> Iterator[Watch]:
 @pytest.fixture
 def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
-    context.set_default_timeout(SECONDS)
-    context.route("**/*", watch.route)
-    context.on("console", watch.console)
-    context.on("weberror", lambda error: watch.errors.append(str(error.error)))
+    watch.follow(context)
     yield context
     context.close()
 

@@ -42,9 +42,7 @@ class Made:
 
 def watched(browser: Browser, watch: Watch, **how: Any) -> BrowserContext:
     context = browser.new_context(reduced_motion="reduce", **how)
-    context.set_default_timeout(SECONDS)
-    context.route("**/*", watch.route)
-    context.on("console", watch.console)
+    watch.follow(context)
     return context
 
 
@@ -252,7 +250,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     assert focused(page) in ("Next page", "Previous page")
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
-    assert focused(page) == " ".join(chip.split())
+    until(page, lambda: focused(page) == " ".join(chip.split()))
 
     tab_to(page, "More", most=20)
     page.keyboard.press("Enter")
@@ -272,7 +270,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     until(page, lambda: "Answers" in focused(page))
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
-    assert focused(page) == "More"
+    until(page, lambda: focused(page) == "More")
 
     tab_to(page, "New chat", "Shift+Tab")
     page.keyboard.press("Enter")
@@ -440,6 +438,26 @@ WATCH_MOVEMENT = """() => {
   };
   requestAnimationFrame(look);
 }"""
+
+
+def test_what_is_unfolded_is_there_at_once_for_who_asked_for_rest(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
+    unfolds = page.get_by_test_id("stExpander").filter(has_text="More").first
+    unfolds.wait_for()
+    settled(page)
+    heights = unfolds.evaluate(
+        """async (unfolds) => {
+          const seen = [unfolds.offsetHeight], end = performance.now() + 700;
+          unfolds.querySelector("summary").click();
+          while (performance.now() < end) {
+            await new Promise(requestAnimationFrame);
+            seen.push(unfolds.offsetHeight);
+          }
+          return [...new Set(seen)];
+        }"""
+    )
+    assert len(heights) == 2, heights
 
 
 def test_nothing_moves_for_who_asked_for_rest(page: Page, app: App, made: Made) -> None:

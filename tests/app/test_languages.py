@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import SECONDS, App, Watch, answered, row, settled, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, row, settled, until, wait_until_read
 from tests.app.test_chat import ask
 from ui.i18n import read
 
@@ -22,9 +22,7 @@ QUESTION = "ما اسم أمينة المكتبة؟"
 def tab(browser: Browser, watch: Watch, locale: str) -> Iterator[Page]:
     """A page of a browser that is set to this language."""
     context = browser.new_context(locale=locale, viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
-    context.set_default_timeout(SECONDS)
-    context.route("**/*", watch.route)
-    context.on("console", watch.console)
+    watch.follow(context)
     try:
         yield context.new_page()
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.app.conftest import SECONDS, App, Watch, answered, settled, until
+from tests.app.conftest import App, Watch, answered, settled, until
 from tests.app.test_chat import ask, ask_anew
 from tests.app.test_compare import compare, finished
 
@@ -39,9 +39,7 @@ def test_every_screen_fits_its_window(
     keep = bool(request.config.getoption("--screens", default=False))
     width, height = WINDOWS[size]
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    context.set_default_timeout(SECONDS)
-    context.route("**/*", watch.route)
-    context.on("console", watch.console)
+    watch.follow(context)
     page = context.new_page()
 
     def picture(name: str) -> None:
@@ -97,8 +95,7 @@ def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, reques
     if not request.config.getoption("--screens", default=False):
         pytest.skip("asked for with --screens")
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(SECONDS)
-    context.route("**/*", watch.route)
+    watch.follow(context)
     page = context.new_page()
     film = Film(page)
     page.goto(f"{app.url}/query")
