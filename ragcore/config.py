@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ragcore.database import Database
 from ragcore.errors import ConfigError, StoreError
+from ragcore.schema import new_id
 
 DATABASE = "LECTERN_DATABASE"  # the environment's name for the address of a library on a server
 READ_SECONDS = 1.0  # between two looks at the settings that a server keeps
@@ -214,7 +215,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 def write_settings(folder: Path, settings: Settings) -> None:
-    _write(folder / "settings.json", settings.model_dump_json(indent=2), mode=0o644)
+    write_whole(folder / "settings.json", settings.model_dump_json(indent=2))
 
 
 def read_key(folder: Path, provider: Provider) -> str:
@@ -230,7 +231,7 @@ def write_key(folder: Path, provider: Provider, key: str) -> None:
     keys = {name: value for name, value in _keys(folder).items() if name != provider}
     if key:
         keys[provider] = key
-    _write(home_of(folder) / "keys.json", json.dumps(keys), mode=0o600)
+    write_whole(home_of(folder) / "keys.json", json.dumps(keys), mode=0o600)
 
 
 def mask(key: str) -> str:
@@ -299,18 +300,21 @@ def _keys(folder: Path) -> dict[str, str]:
     return keys
 
 
-def _write(path: Path, text: str, *, mode: int) -> None:
-    """Replace the file as a whole; it never exists with a wider mode than `mode`, not even for a moment."""
-    draft = path.with_suffix(".new")
+def write_whole(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Replace the file as a whole, however many write it at once: it is what one of them wrote. It never exists with a wider
+    mode than `mode`, not even for a moment. StoreError, and then the file is as it was."""
+    draft = path.with_name(f"{path.name}.{new_id()[:8]}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())  # or a power cut might leave an empty file in the place of the old one
-        draft.replace(path)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())  # or a power cut might leave an empty file in the place of the old one
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)  # there only when it did not get its place
     except OSError as error:
         raise StoreError(
             f"{path} cannot be written: {error.strerror}. Nothing was changed.",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragcore.backup import Copied, read_copy, write_copy
-from ragcore.config import ABOUT, INDEXES, IngestSettings, on_server, read_settings, write_settings
+from ragcore.config import ABOUT, INDEXES, IngestSettings, on_server, read_settings, write_settings, write_whole
 from ragcore.errors import InputError, StoreError
 from ragcore.library import Library
 from ragcore.schema import new_id
@@ -87,7 +87,7 @@ class Shelf:
         index = self._must(id_)
         name = self._free(name, id_)
         path = self._folder / "main.json" if id_ == MAIN else Path(index.where) / ABOUT
-        _write(path, {"name": name, "made": index.made})
+        write_whole(path, json.dumps({"name": name, "made": index.made}))
 
     def duplicate(self, id_: str, source: Library, name: str, told: Callable[[float], None] = lambda fraction: None) -> Index:
         """Another index with the same files, passages and conversations; nothing is embedded again, but its worker has to read
@@ -157,7 +157,7 @@ class Shelf:
             draft.mkdir(parents=True)
             home = read_settings(Path(self._where))
             write_settings(draft, home.model_copy(update={"ingest": ingest or home.ingest}))
-            _write(draft / ABOUT, {"name": name, "made": time.time()})
+            write_whole(draft / ABOUT, json.dumps({"name": name, "made": time.time()}))
             library = self._open(draft)
             try:
                 fill(library)
@@ -217,10 +217,3 @@ def _about(path: Path) -> dict[str, object]:
     except (OSError, ValueError):
         return {}
     return about if isinstance(about, dict) else {}
-
-
-def _write(path: Path, about: dict[str, object]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{new_id()[:8]}")
-    draft.write_text(json.dumps(about), "utf-8")
-    draft.replace(path)

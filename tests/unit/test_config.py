@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 import sys
 import traceback
@@ -22,7 +24,7 @@ from ragcore.config import (
     write_key,
     write_settings,
 )
-from ragcore.errors import ConfigError
+from ragcore.errors import ConfigError, StoreError
 from tests.databases import opening
 
 
@@ -53,6 +55,40 @@ def test_a_key_is_kept_apart_for_its_owner_alone_and_can_be_forgotten(tmp_path: 
     assert read_key(tmp_path, "openai_compatible") == "secret-1"
     assert "secret-2" not in (tmp_path / "keys.json").read_text("utf-8")
     assert "secret" not in read_settings(tmp_path).model_dump_json()
+
+
+def test_the_settings_are_what_one_of_two_saved_though_another_is_in_the_middle_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = Settings(language="de"), Settings(language="fr")
+    to_disk = os.fsync
+
+    def slow(descriptor: int) -> None:
+        """While the first is on its way to the disk, somebody else saves."""
+        monkeypatch.setattr(os, "fsync", to_disk)
+        write_settings(tmp_path, other)
+        assert read_settings(tmp_path) == other
+        to_disk(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    write_settings(tmp_path, one)
+    assert read_settings(tmp_path) == one
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
+
+
+def test_settings_that_cannot_be_saved_are_said_to_be_and_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_settings(tmp_path, Settings(language="de"))
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        write_settings(tmp_path, Settings(language="fr"))
+    assert read_settings(tmp_path) == Settings(language="de")
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
 def test_the_environment_gives_the_openai_key_when_none_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
