@@ -14,12 +14,12 @@ lectern record               record the answers of stage mode anew, with the lan
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Set
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -38,6 +38,17 @@ FIRST_PORT = 8501
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; gives its exit status."""
+    given = _parser().parse_args(arguments)
+    try:
+        return _run(given)
+    except RagError as error:
+        print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lectern", description="Ask your documents.")
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
@@ -57,40 +68,40 @@ def main(arguments: list[str] | None = None) -> int:
     export.add_argument("file", type=Path)
     taken = commands.add_parser("import", help="add what export has written to the library")
     taken.add_argument("file", type=Path)
-    rebuild = commands.add_parser("rebuild", help="make the index anew; the old one answers until then")
-    rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
-    rebuild.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
-    rebuild.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
-    rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
+    _add_rebuild(commands.add_parser("rebuild", help="make the index anew; the old one answers until then"))
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
     record = commands.add_parser("record", help="record the answers of stage mode anew")
     record.add_argument("--into", type=Path, metavar="FOLDER", help="by default sample/recorded")
-    given = parser.parse_args(arguments)
-    try:
-        where = given.library or config.default_library(given.database)
-        if given.command in ("add", "ingest"):
+    return parser
+
+
+def _run(given: argparse.Namespace) -> int:
+    where = given.library or config.default_library(given.database)
+    match given.command:
+        case "add" | "ingest":
             return _add(where, given.what, given.query)
-        if given.command == "ask":
+        case "ask":
             return _ask(where, given.question, given.mode, given.top_k, price=given.price)
-        if given.command == "export":
+        case "export":
             return _export(where, given.file)
-        if given.command == "import":
+        case "import":
             return _import(where, given.file)
-        if given.command == "rebuild":
+        case "rebuild":
             return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model, given.splitter)
-        if given.command == "worker":
+        case "worker":
             return _worker(where)
-        if given.command == "eval":
+        case "eval":
             return _eval(given)
-        if given.command == "record":
+        case "record":
             return _record(where, given.into)
-        return _serve(where, getattr(given, "port", None))
-    except RagError as error:
-        print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return _serve(where, getattr(given, "port", None))
+
+
+def _opened(where: Path | str) -> closing[Library]:
+    from ragcore.library import Library
+
+    return closing(Library.open(where))
 
 
 def _at_least_one(text: str) -> int:
@@ -129,7 +140,7 @@ def _free_port() -> int:
     import socket
 
     for port in range(FIRST_PORT, FIRST_PORT + 100):
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
     raise ConfigError("No port is free for the application.", hint="Choose one with: lectern serve --port NUMBER")
 
@@ -151,11 +162,8 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
 
 
 def _add(where: Path | str, what: list[str], query: str | None) -> int:
-    from ragcore.library import Library
-
-    library = Library.open(where)
-    began = time.time()
-    try:
+    with _opened(where) as library:
+        began = time.time()
         library.start_worker()
         given: set[str] = set()
         failed = False
@@ -171,8 +179,6 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
                     print(f"{added.file.name} is in the library already.")
                 given.add(added.file.id)
         return int(not _all_read(library, given, began) or failed)
-    finally:
-        library.close()
 
 
 def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
@@ -222,32 +228,24 @@ def _all_read(library: Library, given: Set[str], began: float) -> bool:
 
 def _export(where: Path | str, target: Path) -> int:
     from ragcore.backup import write_copy
-    from ragcore.library import Library
 
-    library = Library.open(where)
-    try:
+    with _opened(where) as library:
         copied = write_copy(library, target)
-    finally:
-        library.close()
     print(f"{target} holds {copied}.")
     return 0
 
 
 def _import(where: Path | str, source: Path) -> int:
     from ragcore.backup import read_copy
-    from ragcore.library import Library
 
     if not source.is_file():
         raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
-    library = Library.open(where)
-    began = time.time()
-    try:
+    with _opened(where) as library:
+        began = time.time()
         copied = read_copy(library, source)
         print(copied.taken_in)
         library.start_worker()
         return int(not _all_read(library, set(), began))
-    finally:
-        library.close()
 
 
 def _rebuild(
@@ -258,10 +256,7 @@ def _rebuild(
     splitter: SplitterName | None,
 ) -> int:
     """Interrupted, it goes on with the same command, or in the application."""
-    from ragcore.library import Library
-
-    library = Library.open(where)
-    try:
+    with _opened(where) as library:
         plan = library.rebuild(chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model, splitter=splitter)
         changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
         print(
@@ -277,8 +272,6 @@ def _rebuild(
             time.sleep(0.2)
         print(f"\nThe index has {len(library.store):,} passages.")
         return 0
-    finally:
-        library.close()
 
 
 def _worker(where: Path | str) -> int:
@@ -286,37 +279,35 @@ def _worker(where: Path | str) -> int:
     import signal
     import threading
 
-    from ragcore.library import Library
-
     ended = threading.Event()
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda _number, _frame: ended.set())
-    library = Library.open(where)
-    try:
+    with _opened(where) as library:
         library.start_worker()
         print(f"Reading the files of {library.name}. Press Ctrl+C to end it.", flush=True)
         ended.wait()
         return 0
-    finally:
-        library.close()
 
 
 def _record(where: Path | str, into: Path | None) -> int:
-    from ragcore.library import Library
     from ragcore.stage import RECORDED, Recording, record, write
 
     def told(made: Recording) -> None:
         how = made.ask.chat_mode or made.ask.response_mode
         print(f"{how}: {made.ask.question} ({made.facts.model}, {made.facts.seconds:.1f} s)", flush=True)
 
-    library = Library.open(where)
-    try:
+    with _opened(where) as library:
         made = record(library, told)
         write(made, into or RECORDED)
-    finally:
-        library.close()
     print(f"{len(made)} answers are recorded in {into or RECORDED}.")
     return 0
+
+
+def _add_rebuild(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
+    parser.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
+    parser.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
+    parser.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
@@ -367,12 +358,10 @@ def _eval(given: argparse.Namespace) -> int:
 
 def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:
     from ragcore.conversations import Ask
-    from ragcore.library import Library
     from ragcore.runs import check_question
 
     check_question(question)
-    library = Library.open(where)
-    try:
+    with _opened(where) as library:
         ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
         if price:
             about = library.price(ask)
@@ -386,8 +375,6 @@ def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool
         for source in library.sources(answer.source_nodes):
             print(f"  [{source.number}] {source.place}")
         return 0
-    finally:
-        library.close()
 
 
 if __name__ == "__main__":
