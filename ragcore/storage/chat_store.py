@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from ragcore.config import write_whole
 from ragcore.errors import DamagedStoreError
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -54,13 +55,9 @@ class SimpleChatStore:
             return list(self._conversations)
 
     def persist(self, persist_path: str | Path = "chat_store.json") -> None:
-        """Write all conversations to a file, whole or not at all."""
-        path = Path(persist_path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_name(path.name + ".new")
+        """Write all conversations to a file, whole or not at all. StoreError."""
         kept = {key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()}
-        half.write_text(json.dumps(kept), encoding="utf-8")
-        half.replace(path)
+        write_whole(Path(persist_path), json.dumps(kept))
 
     @classmethod
     def from_persist_path(cls, persist_path: str | Path = "chat_store.json") -> SimpleChatStore:
