@@ -17,6 +17,7 @@ from ragcore.database import Connection, Database, writable
 from ragcore.errors import InputError, Problem
 from ragcore.observe import Span
 from ragcore.schema import new_id
+from ragcore.text.citations import cited_in
 
 SILENT_SECONDS = 10.0  # an answer whose writer has not signed it for so long was interrupted
 TITLE_CHARS = 60
@@ -61,7 +62,6 @@ _CONVERSATION = ("id", "kind", "title", "created", "updated")
 _MESSAGE = ("id", "conversation_id", "role", "text", "state", "created", "signed", "ask", "facts", "sources", "problem",
             "trace", "place")  # fmt: skip
 
-_CITATIONS = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
 
 # All but the trace: it is long, and read on demand.
 _COLUMNS = "id, conversation_id, role, text, state, created, signed, ask, facts, sources, problem"
@@ -218,9 +218,8 @@ class Message:
     @property
     def cited(self) -> list[Source]:
         """The passages that the text refers to, each once, in its order."""
-        numbers = [int(number) for found in _CITATIONS.findall(self.text) for number in re.findall(r"\d+", found)]
         by_number = {source.number: source for source in self.sources}
-        return [by_number[number] for number in dict.fromkeys(numbers) if number in by_number]
+        return [by_number[number] for number in dict.fromkeys(cited_in(self.text)) if number in by_number]
 
 
 @dataclass(frozen=True, slots=True)

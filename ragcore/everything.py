@@ -14,6 +14,7 @@ from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
 from ragcore.schema import NodeWithScore
+from ragcore.text.citations import CITATIONS, cited_in
 from ragcore.text.refusals import NOTHING_FOUND, in_language_of
 
 WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
@@ -21,7 +22,7 @@ WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULAT
 
 SHORT_REPLY = 300  # characters: a longer reply says more than that nothing was found
 
-_CITED = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\](?!\()")
+_CITED = re.compile(rf"{CITATIONS.pattern}(?!\()")
 _BEGUN = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come with the next piece
 _NOTHING = re.compile(
     r"(?:could|can|did|do|does|is|was|are|were|has|have)(?: ?not|n[’']t)\b[^.]{0,60}"
@@ -48,8 +49,7 @@ class Citations:
         """`text`, in which [n] cites `nodes[n - 1]`, with the new numbers. What cites none of them stays as it is."""
 
         def mark(match: re.Match[str]) -> str:
-            numbers = [int(number) for number in re.split(r"[,;]", match.group(1))]
-            known = [self._number(nodes[number - 1]) for number in numbers if 1 <= number <= len(nodes)]
+            known = [self._number(nodes[number - 1]) for number in cited_in(match.group()) if 1 <= number <= len(nodes)]
             return "".join(f"[{number}]" for number in dict.fromkeys(known)) or match.group()
 
         return _CITED.sub(mark, text)

@@ -21,10 +21,10 @@ from ragcore.conversations import Ask, Message, Source
 from ragcore.library import Library
 from ragcore.observe import Span
 from ragcore.prompts import Origin
+from ragcore.text.citations import CITATION
 
 SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
 
-_CITATION = re.compile(r"\[(\d{1,6})\]")
 _PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+@")
 _STYLE = """
 :root { color-scheme: light dark; --ink: #23211d; --paper: #fdfcfa; --line: #e2ddd3; --quiet: #6a655b; --accent: #0b6b5f; }
@@ -139,7 +139,7 @@ def _said(at: int, run: _Run) -> str:
     known = {source.number for source in message.sources}
 
     def linked(text: str) -> str:
-        return _CITATION.sub(lambda cited: _link(at, int(cited.group(1)), known), _plain(text))
+        return CITATION.sub(lambda cited: _link(at, int(cited.group(1)), known), _plain(text))
 
     rows = message.facts.rows if message.facts is not None else ()
     if not rows:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ragcore.checks import CheckedSentence, Verdict
 from ragcore.llms.evidence import Evidence
+from ragcore.text.citations import CITATIONS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
@@ -155,7 +156,7 @@ def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
     begin = 0
     for match in [*_MARKS.finditer(answer), None]:
         end = match.start() if match else len(answer)
-        cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group()))) if match else ()
+        cited = tuple(dict.fromkeys(cited_in(match.group()))) if match else ()
         spans = [(begin + start, begin + stop) for start, stop in _spans(answer[begin:end])]
         spans = [(start, stop) for start, stop in spans if any(char.isalnum() for char in answer[start:stop])]
         for place, (start, stop) in enumerate(spans):
@@ -223,8 +224,7 @@ def _numbers(text: str) -> set[str]:
 
 _ORDER: tuple[Verdict, ...] = ("supported", "weak", "absent")
 LONGEST_HEADING = 80  # characters
-_MARKS = re.compile(r"(?:\s*\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\])+")
-_NUMBER = re.compile(r"\d+")
+_MARKS = re.compile(rf"(?:\s*{CITATIONS.pattern})+")
 _MARKUP = re.compile(r"^(?:[-*•–>|]+\s+|#{1,6}\s+|\d{1,2}[.)]\s+)+|\*\*|__|`")
 _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*[^\S\n]*(?=\n)")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")

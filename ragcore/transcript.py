@@ -15,11 +15,11 @@ from html import escape
 from ragcore.conversations import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
 from ragcore.feedback import Verdict
+from ragcore.text.citations import CITATIONS, cited_in
 
 FORM = 1  # of the JSON
 NAME_CHARS = 80
 
-_CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
 _HARMFUL = re.compile(r"\\.|!(?=\[)|[<&]|\](?=:)")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
@@ -268,11 +268,11 @@ def _inline_html(text: str, turn: int, numbers: set[int]) -> str:
 
     def linked(found: re.Match[str]) -> str:
         return "".join(
-            f'<a href="#{_anchor(turn, int(number))}">[{number}]</a>' if int(number) in numbers else f"[{number}]"
-            for number in re.findall(r"\d+", found.group(1))
+            f'<a href="#{_anchor(turn, number)}">[{number}]</a>' if number in numbers else f"[{number}]"
+            for number in cited_in(found.group())
         )
 
     shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
     shown = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<b>\1</b>", shown)
-    shown = _CITATIONS.sub(linked, shown)
+    shown = CITATIONS.sub(linked, shown)
     return re.sub(r"<code>.*?</code>|\\([!-/:-@\[-`{-~])", lambda found: found.group(1) or found.group(), shown)

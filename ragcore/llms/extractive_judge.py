@@ -13,6 +13,7 @@ import numpy as np
 
 from ragcore.llms.evidence import Evidence
 from ragcore.prompts import Passage
+from ragcore.text.citations import CITATION
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
@@ -23,7 +24,7 @@ SAME = 0.6  # likeness, 0 to 1, from which two sentences say the same
 SHORT_ANSWER = 10  # words: such an answer need not repeat the question's words
 EVEN = 0.1  # difference of two scores, 0 to 1, below which neither answer is better
 
-_MARKS = re.compile(r"\s*\[\d{1,4}\]")
+_MARKS = re.compile(rf"\s*{CITATION.pattern}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NOT = re.compile(
     r"\b(?:not?|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin)\b|[不没]",

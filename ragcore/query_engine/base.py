@@ -18,6 +18,7 @@ from ragcore.response_synthesizers.modes import Pieces, Work, run
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+from ragcore.text.citations import CITATION
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ def combined(
 def _below_each_other(texts: Sequence[str]) -> Pieces:
     """Quotations are not put in other words: each once. Of answers that quote nothing only the first is said, if there are
     no others."""
-    quoting = [text for text in texts if _MARK.search(text)]
+    quoting = [text for text in texts if CITATION.search(text)]
     answer = "\n\n".join(dict.fromkeys(quoting or texts[:1]))
     yield answer
     return answer
@@ -109,7 +110,4 @@ def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
             return f"[{places[own[number - 1].node.id_]}]"
         return match.group() if number > last else ""
 
-    return _MARK.sub(mark, answer.response)
-
-
-_MARK = re.compile(r"\[(\d{1,4})\]")
+    return CITATION.sub(mark, answer.response)

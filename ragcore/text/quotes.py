@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ragcore.text.citations import CITATION, cited_in
 from ragcore.text.sentences import sentence_spans
 
 
@@ -31,8 +32,7 @@ class Quote:
         return f"{self.lead} {self.text}" if self.lead else self.text
 
 
-_MARKS = re.compile(r"(?:\s*\[\d{1,4}\])+")
-_MARK = re.compile(r"\[(\d{1,4})\]")
+_MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
@@ -63,7 +63,7 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     found: list[Quote] = []
     start = 0
     for match in _MARKS.finditer(text):
-        marks = tuple(dict.fromkeys(int(mark) for mark in _MARK.findall(match.group())))
+        marks = tuple(dict.fromkeys(cited_in(match.group())))
         said = _sentences(text[start : match.start()])
         found += [Quote(sentence, (), passage, document) for sentence in said[:-1]]
         found += [Quote(sentence, marks, passage, document) for sentence in said[-1:]]

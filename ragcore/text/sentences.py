@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragcore.text.citations import NUMBER
+
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Consecutive (start, end) that cover all of `text`; the white space after a sentence belongs to it. [] for ""."""
@@ -111,9 +113,9 @@ _MARK = re.compile(
     rf"[\n{_SOFT}{_STOPS}](?:"
     r"(?<=\n)(?P<line>\s*)"
     rf"|(?<=[{_STOPS}])(?P<hard>[{_SOFT}{_STOPS}]*[{re.escape(_CLOSING)}]*\s*)"
-    rf"|[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:\[\d{{1,3}}\])*(?=(?P<soft>\s+)))"
+    rf"|[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:\[{NUMBER}\])*(?=(?P<soft>\s+)))"
 )
-_FULL_STOP = re.compile(r"\.(?:\[\d{1,3}\])*")
+_FULL_STOP = re.compile(rf"\.(?:\[{NUMBER}\])*")
 _WORD = re.compile(r"\w*")
 _OPENERS = re.compile(rf"[{re.escape(_OPENING)}]*")
 # "Adult | £2.50", "Year: 2014; Passengers: 101240"

@@ -43,7 +43,7 @@ UNUSED_SECONDS = 3 * 24 * 3600.0  # before an index of the same data set is dele
 WHOLE = "whole"  # the file that says that an index was finished, and by its time when it was last used
 SOURCES = Path(__file__).parents[1]
 MAKERS = ("embeddings", "node_parser", "readers", "vector_stores", "ingestion/embed.py", "ingestion/passages.py",
-          "text/keywords.py", "text/sentences.py", "text/tokens.py")  # fmt: skip
+          "text/citations.py", "text/keywords.py", "text/sentences.py", "text/tokens.py")  # fmt: skip
 
 Tell = Callable[[str], None]
 

@@ -25,6 +25,7 @@ from ragcore.evaluation.significance import Mean, mean, recovered
 from ragcore.evaluation.spans import Stretch, covered
 from ragcore.prompts import Passage, as_text
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.citations import CITATION
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
 from ragcore.trials.data_set import DataSet, Trial
@@ -40,7 +41,7 @@ CONDENSED_CHAT = "condense_plus_context"  # as a conversation is held in the app
 LAST, OURS, REWRITTEN = "ndcg@10 last message", f"ndcg@{AT}", "ndcg@10 rewritten"
 RECOVERED = "recovered"  # of the way from the last message to the rewritten one
 
-_MARKS = re.compile(r"\s*\[\d+\]")
+_MARKS = re.compile(rf"\s*{CITATION.pattern}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -84,6 +85,12 @@ def test_html_leads_from_a_citation_to_its_passage() -> None:
     for part in ("Who built it?", "It was Ada [2].", "[2] tower.pdf, page 4", "The tower was built by Ada.", "Thumb up"):
         assert part in page.text
     assert "Another." not in page.text
+
+
+def test_a_citation_of_the_thousandth_passage_is_one_as_well() -> None:
+    passages = tuple(source(number) for number in range(1, 1202))
+    page = as_html(transcript("Ada [1000], then Ben [2; 1201].", sources=passages))
+    assert re.findall(r'<a href="#[^"]*">\[(\d+)\]</a>', page) == ["1000", "2", "1201"]
 
 
 def test_without_citations_all_passages_are_listed() -> None:
