@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragcore.errors import UnknownDocumentError
@@ -15,7 +14,6 @@ from ragcore.parallel import in_order
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
-    from ragcore.retrievers.nearest import Nearest
 
 
 class DocumentSummaryRetrieverMode(str, Enum):
@@ -53,13 +51,6 @@ class DocumentSummaryIndex(NodeIndex):
     def summaries(self) -> dict[str, str]:
         """Of each document by its id, in the order in which they came; a document without text has none."""
         return {id_: str(text) for id_, text in self.entries().items() if text}
-
-    @cached_property
-    def nearest(self) -> Nearest:
-        """The vectors of its summaries, made when they are first compared, kept while the index is."""
-        from ragcore.retrievers.nearest import Nearest
-
-        return Nearest(self.embed_model)
 
     def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
         summaries = in_order(lambda split: summary_of(self.llm, [node.text for node in split.nodes]), splits)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import UnknownDocumentError
 from ragcore.indices.base import BaseIndex
 from ragcore.indices.split import Split
 from ragcore.schema import Document, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
+
+if TYPE_CHECKING:
+    from ragcore.retrievers.nearest import Nearest
 
 
 class NodeIndex(BaseIndex):
@@ -30,6 +34,13 @@ class NodeIndex(BaseIndex):
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         return self.nodes.get_all_ref_doc_info()
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The vectors of its texts or summaries, made when they are first compared, kept while the index is."""
+        from ragcore.retrievers.nearest import Nearest
+
+        return Nearest(self.embed_model)
 
     def entries(self) -> dict[str, Any]:
         """What `_learned` wrote with `put_entries`."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragcore.indices.node_index import NodeIndex
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
-    from ragcore.retrievers.nearest import Nearest
 
 
 class ListRetrieverMode(str, Enum):
@@ -41,10 +39,3 @@ class SummaryIndex(NodeIndex):
                 return summary_index.SummaryIndexEmbeddingRetriever(self, similarity_top_k)
             case ListRetrieverMode.LLM:
                 return summary_index.SummaryIndexLLMRetriever(self, choice_batch_size)
-
-    @cached_property
-    def nearest(self) -> Nearest:
-        """The vectors of its texts, made when they are first compared, kept while the index is."""
-        from ragcore.retrievers.nearest import Nearest
-
-        return Nearest(self.embed_model)

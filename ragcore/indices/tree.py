@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragcore.defaults import Transformation
@@ -24,7 +23,6 @@ from ragcore.storage.storage_context import StorageContext
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
-    from ragcore.retrievers.nearest import Nearest
     from ragcore.schema import Document
 
 ROOTS = "roots"  # the entry with the roots' ids
@@ -123,13 +121,6 @@ class TreeIndex(NodeIndex):
             below = tuple(entry["children"]) if entry else ()
             found.append((TextNode(entry["text"], id_, child_ids=below), below) if entry else (passages[id_], ()))
         return found
-
-    @cached_property
-    def nearest(self) -> Nearest:
-        """The vectors of its texts, made when they are first compared, kept while the index is."""
-        from ragcore.retrievers.nearest import Nearest
-
-        return Nearest(self.embed_model)
 
     def _new_data(self) -> Mapping[str, Any]:
         return {"num_children": self.num_children, "build_tree": self.build_tree}
