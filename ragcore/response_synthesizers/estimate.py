@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
 from ragcore.observe import Span, under
 from ragcore.prompts import RenderedMessage
 from ragcore.response_synthesizers.modes import Prompts, ResponseMode
@@ -57,8 +57,3 @@ class Pretender(LLM):
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         return Generation(self.answer, self.usage(messages, self.answer))
-
-    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
-        generation = self._generate(call, messages)
-        yield generation.text
-        return generation
