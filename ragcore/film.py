@@ -140,7 +140,9 @@ class _Calls:
     def of(self, span: Span) -> Call:
         return self._known[id(span)]
 
-    def _put(self, span: Span, kind: Kind, **known: Any) -> Call:
+    def _put(
+        self, span: Span, kind: Kind, *, passages: tuple[int, ...] = (), inputs: tuple[int, ...] = (), level: int = 1
+    ) -> Call:
         facts = span.facts
         call = Call(
             self._numbers[id(span)],
@@ -154,8 +156,10 @@ class _Calls:
             began=max(span.started - self._began, 0.0),
             model=str(facts.get("model", "")),
             tools=tuple(str(wish.get("function", {}).get("name", "")) for wish in facts.get("tool_calls", ())),
+            passages=passages,
+            inputs=inputs,
+            level=level,
             error=span.error or "",
-            **known,
         )
         self._known[id(span)] = call
         return call
