@@ -256,11 +256,8 @@ class _Search:
     def _brought_in(self, node: TextNode, cause: Cause, ask: Ask, within: Sequence[NodeWithScore]) -> Missed:
         """With as many passages as it takes for it to be among them; without an ask where no number does."""
         rank, _ = _place(node, within)
-        need, score = rank, 0.0
-        if (ask.question, ask.file_ids) != (self.ask.question, self.ask.file_ids):
-            need, score = _place(node, self.ranked(ask.question, ask.file_ids))
-        else:
-            score = _place(node, within)[1]
+        same = (ask.question, ask.file_ids) == (self.ask.question, self.ask.file_ids)
+        need, score = _place(node, within if same else self.ranked(ask.question, ask.file_ids))
         if need is None:
             return self._missed(cause, node, rank)
         if ask.retrieval.cutoff is not None and score < ask.retrieval.cutoff:
