@@ -126,7 +126,8 @@ class PromptVersions:
                 "SELECT name, number, texts, saved FROM prompt_versions v WHERE texts IS NOT NULL AND number ="
                 " (SELECT max(number) FROM prompt_versions o WHERE o.name = v.name)"
             ).fetchall()
-        return {row["name"]: _prompt(_version(row)) for row in rows if row["name"] in EDITABLE and fits(_version(row))}
+        versions = [_version(row) for row in rows if row["name"] in EDITABLE]
+        return {version.name: _prompt(version) for version in versions if fits(version)}
 
     def used(self, name: str) -> PromptVersion:
         """The version that the next answer uses."""
