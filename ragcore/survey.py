@@ -51,7 +51,7 @@ class Survey:
 
     version: str
     made: float
-    tokens: dict[str, int]  # of each document
+    tokens: dict[str, int]  # of each document as it was, see _of_now
     ids: Sequence[str]
     points: Vectors
     owners: np.ndarray[tuple[int], np.dtype[np.uint32]]
@@ -65,8 +65,12 @@ class Survey:
 
 def version_of(documents: Sequence[StoredDocument]) -> str:
     """Another one whenever a document comes, goes or changes, or its passages do."""
-    text = "\n".join(f"{document.id_} {document.hash} {document.passages}" for document in documents)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(map(_of_now, documents)).encode()).hexdigest()[:16]
+
+
+def _of_now(document: StoredDocument) -> str:
+    """Another name of it whenever it changes, or its passages do."""
+    return f"{document.id_} {document.hash} {document.passages}"
 
 
 def survey(store: Store, before: Survey | None, told: Callable[[float], None]) -> Survey:
@@ -80,9 +84,9 @@ def survey(store: Store, before: Survey | None, told: Callable[[float], None]) -
         for id_ in store.passage_ids(document.id_):
             if id_ in row_of:
                 owners[row_of[id_]] = number
-        known = before.tokens.get(f"{document.id_} {document.hash} {document.passages}") if before else None
+        known = before.tokens.get(_of_now(document)) if before else None
         counted = known if known is not None else sum(count_tokens(node.text) for node in store.passages(document.id_))
-        tokens[f"{document.id_} {document.hash} {document.passages}"] = counted
+        tokens[_of_now(document)] = counted
         told(0.5 * (number + 1) / len(documents))
     points = _placed(held.ids, held.rows, before)
     names = tuple((document.id_, document.name) for document in documents)
@@ -153,7 +157,7 @@ class Surveys:
         """Of all passages, and whether they were counted; otherwise about as many, to three digits."""
         documents, made = self._library.store.documents(), self.latest()
         counted = made.tokens if made else {}
-        names = [f"{document.id_} {document.hash} {document.passages}" for document in documents]
+        names = [_of_now(document) for document in documents]
         known = sum(counted.get(name, 0) for name in names)
         seen = sum(document.characters for document, name in zip(documents, names, strict=True) if name in counted)
         unseen = sum(document.characters for document, name in zip(documents, names, strict=True) if name not in counted)
