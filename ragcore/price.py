@@ -11,6 +11,7 @@ import threading
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import TypeVar
 
 from ragcore.answering import Finding, answer
 from ragcore.config import PriceSettings
@@ -26,6 +27,8 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
 
 __all__ = ["Habits", "at_most", "basis", "habits", "is_over", "of_measuring", "price", "together"]
+
+T = TypeVar("T")
 
 ANSWER_TOKENS = 150  # of a model that has not answered yet
 LATEST = 100  # answers that a model's habits are learned from
@@ -70,11 +73,9 @@ def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> 
 def of_measuring(library: Library, questions: Sequence[str], asks: Sequence[Ask]) -> Price:
     """What answering these questions as each of the asks says, and judging the answers, would take; SOME_QUESTIONS of them
     stand for all. Raises as `price` does."""
-    most = min(len(questions), SOME_QUESTIONS)
-    chosen = [questions[index * len(questions) // most] for index in range(most)]
+    chosen, times = _some(questions, SOME_QUESTIONS)
     answers = [price(library, replace(ask, question=asked, chat_mode=None)) for ask in asks for asked in chosen]
-    return _many(together([_many(one, (one.calls + JUDGES) / one.calls) if one.calls else one for one in answers]),
-                 len(questions) / max(most, 1))  # fmt: skip
+    return _many(together([_many(one, (one.calls + JUDGES) / one.calls) if one.calls else one for one in answers]), times)
 
 
 def basis(library: Library) -> Hashable:
@@ -86,11 +87,9 @@ def basis(library: Library) -> Hashable:
 
 def _of_each_file(library: Library, ask: Ask) -> Price:
     """So many of the documents stand for all."""
-    files = list(library.asked(ask))
-    chosen = [files[index * len(files) // min(len(files), SOME_FILES)] for index in range(min(len(files), SOME_FILES))]
+    chosen, times = _some(list(library.asked(ask)), SOME_FILES)
     alone = replace(ask, reading="best", chat_mode=None)
-    one = together([price(library, replace(alone, file_ids=(id_,))) for id_ in chosen])
-    return _many(one, len(files) / max(len(chosen), 1))
+    return _many(together([price(library, replace(alone, file_ids=(id_,))) for id_ in chosen]), times)
 
 
 def _many(one: Price, times: float) -> Price:
@@ -106,7 +105,9 @@ def _many(one: Price, times: float) -> Price:
 def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
     model, settings = library.llm(extractive=ask.extractive), library.settings
     learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.mode)
-    shown, times = _some(nodes, ResponseMode(ask.response_mode))
+    mode = ResponseMode(ask.response_mode)
+    most = len(nodes) if mode in _SAME_CALLS else SOME_CALLS if mode in _ONE_EACH else SOME
+    shown, times = _some(nodes, most)
     pretender = _Pretender(model, learned.answer_tokens)
     finding, wording = Finding(_Found(shown)), library.prompts.current()
     system_prompt = settings.answers.system_prompt
@@ -193,13 +194,11 @@ def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
     return reading * longer, writing * longer
 
 
-def _some(nodes: list[NodeWithScore], mode: ResponseMode) -> tuple[list[NodeWithScore], float]:
-    """Passages that stand for all of them, and for how many each."""
-    most = SOME_CALLS if mode in _ONE_EACH else SOME
-    if len(nodes) <= most or mode in _SAME_CALLS:
-        return nodes, 1.0
-    chosen = [nodes[index * len(nodes) // most] for index in range(most)]
-    return chosen, len(nodes) / most
+def _some(all_: Sequence[T], most: int) -> tuple[list[T], float]:
+    """At most so many, evenly spread, that stand for all of them, and for how many each."""
+    if len(all_) <= most:
+        return list(all_), 1.0
+    return [all_[index * len(all_) // most] for index in range(most)], len(all_) / most
 
 
 class _Found(BaseRetriever):
