@@ -286,7 +286,8 @@ class CurrentStore:
 
     def index(self, name: str) -> IndexStore:
         """One index of the library, current or not."""
-        return self._opened.setdefault(name, self._opened.get(name) or self._open(name))
+        opened = self._opened.get(name)  # an empty one counts as False, and to find that out is a look into the database
+        return opened if opened is not None else self._opened.setdefault(name, self._open(name))
 
     def forget(self, name: str) -> None:
         """An index that was dropped."""

@@ -194,7 +194,8 @@ class StorageContext:
             _copy_documents(self.node_store(record.place), target.nodes(record.place))
             store = self._given_to(record)
             if isinstance(store, MemoryStore) or (store is None and not record.keeper):
-                target.copy_vectors(store or self.storage.vectors(record.place), record.place)
+                vectors = self.storage.vectors(record.place) if store is None else store
+                target.copy_vectors(vectors, record.place)
                 record = replace(record, keeper="")
             target.index_store.put(record)
             target.index_store.put_entries(record.place, self.index_store.entries(record.place))
