@@ -507,9 +507,9 @@ class Files:
     def release(self, process: str) -> list[FileRow]:
         """Queue again what a worker process, known to be dead, was working on; gives those files. See `process_name`."""
         with self.database.transaction() as db:
-            held = f"SELECT id FROM files WHERE worker LIKE ? AND stage IN ({_WORKING})"
-            left = db.execute(held, (f"{process}-%",))
-            ids = [row["id"] for row in left.fetchall()]
+            held = db.execute(f"SELECT id, worker FROM files WHERE worker IS NOT NULL AND stage IN ({_WORKING})").fetchall()
+            # And not by what it begins with: 12-web-1-a is a worker of another machine than 12-web-a is.
+            ids = [row["id"] for row in held if row["worker"].rpartition("-")[0] == process]
             for file_id in ids:
                 db.execute("UPDATE files SET stage = 'queued', done = 0, total = 0, worker = NULL WHERE id = ?", (file_id,))
             return [self._must(file_id) for file_id in ids]
@@ -566,7 +566,8 @@ _WAITING_LINK = f"{_WAITING} AND id IN (SELECT file_id FROM links)"
 
 
 def process_name(process_id: int) -> str:
-    """What the names of the workers in a process of this machine begin with. Others have processes of the same number."""
+    """What the names of the workers in a process of this machine are without their last part. Other machines have processes of
+    the same number."""
     return f"{process_id}-{platform.node()}"
 
 

@@ -362,12 +362,14 @@ def test_a_file_that_is_refused_again_has_one_row(files: Files) -> None:
 
 
 def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Path) -> None:
-    mine, others = (files.add(given(tmp_path, name), name).file for name in ("mine.txt", "others.txt"))
-    files.claim("12-a")
-    files.claim("123-a")
-    assert [file.id for file in files.release(12)] == [mine.id]
+    names = ("mine.txt", "others.txt", "another machine's.txt")
+    mine, others, elsewhere = (files.add(given(tmp_path, name), name).file for name in names)
+    for worker in ("12-web-a", "123-web-a", "12-web-1-a"):
+        files.claim(worker)
+    assert [file.id for file in files.release("12-web")] == [mine.id]
     assert files.get(mine.id).stage is Stage.QUEUED  # type: ignore[union-attr]
     assert files.get(others.id).stage is Stage.READING  # type: ignore[union-attr]
+    assert files.get(elsewhere.id).stage is Stage.READING  # type: ignore[union-attr]
 
 
 def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> None:
