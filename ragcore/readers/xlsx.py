@@ -32,6 +32,7 @@ _STRICT = (
 
 PROGRESS_ROWS = 2_000
 MAX_MERGED = 200_000  # rows of merged cells; what is beyond is read as it stands
+LONGEST_MERGE = 100  # bytes that say which cells are one
 MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to these
 
 _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
@@ -102,15 +103,16 @@ def _merged(part: IO[bytes]) -> Mapping[int, Sequence[Merge]]:
     found: dict[int, list[Merge]] = {}
     rest, count = b"", 0
     while piece := part.read(1 << 20):
-        piece = rest + piece
+        piece, end = rest + piece, 0
         for match in _MERGE.finditer(piece):
+            end = match.end()
             left, top, right, bottom = match.groups()
             merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
             count += merge.bottom - merge.top + 1
             if merge.left <= merge.right and count <= MAX_MERGED:
                 for row in range(merge.top, merge.bottom + 1):
                     found.setdefault(row, []).append(merge)
-        rest = piece[-200:] if not _MERGE.search(piece[-200:]) else b""
+        rest = piece[max(end, len(piece) - LONGEST_MERGE) :]  # one may go on in the next piece
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -164,7 +165,10 @@ def test_numbers_and_dates_are_as_the_workbook_shows_them(value: object, code: s
     assert shown(value, code) == expected
 
 
-def test_merged_cells_of_a_sheet_hold_for_all_their_rows_and_columns(tmp_path: Path) -> None:
+REGIONS = ["Region: North (2019); Q1: 25%; Q2: 2", "Region: North (2019); Q1: 50%; Q2: 4"]
+
+
+def make_merged(path: Path) -> Path:
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -175,11 +179,26 @@ def test_merged_cells_of_a_sheet_hold_for_all_their_rows_and_columns(tmp_path: P
     sheet["B3"].number_format = sheet["B4"].number_format = "0%"
     for merged in ("A1:A2", "B1:C1", "A3:A4"):
         sheet.merge_cells(merged)
-    book.save(tmp_path / "a.xlsx")
-    assert read(tmp_path / "a.xlsx").split("\n")[2:] == [
-        "Region: North (2019); Q1: 25%; Q2: 2",
-        "Region: North (2019); Q1: 50%; Q2: 4",
-    ]
+    book.save(path)
+    return path
+
+
+def test_merged_cells_of_a_sheet_hold_for_all_their_rows_and_columns(tmp_path: Path) -> None:
+    assert read(make_merged(tmp_path / "a.xlsx")).split("\n")[2:] == REGIONS
+
+
+def test_no_merged_cell_of_a_large_sheet_is_lost_where_one_piece_of_it_ends(tmp_path: Path) -> None:
+    part = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(make_merged(tmp_path / "a.xlsx")) as whole, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as wider:
+        for name in whole.namelist():
+            data = whole.read(name)
+            if name == part:
+                last = data.index(b"A3:A4")
+                begin = data.index(b"<mergeCells")
+                data = data[:begin] + b" " * ((1 << 20) - last - 2) + data[begin:]
+                assert data[(1 << 20) - 2 :].startswith(b"A3:A4")
+            wider.writestr(name, data)
+    assert read(tmp_path / "b.xlsx").split("\n")[2:] == REGIONS
 
 
 def test_tables_of_web_pages_keep_their_spans_captions_and_row_heads() -> None:
