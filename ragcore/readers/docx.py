@@ -7,10 +7,11 @@ without), because it also holds content controls, text boxes and changes that we
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, UnsupportedFileError
 from ragcore.readers import tables
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean, decode
@@ -219,8 +220,9 @@ def _inserted(chunk: _Element, parts: Package, part: str) -> Iterator[str]:
     """A web page or text that Word shows as part of the document."""
     path = parts.links(part).get(attribute(chunk, "id") or "", ("", ""))[1]
     if path in parts:
-        data = parts.bytes(path)
-        if path.lower().endswith((".html", ".htm", ".xhtml")):
-            yield html_text(decode(data, path, declares=True))
-        elif path.lower().endswith(".txt"):
-            yield decode(data, path)
+        with suppress(DamagedFileError, EmptyFileError, UnsupportedFileError):  # the document itself can be read
+            data = parts.bytes(path)
+            if path.lower().endswith((".html", ".htm", ".xhtml")):
+                yield html_text(decode(data, path, declares=True))
+            elif path.lower().endswith(".txt"):
+                yield decode(data, path)
