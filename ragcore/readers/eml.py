@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
 
-from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError
+from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError, UnreadableFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean, decode
 from ragcore.readers.markup import html_text
@@ -53,15 +53,26 @@ def header(message: EmailMessage, name: str) -> str:
     return " ".join(clean(value).split())
 
 
+def among_others(message: EmailMessage, name: str) -> str:
+    """The text of a message that is not alone; of one that cannot be read, such as an encrypted one, what stands above it."""
+    try:
+        return message_text(message, name)
+    except UnreadableFileError:
+        return _head(message)
+
+
 def message_text(message: EmailMessage, name: str) -> str:
-    head = [f"{key}: {value}" for key in _HEADERS if (value := header(message, key))]
     body, attached = _body(message, name)
     if message.get_content_type() in ("application/pkcs7-mime", "multipart/encrypted") and not body.strip():
         raise EncryptedFileError(f"{name} is an encrypted message.", hint="Open it in your mail program and save its text.")
-    parts = ["\n".join(head), clean(body).strip()]
+    parts = [_head(message), clean(body).strip()]
     if attached:
         parts.append("Attached: " + ", ".join(attached))
     return "\n\n".join(part for part in parts if part)
+
+
+def _head(message: EmailMessage) -> str:
+    return "\n".join(f"{key}: {value}" for key in _HEADERS if (value := header(message, key)))
 
 
 def _body(message: EmailMessage, name: str) -> tuple[str, list[str]]:
@@ -77,7 +88,7 @@ def _body(message: EmailMessage, name: str) -> tuple[str, list[str]]:
             if kind == "multipart/alternative":
                 children = _best(children)
             elif kind == "message/rfc822" and part is not message:
-                texts.extend(message_text(child, name) for child in children)
+                texts.extend(among_others(child, name) for child in children)
                 continue
             stack.extend(reversed(children))
             continue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.eml import header, message_text, parsed
+from ragcore.readers.eml import among_others, header, parsed
 from ragcore.readers.parts import joined
 from ragcore.schema import Document
 
@@ -28,7 +28,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     for number, begin in enumerate(begins):
         end = begins[number + 1].start() if number + 1 < len(begins) else len(data)
         message = parsed(_QUOTED.sub(rb"\1", data[begin.end() : end]))
-        pages.append((header(message, "Subject") or str(number + 1), message_text(message, options.name)))
+        pages.append((header(message, "Subject") or str(number + 1), among_others(message, options.name)))
         options.progress(number + 1, len(begins))
     text, stretches = joined(pages)
     if not text:

@@ -257,6 +257,30 @@ def test_opendocument_keeps_headings_and_tables(tmp_path: Path) -> None:
     assert document.metadata["title"] == "Cliffs"
 
 
+def test_an_encrypted_message_does_not_take_the_others_of_its_mailbox_with_it(tmp_path: Path) -> None:
+    path = making.make_mbox(tmp_path / "a.mbox", [("Tower", "The keeper lit the lamp."), ("Ferry", "It sails at nine.")])
+    secret = "From eve@example.org Thu Jan  1 00:00:00 1970\nFrom: eve@example.org\nSubject: Secret\n"
+    path.write_bytes(path.read_bytes() + f"{secret}Content-Type: application/pkcs7-mime\n\nMIIB\n\n".encode())
+    document = read(path)
+    assert in_order(document.text, "The keeper lit the lamp.", "It sails at nine.", "From: eve@example.org\nSubject: Secret")
+    assert [page.label for page in document.pages] == ["Tower", "Ferry", "Secret"]
+
+
+def test_an_empty_piece_of_a_word_document_does_not_take_the_rest_with_it(tmp_path: Path) -> None:
+    kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = "<w:p><w:r><w:t>Lamps</w:t></w:r></w:p><w:altChunk r:id='c'/><w:altChunk r:id='d'/>"
+    parts = {
+        "[Content_Types].xml": b"<Types/>",
+        "word/document.xml": f"<w:document xmlns:w='{space}' xmlns:r='{kinds}'><w:body>{body}</w:body></w:document>".encode(),
+        "word/_rels/document.xml.rels": f"<Relationships><Relationship Id='c' Type='{kinds}/aFChunk' Target='c.txt'/>"
+        f"<Relationship Id='d' Type='{kinds}/aFChunk' Target='d.txt'/></Relationships>".encode(),
+        "word/c.txt": b"",
+        "word/d.txt": b"Ferries",
+    }
+    assert read(making.make_zip(tmp_path / "a.docx", parts)).text == "Lamps\n\nFerries"
+
+
 @pytest.mark.parametrize("named", ["report.txt", "report.docx", "report.zip", "report.csv"])
 def test_a_pdf_with_another_ending_is_read_as_the_pdf_it_is(named: str, tmp_path: Path) -> None:
     made = making.make_pdf(tmp_path / "a.pdf", ["The words of it."])
