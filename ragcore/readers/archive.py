@@ -90,7 +90,8 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise DamagedFileError(
-            f"{prefix or name} could not be opened: it is damaged, or no zip archive.", hint="Copy or download it again."
+            f"{prefix.removesuffix('/') or name} could not be opened: it is damaged, or no zip archive.",
+            hint="Copy or download it again.",
         ) from error
     with archive:
         entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]

@@ -98,6 +98,8 @@ def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None
         "fine.txt": type(None),
         "broken.zip": DamagedFileError,
     }
+    (broken,) = [member.error for member in found if member.name == "broken.zip" and member.error is not None]
+    assert broken.what == "broken.zip could not be opened: it is damaged, or no zip archive."
 
 
 def test_a_damaged_member_is_reported_and_the_others_are_unpacked(tmp_path: Path) -> None:
