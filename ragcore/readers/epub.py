@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
-from ragcore.errors import EncryptedFileError, NoTextError
+from ragcore.errors import EmptyFileError, EncryptedFileError, NoTextError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean, decode
 from ragcore.readers.markup import html_text, html_title
@@ -25,9 +26,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         _refuse_locked(parts, chapters, options.name)
         pages: list[tuple[str, str]] = []
         for number, chapter in enumerate(chapters, 1):
-            data = parts.bytes(chapter)
-            if data.strip():
-                html = decode(data, options.name, declares=True)
+            with suppress(EmptyFileError):  # as many chapters are
+                html = decode(parts.bytes(chapter), options.name, declares=True)
                 text = clean(html_text(html)).strip()
                 if text:
                     pages.append((_label(html, text, len(pages) + 1), text))

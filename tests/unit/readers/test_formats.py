@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,11 @@ def test_the_delimiter_of_a_table_is_found(delimiter: str, tmp_path: Path) -> No
     assert text == "Name | Remark\nName: Ada; Remark: tower, built 1871; high\nName: Bob; Remark: line break"
 
 
+def test_a_first_line_that_names_the_delimiter_is_no_row(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sep=;\nName;Remark\nAda, Bob;tower\n", "utf-8")
+    assert read(tmp_path / "a.csv").text == "Name | Remark\nName: Ada, Bob; Remark: tower"
+
+
 def test_a_table_of_numbers_has_no_header_made_up(tmp_path: Path) -> None:
     assert read(making.make_csv(tmp_path / "a.csv", [[1, 2], [3, 4]])).text == "1 | 2\n3 | 4"
 
@@ -264,6 +270,13 @@ def test_an_encrypted_message_does_not_take_the_others_of_its_mailbox_with_it(tm
     document = read(path)
     assert in_order(document.text, "The keeper lit the lamp.", "It sails at nine.", "From: eve@example.org\nSubject: Secret")
     assert [page.label for page in document.pages] == ["Tower", "Ferry", "Secret"]
+
+
+def test_an_empty_chapter_does_not_take_the_book_with_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(making.make_epub(tmp_path / "a.epub", [("One", "Lamps."), ("Two", "Ferries.")])) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    emptied = {name: "\ufeff\n".encode() if b"Ferries" in data else data for name, data in parts.items()}
+    assert read(making.make_zip(tmp_path / "b.epub", emptied)).text == "One\n\nLamps."
 
 
 def test_an_empty_piece_of_a_word_document_does_not_take_the_rest_with_it(tmp_path: Path) -> None:
