@@ -114,7 +114,7 @@ def _nodes_in(source: StorageContext | DocumentStore | NodesById, ids: Sequence[
         return source.nodes(ids)
     nodes: list[Any] = source.docstore.get_nodes(ids, raise_error=False)
     for record in source.index_store.all():
-        missing = [id_ for id_ in ids if id_ not in {node.id_ for node in nodes}]
-        if missing:
+        there = {node.id_ for node in nodes}
+        if missing := [id_ for id_ in ids if id_ not in there]:
             nodes += source.store_of(record).nodes(missing)
     return nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
@@ -44,8 +45,8 @@ class RecursiveRetriever(BaseRetriever):
         self._retrievers = dict(retriever_dict)
         self._engines = dict(query_engine_dict or {})
         self._nodes = dict(node_dict or {})
-        ids = [*self._retrievers, *self._engines, *self._nodes]
-        if twice := {id_ for id_ in ids if ids.count(id_) > 1}:
+        ids = Counter([*self._retrievers, *self._engines, *self._nodes])
+        if twice := [id_ for id_, count in ids.items() if count > 1]:
             raise ValueError(f"these ids stand for more than one thing: {sorted(twice)}")
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
