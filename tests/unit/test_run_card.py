@@ -148,7 +148,8 @@ def test_a_card_speaks_the_language_of_its_reader_and_names_code_as_it_is(librar
     names = {"SHA-256", "Lectern", "Python"}  # the same in every language
     assert len(own) > 20
     assert [text for text in own if text not in names and not (text.startswith("«") and text.endswith("»"))] == []
-    for told in ("«calls: 1»", "«passages: 1 of 1»", "«no»", "«characters 0 to", "«Reply»", "«Lectern run card»", "refine"):
+    plain = ("«calls: 1»", "«passages: 1 of 1»", "«tokens: ", "«no»", "«score ", "«characters 0 to", "«Reply»", "refine")
+    for told in (*plain, "«Lectern run card»", "«run card»", "«built-in»"):
         assert told in Parsed(card).text
 
 
@@ -157,7 +158,8 @@ def test_the_reason_of_a_failure_is_said_in_the_readers_language(tmp_path: Path)
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=failing)
     take_in(library, "The tower was built in 1871.", "tower.txt")
     message = answered(library, Ask("When?", chat_mode=None))
-    shown = Parsed(run_card(library, [message], Voice("xx", said=str.upper))).text
+    shown = Parsed(run_card(library, [message], Voice("xx", "«{}»".format, str.upper))).text
+    assert "«failed»" in shown
     assert "THE MODEL IS OUT OF MEMORY. CHOOSE A SMALLER ONE." in shown
     library.close()
 

@@ -145,12 +145,10 @@ def test_work_on_a_database_that_another_thread_closes_says_so(database: SQLiteD
 
 def test_closing_lets_the_transaction_of_another_thread_end(database: SQLiteDatabase) -> None:
     """SQLite would crash the process."""
-    begun, ended = threading.Event(), threading.Event()
-    used: list[sqlite3.Connection] = []
+    begun, ended, closed = threading.Event(), threading.Event(), threading.Event()
 
     def count() -> None:
         with database.transaction() as connection:
-            used.append(connection)
             begun.set()
             for _ in range(20):
                 connection.execute(
@@ -159,6 +157,9 @@ def test_closing_lets_the_transaction_of_another_thread_end(database: SQLiteData
             ended.wait()
             with database.transaction():  # part of the one around it, closed or not
                 add(database.connection(), "a")
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+        closed.set()
 
     thread = threading.Thread(target=count)
     thread.start()
@@ -167,8 +168,7 @@ def test_closing_lets_the_transaction_of_another_thread_end(database: SQLiteData
         database.close()
     ended.set()
     thread.join()
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        used[0].execute("SELECT 1")
+    assert closed.is_set()
     assert names(database) == ["a"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from ragcore.embeddings.base import TokenEmbedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
-TEXTS = ["The Lisbon office opened in 1998.", "", "  Rain. ", "word " * 400]
+TEXTS = ["word " * 400, "The Lisbon office opened in 1998.", "", "  Rain. "]
 
 
 def test_the_rows_are_those_of_passages_and_the_tokens_stand_where_they_say() -> None:
@@ -16,12 +16,15 @@ def test_the_rows_are_those_of_passages_and_the_tokens_stand_where_they_say() ->
     assert found is not None
     rows, tokens = found
     assert rows == pytest.approx(embedder.embed_passages(TEXTS), abs=1e-5)
-    said = ["".join(each.text[start:end] for start, end in each.places).lower() for each in tokens]
-    assert said[:3] == ["thelisbonofficeopenedin1998.", "", "rain."]
-    assert 200 <= len(tokens[3].places) < 256  # its first window
-    for each in tokens:
+    said = [[each.text[start:end].lower() for start, end in each.places] for each in tokens]
+    assert said[1:] == [["the", "lisbon", "office", "opened", "in", "1998", "."], [], ["rain", "."]]
+    assert 200 <= len(said[0]) < 256  # its first window
+    for text, each in zip(TEXTS, tokens, strict=True):
         assert each.rows.shape == (len(each.places), embedder.dimension)
         assert np.linalg.norm(each.rows, axis=1) == pytest.approx(np.ones(len(each.places)), abs=1e-5)
+        alone = embedder.embed_tokens([text])
+        assert alone is not None
+        assert each.rows == pytest.approx(alone[1][0].rows, abs=1e-5)
 
 
 def test_a_word_lies_nearer_to_one_that_means_the_same() -> None:

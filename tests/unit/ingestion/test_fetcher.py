@@ -109,14 +109,23 @@ def test_where_a_link_may_lead_is_kept_with_it_and_a_failure_can_be_tried_again(
     assert row(library).name == NAME
 
 
+def test_a_worker_takes_the_file_behind_a_link_that_waits(library: Library, site: Site) -> None:
+    link = library.add_link(site.page("/", PAGE), anywhere=True)
+    own = add(library, "My own notes.", "notes.txt")
+    assert worker_of(library).run_once()
+    assert not worker_of(library).run_once()
+    assert {file.id: file.stage for file in library.files.all()} == {link.id: Stage.QUEUED, own.id: Stage.READY}
+
+
 def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_two_seconds(library: Library, site: Site) -> None:
-    over = threading.Event()
+    silent, over = threading.Event(), threading.Event()
 
     def drip(handler: http.server.BaseHTTPRequestHandler) -> None:
         with suppress(OSError):  # when the other side has gone
             handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n")
-            while not over.wait(0.05):
+            while not silent.wait(0.05):
                 handler.wfile.write(b"lamp ")
+        over.wait(30)
 
     site.answers["/"] = drip
     file = library.add_link(site.link("/"), anywhere=True)
@@ -131,6 +140,7 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
         time.sleep(0.05)
     assert now.total == 1000
     assert 0 < now.fraction < 1
+    silent.set()
     asked = time.monotonic()
     library.files.stop(file.id)
     thread.join(10)
@@ -143,3 +153,5 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
     assert library.files.get(file.id) is None
     library.files.remove(library.add_link(site.link("/"), anywhere=True).id)
     assert not fetcher_of(library).run_once()
+    with library.database.snapshot() as db:
+        assert db.execute("SELECT link FROM links").fetchall() == []

@@ -106,7 +106,7 @@ def test_many_tiny_files_do_not_drive_out_what_large_ones_told(tmp_path: Path) -
         for _ in range(20):
             remember(db, "embed", 3.0, 10_000)
     with database.snapshot() as db:
-        assert read_costs(db).of("embed") > 2e-4
+        assert read_costs(db).of("embed") > 2.5e-4  # the mean of everything is less
 
 
 def test_a_first_file_that_is_tiny_tells_little_about_large_ones(tmp_path: Path) -> None:

@@ -336,21 +336,23 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
     assert all(true / 2 <= left <= 2 * true for left, true in said), said
 
 
-def test_a_file_that_waits_is_told_of_the_pace_while_the_one_before_is_embedded(library: Library) -> None:
+def test_a_file_that_waits_is_looked_at_and_told_of_the_pace_while_the_one_before_is_embedded(library: Library) -> None:
     with library.files.transaction() as db:
         remember(db, "embed", 2e-3, 20_000)  # on a quick day
     add(library, paragraphs(1000), "long.txt")
     waiting, cost = add(library, paragraphs(1000, "kettle"), "next.txt"), 2e-5
-    seen = [0.0]
+    told, looked_at = [0.0], [False]
 
     class Slow(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            seen.append(library.files.get(waiting.id).seconds_left or 0.0)  # type: ignore[union-attr]
+            told.append(library.files.get(waiting.id).seconds_left or 0.0)  # type: ignore[union-attr]
+            looked_at.append(waiting.hash in library.files.costs().seen)
             time.sleep(sum(map(len, texts)) * cost)
             return super().embed_passages(texts)
 
     worker_of(library, Slow()).run_once()
-    assert seen[-1] > waiting.size * cost / 2
+    assert told[-1] > waiting.size * cost / 2
+    assert looked_at[-1]
 
 
 def test_what_was_seen_in_files_that_wait_is_forgotten_once_they_are_read_or_gone(library: Library, tmp_path: Path) -> None:

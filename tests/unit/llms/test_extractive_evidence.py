@@ -49,8 +49,9 @@ def quotes(*texts: str) -> list[Quote]:
 def test_words_that_no_sentence_meets_speak_against_an_answer() -> None:
     evidence = Evidence(WordRows())
     answering = evidence.weighed(QUESTION, quotes("The Lisbon office opened in March 1998.")).margin(-1.06)
-    another = evidence.weighed(QUESTION, quotes("The Porto branch shut in March 1998.")).margin(-1.06)
-    assert answering > 0 > another
+    another = evidence.weighed(QUESTION, quotes("The Porto office opened in March 1998."))
+    assert answering > 0 > another.margin(-1.06)
+    assert another.odds() > 0  # by all else it answers
 
 
 @pytest.mark.parametrize(

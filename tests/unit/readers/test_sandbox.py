@@ -121,11 +121,14 @@ def test_pages_are_drawn_and_quotes_found_in_the_process_and_what_crashes_it_is_
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "sitecustomize.py").write_text(
         "import os\nimport ragcore.readers.pages as pages\npages.render_page = lambda *given, **more: os.abort()\n"
+        "pages.highlight_boxes = pages.render_page\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "start"), str(Path(__file__).parents[3])]))
     end_readers()
     with pytest.raises(DamagedFileError, match=r"a\.pdf"):
         draw_isolated(path, 0, options, scale=1.0, memory_mb=1_000)
+    with pytest.raises(DamagedFileError, match=r"a\.pdf"):
+        find_isolated(path, [0], "The kettle sings.", options, memory_mb=1_000)
 
 
 def test_errors_come_back_as_they_are(tmp_path: Path) -> None:
