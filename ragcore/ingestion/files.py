@@ -183,10 +183,10 @@ class Files:
                 (self._clock(), began - SILENT_SECONDS, began + SILENT_SECONDS),
             )
 
-    def costs(self) -> Costs:
-        """What reading and embedding were seen to cost."""
+    def costs(self, digest: str | None = None) -> Costs:
+        """What reading and embedding were seen to cost. `digest`: with what was seen in the file of this hash alone."""
         with self.database.snapshot() as db:
-            return read_costs(db)
+            return read_costs(db, digest)
 
     def unseen(self, limit: int) -> list[FileRow]:
         """Files that wait, and of which nobody knows how much is in them; the largest first, at most `limit`."""
@@ -338,7 +338,7 @@ class Files:
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:
             row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
-            return _row(row, read_costs(db)) if row else None
+            return _row(row, read_costs(db, row["hash"])) if row else None
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
@@ -589,12 +589,12 @@ def _forget_amount(db: Connection, file_id: str) -> None:
 def _free_name(db: Connection, name: str, file_id: str) -> str:
     """The name, or one with a number where a file other than `file_id` has it."""
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
-    number = 1
-    while True:
-        tried = name if number == 1 else f"{stem} ({number}){suffix}"
-        if db.execute("SELECT id FROM files WHERE name = ? AND id != ? AND path != ''", (tried, file_id)).fetchone() is None:
-            return tried
-        number += 1
+    alike = "SELECT name FROM files WHERE substr(name, 1, ?) = ? AND id != ? AND path != ''"
+    taken = {row["name"] for row in db.execute(alike, (len(stem), stem, file_id)).fetchall()}
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{stem} ({number}){suffix}", number + 1
+    return free
 
 
 def _row(row: Any, costs: Costs) -> FileRow:

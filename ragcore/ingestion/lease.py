@@ -46,7 +46,8 @@ class Lease:
 
     def _estimate(self) -> Estimate:
         file = self.file
-        return Estimate(self._files.costs(), file.name, file.size, time.monotonic(), file.fraction, digest=file.hash)
+        costs = self._files.costs(file.hash)
+        return Estimate(costs, file.name, file.size, time.monotonic(), file.fraction, digest=file.hash)
 
     def unwanted(self) -> bool:
         """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""

@@ -83,10 +83,12 @@ def kind_of(name: str) -> str:
     return PurePosixPath(name).suffix.lstrip(".").lower() or "txt"
 
 
-def read_costs(db: Connection) -> Costs:
+def read_costs(db: Connection, digest: str | None = None) -> Costs:
+    """With what was seen in all files that wait, or in the one with this hash: thousands may."""
     paces = db.execute("SELECT work, cost, amount FROM paces")
     known = {row["work"]: row["cost"] / row["amount"] for row in paces.fetchall()}
-    amounts = db.execute("SELECT hash, characters, pictures FROM amounts")
+    seen = "SELECT hash, characters, pictures FROM amounts"
+    amounts = db.execute(seen) if digest is None else db.execute(f"{seen} WHERE hash = ?", (digest,))
     return Costs(known, {row["hash"]: Amount(row["characters"], row["pictures"]) for row in amounts.fetchall()})
 
 

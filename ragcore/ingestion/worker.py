@@ -120,7 +120,7 @@ class Worker:
     def _look(self, file: FileRow, unwanted: Callable[[], bool]) -> Amount:
         """Nothing where it cannot be read, and what is usual where looking takes long."""
         settings = self._settings()
-        usual = self._files.costs().amount(file.name, file.size)
+        usual = self._files.costs(file.hash).amount(file.name, file.size)
         if file.kind == "ZIP":
             return usual
         end = time.monotonic() + LOOK_SECONDS
@@ -196,7 +196,7 @@ class Worker:
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
         current = self._store.versions.current()
-        costs, pictures = self._files.costs(), lease.estimate.pictures
+        costs, pictures = self._files.costs(file.hash), lease.estimate.pictures
         nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
         kind, characters = kind_of(file.name), len(document.text)

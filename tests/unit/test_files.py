@@ -17,6 +17,7 @@ from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
 from ragcore.ingestion.files import ACTIVE, SCHEMA, FileRow, Files, Stage, seconds_left
 from ragcore.postgres import PostgresDatabase
+from ragcore.readers.amount import Amount
 from ragcore.sqlite import SQLiteDatabase
 from tests.databases import KINDS, opening
 
@@ -359,6 +360,26 @@ def test_a_file_that_is_refused_again_has_one_row(files: Files) -> None:
     files.refuse("huge.pdf", 10, TooLargeError("It is too large."))
     last = files.refuse("huge.pdf", 20, TooLargeError("It is too large."))
     assert [(file.id, file.size) for file in files.all()] == [(last.id, 20)]
+
+
+def test_files_of_one_name_from_several_places_are_numbered_past_those_that_are_there(files: Files, tmp_path: Path) -> None:
+    taken = ("Übersicht%_.html", "Übersicht%_ (3).html", "Übersichtliches.html", "Übersicht%_ (2).htm")
+    for name in taken:
+        files.add(given(tmp_path, name), name)
+    for number in range(3):
+        files.add(given(tmp_path, f"of place {number}"), taken[0], origin=f"https://example.org/{number}")
+    added = {file.origin: file.name for file in files.all() if file.origin}
+    assert list(added.values())[::-1] == [f"Übersicht%_ ({number}).html" for number in (2, 4, 5)]
+
+
+def test_what_was_seen_in_one_file_is_told_of_that_alone(files: Files, tmp_path: Path) -> None:
+    tower, ferry = (files.add(given(tmp_path, name), name).file for name in ("tower.txt", "ferry.txt"))
+    files.saw(tower, Amount(84_000))
+    files.saw(ferry, Amount(9, 1))
+    assert files.costs(tower.hash).seen == {tower.hash: Amount(84_000)}
+    assert files.costs().seen == {tower.hash: Amount(84_000), ferry.hash: Amount(9, 1)}
+    told = {file.id: file.seconds_left for file in files.all()}
+    assert {file.id: files.get(file.id).seconds_left for file in (tower, ferry)} == told  # type: ignore[union-attr]
 
 
 def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Path) -> None:
