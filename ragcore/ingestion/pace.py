@@ -87,8 +87,10 @@ def read_costs(db: Connection, digest: str | None = None) -> Costs:
     """With what was seen in all files that wait, or in the one with this hash: thousands may."""
     paces = db.execute("SELECT work, cost, amount FROM paces")
     known = {row["work"]: row["cost"] / row["amount"] for row in paces.fetchall()}
-    seen = "SELECT hash, characters, pictures FROM amounts"
-    amounts = db.execute(seen) if digest is None else db.execute(f"{seen} WHERE hash = ?", (digest,))
+    if digest is None:
+        amounts = db.execute("SELECT hash, characters, pictures FROM amounts")
+    else:
+        amounts = db.execute("SELECT hash, characters, pictures FROM amounts WHERE hash = ?", (digest,))
     return Costs(known, {row["hash"]: Amount(row["characters"], row["pictures"]) for row in amounts.fetchall()})
 
 
