@@ -90,7 +90,7 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise DamagedFileError(
-            f"{prefix.removesuffix('/') or name} could not be opened: it is damaged, or no zip archive.",
+            f"{prefix or name} could not be opened: it is damaged, or no zip archive.",
             hint="Copy or download it again.",
         ) from error
     with archive:
@@ -107,7 +107,7 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
 def _member(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, into: Path, prefix: str, depth: int, budget: _Budget
 ) -> Iterator[Unpacked]:
-    shown = prefix + _shown(entry.filename)
+    shown = f"{prefix}/{_shown(entry.filename)}" if prefix else _shown(entry.filename)
     budget.files += 1
     if budget.files > MAX_FILES:
         raise TooLargeError(
@@ -134,7 +134,7 @@ def _member(
 
 def _nested(path: Path, into: Path, shown: str, depth: int, budget: _Budget) -> Iterator[Unpacked]:
     try:
-        yield from _members(path, into, f"{shown}/", depth + 1, budget)
+        yield from _members(path, into, shown, depth + 1, budget)
     except DamagedFileError as error:
         yield Unpacked(shown, path, error)
     finally:
