@@ -108,7 +108,7 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
     Nothing that is there is replaced: a file of the same bytes is known, and one of the same name gets another. A file
     remembers where it was fetched from, unless another from there is here. One that is larger than the settings allow is a
     failed row. What was taken in before an error stays, and is known the next time. `told` as for `write_copy`.
-    UnreadableFileError, DamagedFileError.
+    UnreadableFileError, DamagedFileError, StoreError.
     """
     with _opened(source, name or source.name) as (copy, embedder):
         here = library.files.all()
@@ -144,6 +144,13 @@ def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, orig
         if problem is None:
             with copy.open(packed) as source, target.open("wb") as file:
                 shutil.copyfileobj(source, file, 1 << 20)
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise StoreError(
+            f"What is in {name} cannot be written to {target.parent}: {error.strerror}.",
+            hint="Check that the disk has room and that you may write in this folder, then try again.",
+        ) from error
+    try:
         yield Gathered(target, name, origin, problem)
     finally:
         target.unlink(missing_ok=True)
@@ -171,10 +178,12 @@ def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow) -> No
 def _keep_vectors(library: Library, copy: zipfile.ZipFile, there: str, here: str) -> None:
     import numpy as np
 
-    if f"vectors/{there}" not in copy.namelist():
+    try:
+        vectors = copy.open(f"vectors/{there}")
+    except KeyError:  # it has none
         return
     drafts, size = Drafts(library.database), CONTENT_BYTES + 4 * library.embedder.dimension
-    with copy.open(f"vectors/{there}") as packed:
+    with vectors as packed:
         while data := packed.read(BATCH * size):
             rows = [data[start : start + size] for start in range(0, len(data), size)]
             with library.database.transaction():
@@ -206,7 +215,10 @@ def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, str]]:
     """The copy, and the name of the embedder that made its vectors."""
     try:
         with zipfile.ZipFile(source) as copy:
-            about = json.loads(copy.read("library.json"))
+            try:
+                about = json.loads(copy.read("library.json"))
+            except RuntimeError as error:  # by another program, with a password or in another way
+                raise zipfile.BadZipFile from error
             if about["form"] != FORM:
                 raise UnreadableFileError(
                     f"{name} was made by another version of Lectern.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -268,6 +270,34 @@ def test_a_flipped_bit_is_found_and_what_was_whole_is_kept(
         read_copy(other, tmp_path / "flipped.lectern")
     work(other)
     assert len([file for file in other.files.all() if file.ready]) == 1
+
+
+def test_a_copy_that_another_program_has_packed_anew_with_a_password_is_refused_in_words(full: Library, tmp_path: Path) -> None:
+    write_copy(full, tmp_path / "all.lectern")
+    locked = bytearray((tmp_path / "all.lectern").read_bytes())
+    for sign, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        at = -1
+        while (at := locked.find(sign, at + 1)) >= 0:
+            locked[at + flags] |= 1
+    (tmp_path / "locked.lectern").write_bytes(locked)
+    with pytest.raises(DamagedFileError, match=r"locked\.lectern is not a whole copy of a library"):
+        read_copy(full, tmp_path / "locked.lectern")
+
+
+def test_what_does_not_fit_on_the_disk_is_said_and_leaves_no_half_file(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_copy(full, tmp_path / "all.lectern")
+    other = open_library("other")
+
+    def half(source: IO[bytes], target: IO[bytes], length: int = 0) -> None:
+        target.write(source.read(3))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", half)
+    with pytest.raises(StoreError, match=r"What is in \w+\.txt cannot be written to .*No space left on device"):
+        read_copy(other, tmp_path / "all.lectern")
+    assert list(other.incoming.iterdir()) == []
 
 
 def test_a_copy_that_cannot_be_written_says_so_and_leaves_the_old_one(full: Library, tmp_path: Path) -> None:
