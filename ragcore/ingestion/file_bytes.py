@@ -99,15 +99,16 @@ class FolderBytes:
         newest = max(known.values(), default=0.0)
         files = {_file_of(path) for path in known if path}
         for folder in (self._folder / "files").glob("*"):
-            if folder.stat().st_mtime >= newest:
-                continue
-            if folder.name not in files:
-                shutil.rmtree(folder, ignore_errors=True)
-                continue
-            for version in folder.iterdir():
-                if version.is_file() and str(PurePosixPath("files", folder.name, version.name)) not in known:
-                    with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
-                        version.unlink()
+            with contextlib.suppress(FileNotFoundError):  # another process is just deleting it
+                if folder.stat().st_mtime >= newest:
+                    continue
+                if folder.name not in files:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    continue
+                for version in folder.iterdir():
+                    if version.is_file() and str(PurePosixPath("files", folder.name, version.name)) not in known:
+                        with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
+                            version.unlink()
 
 
 class _Moving:
@@ -168,7 +169,7 @@ class ServerBytes:
 
     def local(self, path: str) -> Path:
         copy = self._cache.local(path)
-        if copy.exists():
+        with contextlib.suppress(FileNotFoundError):  # it was never here, or is forgotten just now
             os.utime(copy)  # in use
             return copy
         self._forget_unread()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,6 +121,17 @@ def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(he
     assert read.exists()
     assert not unread.exists()
     assert here.local(PATH).read_bytes() == b"one"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_sweeping_goes_on_past_a_folder_that_is_gone_meanwhile(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    for name in ("f1", "f2", "f3"):
+        (files / name).mkdir(parents=True)
+    for name in ("e1", "f15", "g1"):  # found, and not there when it is looked at
+        (files / name).symlink_to(tmp_path / "gone")
+    FolderBytes(tmp_path).sweep({"files/f2/abc.txt": time.time() + 60})
+    assert sorted(path.name for path in files.iterdir() if path.is_dir()) == ["f2"]
 
 
 def test_a_file_whose_row_was_undone_is_back_where_it_came_from(tmp_path: Path) -> None:
