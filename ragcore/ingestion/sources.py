@@ -157,8 +157,12 @@ def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gat
     target = into / f"{new_id()}{suffix_of(name)}"
     if problem := too_large(name, fs.info(path).get("size") or 0, max_mb):
         return Gathered(target, name, origin, problem)
-    with fs.open(path, "rb") as source, target.open("wb") as file:
-        shutil.copyfileobj(source, file)
+    try:
+        with fs.open(path, "rb") as source, target.open("wb") as file:
+            shutil.copyfileobj(source, file)
+    except BaseException:  # half a file is of no use to anyone
+        target.unlink(missing_ok=True)
+        raise
     return Gathered(target, name, origin)
 
 

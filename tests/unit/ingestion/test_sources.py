@@ -3,9 +3,11 @@ than it may."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -257,6 +259,17 @@ def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
     assert again.outcome == "duplicate"
     with pytest.raises(InputError, match="no documents at"):
         library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
+
+
+def test_what_a_storage_breaks_off_leaves_no_half_file(storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(source: IO[bytes], target: IO[bytes]) -> None:
+        target.write(source.read(1))
+        raise OSError("the connection was lost")
+
+    monkeypatch.setattr(shutil, "copyfileobj", half)
+    with pytest.raises(InputError, match="the connection was lost"):
+        list(sources.from_storage(storage, tmp_path, AllowedSources(storage=(storage,)), max_mb=5))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
