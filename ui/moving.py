@@ -8,6 +8,8 @@ import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState, enqueue_message
 
+from ui.state import session
+
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
@@ -21,6 +23,14 @@ def growing_place() -> DeltaGenerator:
     for _below in range(BELOW):
         st.empty()
     return place
+
+
+def draw_anew() -> None:
+    """Draw the whole screen anew for what has changed by itself, unless a dialog is open, which would lose what is being typed
+    in it. When that is closed, the screen is drawn anew anyway."""
+    state = session()
+    if not (state.adding or state.form or state.confirm):
+        st.rerun()
 
 
 def be_still() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +47,11 @@ def drop(page: Page, *files: FilePayload | Path) -> None:
             for file in files
         ],
     )
+
+
+def is_read(app: App, name: str) -> bool:
+    with closing(sqlite3.connect(app.home / "library.db")) as db:
+        return bool(db.execute("SELECT 1 FROM files WHERE name = ? AND stage = 'ready'", (name,)).fetchone())
 
 
 def payload(name: str, content: bytes) -> FilePayload:
@@ -178,8 +185,11 @@ def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happ
     page.get_by_role("button", name="Add to my documents").click()
     page.get_by_role("button", name="Paste text").click()
     page.get_by_label("Text", exact=True).fill("The lamp is lit at dusk.")
-    row(page, "note.md").wait_for()
+    until(page, lambda: is_read(reaching_app, "note.md"))
+    page.wait_for_timeout(1500)  # the screen would have been drawn anew by now
+    assert page.get_by_label("Text", exact=True).input_value() == "The lamp is lit at dusk."
     page.get_by_role("button", name="Add to my documents").click()
+    row(page, "note.md").wait_for()
     row(page, "The lamp is lit at dusk.txt").wait_for()
 
 

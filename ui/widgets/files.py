@@ -10,6 +10,7 @@ from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.ingestion.files import ACTIVE, FileRow, Stage, seconds_left
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral, said
+from ui.moving import draw_anew
 from ui.safetext import label
 from ui.state import event, session
 from ui.widgets.component import component
@@ -65,7 +66,7 @@ def _rows(drawn: Counter[str]) -> None:
         st.caption(" · ".join(told))
     _FILES(key="files", data={"files": [_row(file) for file in shown], "words": _words()}, on_act_change=_act)
     if session().notice or _tally() != drawn:
-        st.rerun()
+        draw_anew()
 
 
 def _remove_failed() -> None:

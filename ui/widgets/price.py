@@ -12,6 +12,7 @@ from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 from ui import resources, words
 from ui.i18n import _, ngettext, said
+from ui.moving import draw_anew
 from ui.pricing import most_of, price_of
 from ui.safetext import label
 from ui.state import Confirm, session
@@ -49,7 +50,7 @@ def most_tag(ask: Ask) -> None:
 
 def _waiting(price: Future[Price], mode: str) -> None:
     if price.done():
-        st.rerun()
+        draw_anew()
     st.caption(_("{mode}: {price}").format(mode=mode, price=f":shimmer[{_('working out what it takes…')}]"))
 
 

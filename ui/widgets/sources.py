@@ -15,6 +15,7 @@ from ragcore.ingestion import sources
 from ragcore.ingestion.sources import Gathered
 from ui import resources
 from ui.i18n import _, ngettext, said
+from ui.moving import draw_anew
 from ui.safetext import label
 from ui.state import fill_widget, session, widget
 from ui.widgets.dropzone import dropzone
@@ -47,7 +48,7 @@ def _fetching(known: list[str]) -> None:
     if there := resources.fetching().already_there():
         session().notice = _already(there)
     if running != known or there:
-        st.rerun()
+        draw_anew()
     for each in running:
         st.text(_("Downloading {address}").format(address=each))
 
