@@ -263,7 +263,7 @@ def test_a_model_that_calls_functions_looks_by_itself_and_its_sources_open(
         page.get_by_text("tiny is not set up to call functions.").wait_for()
         ask(page, DOG)
         page.get_by_text("Choose another way above the question.").wait_for()
-        assert page.get_by_test_id("stChatInputTextArea").input_value() == DOG
+        until(page, lambda: page.get_by_test_id("stChatInputTextArea").input_value() == DOG)
         assert server.chats == []
 
         connected(server, calls_functions=True)
