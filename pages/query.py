@@ -143,11 +143,11 @@ def form() -> None:
             on_click=ask,
             disabled=answering or not asks,
         )
-        if answering:
-            stop = _("Stop") if len(answers) == 1 else _("Stop all")
-            st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
         choose_reading("query_reading", disabled=answering)
         search_settings(files)
+        if answering:  # last, so that it moves none of the others
+            stop = _("Stop") if len(answers) == 1 else _("Stop all")
+            st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
     offer_here(chat=False)
     if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="query"):
         state.problem = None
