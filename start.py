@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import venv
 from pathlib import Path
 
@@ -32,21 +31,14 @@ def main() -> int:
 
 
 def test(python: str, arguments: list[str]) -> int:
-    """Run the tests named, or all: those in the browser, which mostly wait, beside the others and two at a time."""
+    """Run the tests named, or all, two at a time: those in the browser last, whose driver leaves its event loop running."""
     pytest = [python, "-m", "pytest"]
     if arguments:
         return subprocess.call([*pytest, *arguments], cwd=HERE)
-    with tempfile.TemporaryFile() as said:
-        browser = subprocess.Popen([*pytest, "-n2", "--dist=loadfile", "tests/app"], cwd=HERE, stdout=said, stderr=said)
-        try:
-            others = subprocess.call([*pytest, "--ignore=tests/app"], cwd=HERE)
-            print("The tests in the browser:", flush=True)
-            seen = browser.wait()
-        finally:
-            browser.terminate()
-        said.seek(0)
-        print(said.read().decode(errors="replace"), flush=True)
-    return others or seen
+    two = [*pytest, "-n2", "--dist=loadfile"]
+    others = subprocess.call([*two, "--ignore=tests/app"], cwd=HERE)
+    print("The tests in the browser:", flush=True)
+    return subprocess.call([*two, "tests/app"], cwd=HERE) or others
 
 
 def environment() -> str:
