@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -60,8 +62,13 @@ class OverviewRetriever(BaseRetriever):
         """The passages, or so many of them, evenly spread, with their vectors."""
         documents = [document for document in self._store.documents() if self._wanted(document.id_)]
         every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
-        ids = [id_ for document in documents for id_ in self._store.passage_ids(document.id_)[::every]]
-        return self._store.nodes(ids[:: max(len(ids) // LOOKED_AT, 1)])  # more documents than that: not each has a passage
+        places = [(document.id_, place) for document in documents for place in range(0, document.passages, every)]
+        chosen = places[:: max(len(places) // LOOKED_AT, 1)]  # more documents than that: not each has a passage
+        ids: list[str] = []
+        for id_, of_document in groupby(chosen, key=itemgetter(0)):  # of thousands only some are asked for their passages
+            passages = self._store.passage_ids(id_)
+            ids += [passages[place] for _, place in of_document if place < len(passages)]
+        return self._store.nodes(ids)
 
     def _wanted(self, document_id: str) -> bool:
         return self._document_ids is None or document_id in self._document_ids

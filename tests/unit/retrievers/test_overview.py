@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
@@ -93,3 +95,31 @@ def test_of_very_many_documents_no_more_are_looked_at_than_takes_a_moment() -> N
     with span("ask") as trace:
         assert overview(store, 3).retrieve("Please summarise the documents")
     assert trace.named("retrieve")[0].facts["looked_at"] == LOOKED_AT
+
+
+def test_of_thousands_of_documents_only_those_are_asked_whose_passages_are_looked_at() -> None:
+    asked: list[str] = []
+    looked_at: list[str] = []
+
+    class Asked(MemoryStore):
+        def passage_ids(self, document_id: str) -> list[str]:
+            asked.append(document_id)
+            return super().passage_ids(document_id)
+
+        def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+            looked_at.extend(ids)
+            return super().nodes(ids)
+
+    store, vector = Asked(), EMBEDDER.embed_query("tower")
+    for number in range(3 * LOOKED_AT):
+        count = 1 if number % 50 else 40
+        nodes = [
+            TextNode(f"tower {number}.{place}", f"{number}-{place}", ref_doc_id=str(number), embedding=vector)
+            for place in range(count)
+        ]
+        store.put(Document(f"towers {number}", str(number)), nodes)
+    every = len(store) // LOOKED_AT
+    ids = [id_ for document in store.documents() for id_ in super(Asked, store).passage_ids(document.id_)[::every]]
+    overview(store, 5).retrieve("Please summarise the documents")
+    assert looked_at == ids[:: len(ids) // LOOKED_AT]
+    assert len(asked) == len({id_.partition("-")[0] for id_ in looked_at}) < 2 * LOOKED_AT
