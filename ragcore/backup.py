@@ -68,28 +68,7 @@ def write_copy(library: Library, target: Path, told: Callable[[float], None] = _
     draft = target.with_name(f"{target.name}.{new_id()[:8]}.part")
     try:
         with zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as copy:
-            with library.database.snapshot():
-                there = [file for file in library.files.all() if file.path]
-                files = []
-                for number, file in enumerate(there):
-                    told(number / len(there))
-                    with suppress(FileNotFoundError):  # it was deleted or replaced meanwhile
-                        _write_file(library, copy, file)
-                        files.append(file)
-                conversations = list(library.conversations.dump())
-                verdicts = list(library.feedback.dump())
-                wording, measured = list(library.prompts.dump()), list(library.evaluations.dump())
-            known = {file.id for file in files}
-            later = [library.files.get(file.id) for file in there if file.id not in known]
-            for file in filter(None, later):
-                _write_file(library, copy, file)
-                files.append(file)
-            _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
-            _write_lines(copy, "conversations.jsonl", iter(conversations))
-            _write_lines(copy, "feedback.jsonl", iter(verdicts))
-            _write_lines(copy, "prompts.jsonl", iter(wording))
-            _write_lines(copy, "evaluations.jsonl", iter(measured))
-            copy.writestr("library.json", json.dumps({"form": FORM, "embedder": library.embedder.name}))
+            copied = _write_all(library, copy, told)
         draft.replace(target)
     except OSError as error:
         raise StoreError(
@@ -99,7 +78,7 @@ def write_copy(library: Library, target: Path, told: Callable[[float], None] = _
     finally:
         with suppress(OSError):  # on a disk that may only be read, it was not even made
             draft.unlink()
-    return Copied(len(files), len(conversations))
+    return copied
 
 
 def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[[float], None] = _untold) -> Copied:
@@ -137,6 +116,33 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
         return Copied(len(ids) - known, conversations, known)
 
 
+def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], None]) -> Copied:
+    with library.database.snapshot():
+        embedder = library.embedder.name
+        there = [file for file in library.files.all() if file.path]
+        files = []
+        for number, file in enumerate(there):
+            told(number / len(there))
+            with suppress(FileNotFoundError):  # it was deleted or replaced meanwhile
+                _write_file(library, copy, file, embedder)
+                files.append(file)
+        conversations = list(library.conversations.dump())
+        verdicts = list(library.feedback.dump())
+        wording, measured = list(library.prompts.dump()), list(library.evaluations.dump())
+    known = {file.id for file in files}
+    later = [library.files.get(file.id) for file in there if file.id not in known]
+    for file in filter(None, later):
+        _write_file(library, copy, file, embedder)
+        files.append(file)
+    _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
+    _write_lines(copy, "conversations.jsonl", iter(conversations))
+    _write_lines(copy, "feedback.jsonl", iter(verdicts))
+    _write_lines(copy, "prompts.jsonl", iter(wording))
+    _write_lines(copy, "evaluations.jsonl", iter(measured))
+    copy.writestr("library.json", json.dumps({"form": FORM, "embedder": embedder}))
+    return Copied(len(files), len(conversations))
+
+
 def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str) -> Iterator[Gathered]:
     packed, target = copy.getinfo(f"bytes/{id_}"), library.incoming / f"{new_id()}.part"
     problem = too_large(name, packed.file_size, library.settings.ingest.max_file_mb)
@@ -156,22 +162,23 @@ def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, orig
         target.unlink(missing_ok=True)
 
 
-def _write_file(library: Library, copy: zipfile.ZipFile, file: FileRow) -> None:
-    """Its bytes and vectors. FileNotFoundError."""
+def _write_file(library: Library, copy: zipfile.ZipFile, file: FileRow, embedder: str) -> None:
+    """Its bytes, and its vectors if this embedder still makes them; others are made where the copy is taken in.
+    FileNotFoundError."""
     copy.write(library.files.location(file), f"bytes/{file.id}")
-    if file.passages:
-        with suppress(DamagedStoreError):  # then they are made anew where the copy is taken in
-            _write_vectors(library, copy, file)
+    if file.passages and library.embedder.name == embedder:
+        with suppress(DamagedStoreError):  # they are made anew there, too
+            _write_vectors(library, copy, file, embedder)
 
 
-def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow) -> None:
+def _write_vectors(library: Library, copy: zipfile.ZipFile, file: FileRow, embedder: str) -> None:
     """Of a file that is being replaced, those of the passages that still answer."""
     ids = library.store.passage_ids(file.id)
     with copy.open(f"vectors/{file.id}", "w", force_zip64=True) as out:
         for start in range(0, len(ids), BATCH):
             for node in library.store.nodes(ids[start : start + BATCH]):
                 if node.embedding is not None:
-                    out.write(bytes.fromhex(content_of(library.embedder.name, node.text)))
+                    out.write(bytes.fromhex(content_of(embedder, node.text)))
                     out.write(node.embedding.astype("<f4").tobytes())
 
 

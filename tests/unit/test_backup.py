@@ -201,6 +201,28 @@ def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Pat
     other.close()
 
 
+def test_a_copy_names_the_embedder_of_its_moment_though_another_index_takes_its_place(tmp_path: Path) -> None:
+    class Named(HashEmbedding):
+        @property
+        def name(self) -> str:
+            return "of its moment"
+
+    library, other = (Library(tmp_path / "full", embedder=Named()) for _ in range(2))
+    take_in(library, TOWER, "tower.txt")
+
+    def switch(fraction: float) -> None:
+        other.store.versions.remember(chunk_size=200, chunk_overlap=0)
+        with other.database.transaction() as db:
+            db.execute("UPDATE index_versions SET embed_model = 'hashing'")
+
+    write_copy(library, tmp_path / "copy.lectern", switch)
+    assert library.embedder.name != "of its moment"
+    with zipfile.ZipFile(tmp_path / "copy.lectern") as copy:
+        assert json.loads(copy.read("library.json"))["embedder"] == "of its moment"
+    library.close()
+    other.close()
+
+
 def test_a_copy_is_made_although_files_are_deleted_and_replaced_meanwhile(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
