@@ -21,6 +21,7 @@ from ragcore.schema import new_id
 CHUNK_BYTES = 1 << 20  # of a file, in one row of the server
 UNCLAIMED_SECONDS = 24 * 3600.0  # before bytes that were received and never placed are deleted
 UNUSED_SECONDS = 24 * 3600.0  # before a copy that nobody reads leaves this machine
+LOOK_SECONDS = 3600.0  # between two looks for such copies: there may be as many as the library has files
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS file_chunks (
@@ -143,6 +144,7 @@ class ServerBytes:
     def __init__(self, database: Database, cache: Path) -> None:
         self._database = database
         self._cache = FolderBytes(cache)
+        self._looked: float | None = None  # when it was last looked for copies that nobody reads
 
     @contextlib.contextmanager
     def receiving(self, source: Path) -> Iterator[Received]:
@@ -172,7 +174,8 @@ class ServerBytes:
         with contextlib.suppress(FileNotFoundError):  # it was never here, or is forgotten just now
             os.utime(copy)  # in use
             return copy
-        self._forget_unread()
+        if self._looked is None or time.monotonic() - self._looked > LOOK_SECONDS:
+            self._forget_unread()
         draft = self.incoming() / new_id()
         try:
             if self._fetch(path, draft):
@@ -203,6 +206,7 @@ class ServerBytes:
         self._forget_unread()
 
     def _forget_unread(self) -> None:
+        self._looked = time.monotonic()
         for copy in (*self._cache.local("files").glob("*/*"), *self._cache.local("drafts").glob("*")):
             with contextlib.suppress(OSError):  # gone meanwhile, or being read
                 if copy.stat().st_mtime < time.time() - UNUSED_SECONDS:

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from ragcore.database import Database
-from ragcore.ingestion.file_bytes import CHUNK_BYTES, SCHEMA, UNCLAIMED_SECONDS, UNUSED_SECONDS, FolderBytes, ServerBytes
+from ragcore.ingestion.file_bytes import (
+    CHUNK_BYTES,
+    LOOK_SECONDS,
+    SCHEMA,
+    UNCLAIMED_SECONDS,
+    UNUSED_SECONDS,
+    FolderBytes,
+    ServerBytes,
+)
 from tests.databases import opening
 
 PATH = "files/f1/abc.pdf"
@@ -109,13 +117,17 @@ def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
     assert not unread.exists()
 
 
-def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(here: ServerBytes, tmp_path: Path) -> None:
+def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
+    here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place(here, tmp_path, b"one")
     place(here, tmp_path, b"another", "files/f2/abc.pdf")
     place(here, tmp_path, b"a third", "files/f3/abc.pdf")
     unread, read = here.local(PATH), here.local("files/f2/abc.pdf")
     for copy in (unread, read):
         os.utime(copy, (0, time.time() - UNUSED_SECONDS - 60))
+    later = time.monotonic() + LOOK_SECONDS + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
     here.local("files/f2/abc.pdf")
     here.local("files/f3/abc.pdf")
     assert read.exists()
@@ -132,6 +144,20 @@ def test_sweeping_goes_on_past_a_folder_that_is_gone_meanwhile(tmp_path: Path) -
         (files / name).symlink_to(tmp_path / "gone")
     FolderBytes(tmp_path).sweep({"files/f2/abc.txt": time.time() + 60})
     assert sorted(path.name for path in files.iterdir() if path.is_dir()) == ["f2"]
+
+
+def test_copies_are_not_all_looked_at_for_each_file_that_comes(here: ServerBytes, tmp_path: Path) -> None:
+    unread = tmp_path / "here" / "files" / "f9" / "abc.pdf"
+    for number in range(2):
+        place(here, tmp_path, b"one", f"files/f{number}/abc.pdf")
+    here.local("files/f0/abc.pdf")
+    unread.parent.mkdir()
+    unread.write_bytes(b"old")
+    os.utime(unread, (0, time.time() - UNUSED_SECONDS - 60))
+    here.local("files/f1/abc.pdf")
+    assert unread.exists()
+    here.sweep({})
+    assert not unread.exists()
 
 
 def test_a_file_whose_row_was_undone_is_back_where_it_came_from(tmp_path: Path) -> None:
