@@ -2,8 +2,9 @@
 
     python -m benchmarks.ui [PART ...] [--rounds N] [--sessions N] [--seconds N] [--think N] [--no-peer]
 
-Parts: paint, switch, rerun, word, memory, crowd; all where none is named. Chromium is real, and so are the websockets of the
-people who come without one. The figures are milliseconds on this machine: the peer's beside them say how quick it is.
+Parts: paint, shift, switch, map, rerun, word, memory, crowd; all where none is named. Chromium is real, and so are the
+websockets of the people who come without one. The figures are milliseconds on this machine; the peer's beside them say how
+quick it is.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.ui import screens, tabs
 from benchmarks.ui.figures import Row, table
-from benchmarks.ui.library import answering_by, prepare
+from benchmarks.ui.library import answering_by, lay_out, prepare
 from benchmarks.ui.peer import MESSAGES
 from benchmarks.ui.serving import Server, our_server, peer_server
 
-PARTS = ("paint", "switch", "rerun", "word", "memory", "crowd")
+PARTS = ("paint", "shift", "switch", "map", "rerun", "word", "memory", "crowd")
 DELAY = 0.5  # seconds before the model's first word
 WORD = "Semaphores"
 RERUNS = 30
+POINTS = 100_000
 IDLE = 1.5  # load of the machine above which it is waited for others
 
 
@@ -37,6 +39,7 @@ class Measured:
 
     figures: dict[str, list[float]]
     memory: float = 0.0
+    shifts: Mapping[str, float] = field(default_factory=dict)  # by page
     problems: Sequence[str] = ()
     cpu: float = 0.0  # milliseconds of processor time for a run of the long conversation
 
@@ -52,6 +55,8 @@ def measure(
             new, again = screens.first_paint(browser, server, pages[0], given.rounds)
             found.figures |= {"paint new": new.first, "main new": new.main}
             found.figures |= {"paint again": again.first, "main again": again.main}
+        if "shift" in given.parts:
+            found.shifts = screens.layout_shifts(browser, server, pages)
         if "switch" in given.parts:
             _when_idle(given.patience)
             for (here, there), took in screens.page_switches(browser, server, pages, given.rounds).items():
@@ -110,8 +115,13 @@ def report(ours: Measured, peer: Measured, words: screens.FirstWords | None, giv
         rows.append(Row("Enter to first word, beyond the model's own", "", words.over))
         rows.append(Row("of it, until the model was asked", "", words.before))
         rows.append(Row("of it, from its first word to the screen", "", words.after))
+    rows += row(f"map of {POINTS:,} passages, from frame to frame while it is moved", "33", "map")
     rows += row(f"page switch, {given.sessions} people at once", "1,000", "crowd")
     print(table(rows))
+    if ours.shifts:
+        listed = ", ".join(f"{name} {shift:.3f}" for name, shift in ours.shifts.items())
+        beside = f"; peer {max(peer.shifts.values()):.3f} at most" if peer.shifts else ""
+        print(f"\nLayout shift of a page that is loaded (up to 0.1 is called good): {listed}{beside}.")
     if "rerun" in ours.figures:
         print(f"\nProcessor time of a run of the script, {MESSAGES} messages: {ours.cpu:.0f} ms; peer {peer.cpu:.0f} ms.")
     if ours.memory:
@@ -146,6 +156,11 @@ def main() -> None:
             ours = measure(server, screens.OURS, ("chat", f"c={long}"), given)
             if "word" in given.parts:
                 words = first_words(home, server, given)
+            if "map" in given.parts:
+                lay_out(home, POINTS)
+                with screens.chromium() as browser:
+                    _when_idle(given.patience)
+                    ours.figures["map"] = screens.map_frames(browser, server, POINTS)
         peer = Measured({})
         if not given.no_peer:
             with peer_server(Path(folder)) as server:

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from ragcore.config import LLMSettings
 from ragcore.conversations import Ask
 from ragcore.library import Library
 from ragcore.runs import AnswerRuns
 from ragcore.schema import new_id
+from ragcore.survey import Survey, version_of, write
 
 QUESTIONS = (
     "In what wind does the railway stop?",
@@ -45,6 +48,22 @@ def prepare(home: Path, messages: int) -> str:
     finally:
         library.close()
     return long
+
+
+def lay_out(home: Path, passages: int) -> None:
+    """In place of the map that the library has or lacks, one of so many passages: heaps of points, one for each document."""
+    random = np.random.default_rng(0)
+    library = Library(home)
+    try:
+        index, documents = library.store.versions.current()[0], library.store.documents()
+        owners = random.integers(0, len(documents), passages).astype(np.uint32)
+        middles = random.uniform(-0.8, 0.8, (len(documents), 2))
+        points = (middles[owners] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
+        names = tuple((document.id_, document.name) for document in documents)
+        ids = [f"{number:032x}" for number in range(passages)]
+        write(Survey(version_of(documents), time.time(), {}, ids, points, owners, names), home / "maps" / f"{index}.npz")
+    finally:
+        library.close()
 
 
 @contextmanager

@@ -55,6 +55,24 @@ FIRST_PAINT = """
 })
 """
 
+SHIFT = """
+() => new Promise((resolve) => {
+  let sum = 0;
+  const add = (list) => list.getEntries().forEach((shift) => { if (!shift.hadRecentInput) sum += shift.value; });
+  const observer = new PerformanceObserver(add);
+  observer.observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => { add({ getEntries: () => observer.takeRecords() }); resolve(sum); }, 100);
+})
+"""
+
+FRAMES = """
+() => {
+  const all = [];
+  const note = (moment) => { all.push(moment); window.frames = all; requestAnimationFrame(note); };
+  requestAnimationFrame(note);
+}
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Screen:
@@ -131,6 +149,44 @@ def first_paint(browser: Browser, server: Server, screen: Screen, rounds: int) -
                 _rest(page)
                 page.close()
     return new, again
+
+
+def layout_shifts(browser: Browser, server: Server, screens: Sequence[Screen]) -> dict[str, float]:
+    """What moved by itself while each page was loaded, in the measure of the Layout Instability API, all of it added up."""
+    with _window(browser) as context:
+        page = context.new_page()
+        shifts = {}
+        for screen in screens:
+            page.goto(f"{server.url}/{screen.path}", wait_until="commit")
+            _when(page, screen.main)
+            _rest(page)
+            shifts[screen.name] = float(page.evaluate(SHIFT))
+        return shifts
+
+
+def map_frames(browser: Browser, server: Server, passages: int) -> list[float]:
+    """Milliseconds from each frame to the next while the map of so many passages is dragged about and zoomed."""
+    with _window(browser) as context:
+        page = context.new_page()
+        page.goto(f"{server.url}/indexes")
+        page.locator(".st-key-index_part").get_by_text("Map", exact=True).click()
+        page.locator(f'.st-key-passage_map .root[data-drawn][data-points="{passages}"]').wait_for()
+        canvas = page.locator(".st-key-passage_map canvas")
+        canvas.scroll_into_view_if_needed()
+        _rest(page)
+        box = canvas.bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.evaluate(FRAMES)
+        page.mouse.move(x, y)
+        for turn in range(12):
+            page.mouse.wheel(0, -200 if turn < 6 else 200)
+            page.mouse.down()
+            page.mouse.move(x + (60 if turn % 2 else -60), y + 40 * (turn % 3 - 1), steps=20)
+            page.mouse.up()
+            page.mouse.move(x, y, steps=5)
+        moments: list[float] = page.evaluate("() => window.frames")
+        return [after - before for before, after in pairwise(moments)]
 
 
 def page_switches(

@@ -156,6 +156,8 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     page.get_by_role("list", name="Conversations").get_by_role("button", name="How many barrels").first.click()
     answered(page)
     assert transcript(page) == said
+    page.locator('[class*="st-key-chips_"] a').first.click()  # to the document that came with it
+    page.locator(".st-key-panel .text mark").first.wait_for()
 
     page.get_by_role("link", name="Indexes").click()
     page.locator(".st-key-delete_popover button").first.click()

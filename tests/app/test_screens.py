@@ -1,19 +1,30 @@
-"""The pictures of docs/screens, written when asked for with --screens; each screen must fit its window's width either way.
+"""Every screen at both sizes and in both schemes: it fits its window, and axe-core finds nothing serious on it.
 
-For pictures without the questions of other tests in them: `python -m pytest tests/app/test_screens.py --screens`
+The pictures of docs/screens are written when asked for: `python -m pytest tests/app/test_screens.py --screens`, which has
+no questions of other tests in them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from tests.app.conftest import App, Watch, answered, settled, until
-from tests.app.test_chat import ask, ask_anew
+from ragcore.conversations import Ask
+from ragcore.evaluation.kept import Evaluations, Setting
+from ragcore.evaluation.question_set import Question
+from ragcore.evaluation.scores import Result
+from ragcore.sqlite import SQLiteDatabase
+from tests.app.conftest import SECONDS, App, Watch, settled, until
+from tests.app.test_chat import ask_anew
 from tests.app.test_compare import compare, finished
+from tests.app.test_indexes import part
+from tests.app.test_replay import replay, start, whole
+from tests.app.test_stage import switch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,72 +33,180 @@ FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 WINDOWS = {"desktop": (1440, 900), "phone": (390, 844)}
 LARGEST = 250_000  # bytes
 ON_A_PAGE = "How high did the water stand in the lower station in the flood of 1953?"
-IN_A_TEXT = "May I bring a large dog?"
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_screen_fits_its_window(
-    browser: Browser,
-    app: App,
-    empty_app: App,
-    watch: Watch,
-    scheme: Literal["light", "dark"],
-    size: str,
-    request: pytest.FixtureRequest,
-) -> None:
-    keep = bool(request.config.getoption("--screens", default=False))
-    width, height = WINDOWS[size]
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    watch.follow(context)
-    page = context.new_page()
+@dataclass(frozen=True)
+class Made:
+    """Addresses of what is looked at; `answer` is the id of the answer in `chat`."""
 
-    def picture(name: str) -> None:
+    chat: str
+    answer: str
+    in_a_text: str  # a passage of a text beside its answer
+    compared: str
+    replayed: str
+
+    def panel(self, kind: str, number: int = 0) -> str:
+        return f"{self.chat}&p={kind}.{self.answer}" + (f".{number}" if number else "")
+
+
+@pytest.fixture(scope="module")
+def made(app: App, browser: Browser) -> Iterator[Made]:
+    page = browser.new_page()
+    page.set_default_timeout(SECONDS)
+    ask_anew(page, app, "May I bring a large dog?")
+    page.locator('[class*="st-key-chips_"] a', has_text=".html").first.click()
+    page.locator(".st-key-panel .text mark").first.wait_for()
+    settled(page)
+    in_a_text = page.url
+    ask_anew(page, app, ON_A_PAGE)
+    page.locator('[class*="st-key-facts_"] a').click()
+    page.locator(".st-key-panel_head").wait_for()
+    settled(page)
+    chat, answer = page.url.split("&p=calls.")
+    page.get_by_role("button", name="Close").click()
+    page.locator(".st-key-panel").wait_for(state="detached")
+    replay(page)
+    start(page)
+    whole(page)
+    replayed = page.url
+    compare(page, app, "Refine")
+    finished(page, 2)
+    compared = page.url
+    page.close()
+    database = SQLiteDatabase(app.home / "library.db")
+    kept = Evaluations(database)
+    questions = [Question("How many steps has the Herring Stair?", ("214",)), Question("Who built the cliff railway?")]
+    chosen = kept.add_set("Two questions", questions)
+    for name, mrr in (("Six passages", 1.0), ("Three passages", 0.5)):
+        run = kept.begin_run(chosen.id, Setting(name, Ask("", None)), answering=False, model="")
+        kept.take_up(run.id)
+        for question in kept.questions(chosen.id):
+            kept.add_result(run.id, Result(question, {"hit_rate": 1.0, "mrr": mrr, "ndcg": mrr}, 0.2))
+        kept.end_run(run.id, "done")
+    yield Made(chat, answer, in_a_text, compared, replayed)
+    kept.delete_set(chosen.id)
+    database.close()
+
+
+def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callable[[str], None]) -> None:
+    """Go to each screen, and `look` at each: with something in it, with something open, with nothing there yet."""
+
+    def see(name: str, address: str, shown: str) -> None:
+        page.goto(address)
+        page.locator(shown).first.wait_for()
         settled(page)
-        page.mouse.move(0, 0)
-        page.wait_for_timeout(700 if keep else 0)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than its window"
-        if keep:
-            save(page, FOLDER / f"{name}-{size}-{scheme}.png")
+        look(name)
 
-    page.goto(empty_app.url)
-    page.get_by_text("Drop your files here").wait_for()
-    page.locator(".light", has_text="Search").get_by_text("ready", exact=True).wait_for(timeout=90_000)
-    picture("first")
-    page.goto(app.url)
-    page.locator(".st-key-ask_here").wait_for()
-    picture("documents")
-    ask_anew(page, app, IN_A_TEXT)
-    ask(page, ON_A_PAGE)
-    answered(page, 2)
-    if size == "phone":  # where the passage covers the answer
-        picture("chat")
-    open_passage(page, ".pdf")
-    image = page.locator(".st-key-panel img")
-    until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
-    picture("chat" if size == "desktop" else "passage")
-    if size == "desktop":
-        open_passage(page, ".html")
-        page.locator(".st-key-panel .text mark").wait_for()
-        picture("passage")
-    conversation, answer = page.url.split("&p=passage.")
-    for kind, name in (("calls", "film"), ("why", "why"), ("check", "check")):
-        page.goto(f"{conversation}&p={kind}.{answer.split('.')[0]}")
-        page.locator(".st-key-why_cause" if kind == "why" else ".st-key-panel_head").first.wait_for()
-        picture(name)
-    compare(page, app, "Refine", "Accumulate")
-    finished(page, 3)
-    picture("compare")
-    for address, heading in (("indexes", "Indexes"), ("evaluate", "Evaluate")):
-        page.goto(f"{app.url}/{address}")
-        page.get_by_role("heading", name=heading).first.wait_for()
-        picture(address)
+    see("first", empty_app.url, ".st-key-try_sample")
+    see("nothing to ask", f"{empty_app.url}/chat", ".st-key-empty_chat a")
+    see("documents", app.url, ".st-key-suggested button")
+    page.get_by_role("button", name="Paste text").click()
+    page.get_by_role("dialog").get_by_role("textbox").first.wait_for()
+    look("dialog")
+    see("new chat", f"{app.url}/chat", ".st-key-suggested button")
+    page.locator(".st-key-mode_popover button").first.click()
+    page.get_by_test_id("stRadio").wait_for()
+    look("ways of chatting")
+    see("problem", f"{app.url}/chat?c=0123456789abcdef", ".st-key-problem_gone")
+    see("answer", made.chat, '[class*="st-key-facts_"]')
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menu").wait_for()
+    look("menu")
+    see("passage", made.panel("passage", 1), ".st-key-panel .sheet mark")
+    see("passage of a text", made.in_a_text, ".st-key-panel .text mark")
+    see("calls", made.panel("calls", 1), ".st-key-panel .details")
+    see("why", made.panel("why"), ".st-key-why_cause")
+    see("sentences", made.panel("check"), ".st-key-panel .sentence")
+    see("query", f"{app.url}/query", ".st-key-query_ask")
+    see("compare", made.compared, '[class*="st-key-cost_"]')
+    see("indexes", f"{app.url}/indexes", ".st-key-document_table table")
+    page.locator(".st-key-document_table button.link").first.click()
+    page.locator(".st-key-viewer .badge").first.wait_for()
+    settled(page)
+    look("viewer")
+    page.locator(".st-key-close_viewer button").click()
+    page.locator(".st-key-viewer").wait_for(state="detached")
+    part(page, "Map")
+    page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
+    look("map")
+    part(page, "Make anew")
+    page.get_by_text("Change something to see").wait_for()
+    look("make anew")
+    see("evaluate", f"{app.url}/evaluate", ".st-key-differences")
+    see("replay", made.replayed, ".st-key-replay td .answer")
     page.goto(f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
     page.get_by_label("Address", exact=True).wait_for()
-    picture("settings")
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Temperature", exact=True).wait_for()
+    settled(page)
+    look("settings")
+    switch(page, empty_app, on=True)
+    see("stage", empty_app.url, ".st-key-recorded_home button")
+    switch(page, empty_app, on=False)
+
+
+def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
+    """What axe-core calls serious or critical on the screen as it is; all of its rules without `rules`."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    options: dict[str, Any] = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+    if rules:
+        options = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": list(rules)}}
+    return [
+        f"{name}: {rule['id']}: {node['target'][-1]} {node['html'][:120]}\n    {node['failureSummary']}"
+        for rule in Axe().run(page, options=options).response["violations"]
+        for node in rule["nodes"]
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+def to_scheme(page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    # The form of the browser's own scroll bars and fields tells that the screen has taken it up.
+    until(page, lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
+    browser: Browser, app: App, empty_app: App, made: Made, watch: Watch, size: str, request: pytest.FixtureRequest
+) -> None:
+    keep = bool(request.config.getoption("--screens", default=False))
+    width, height = WINDOWS[size]
+    # The page's own policy forbids what axe-core is put in by.
+    context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", bypass_csp=True)
+    watch.follow(context)
+    page = context.new_page()
+    found: list[str] = []
+
+    def look(name: str) -> None:
+        settled(page)
+        page.mouse.move(0, 0)
+        if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
+            found.append(f"{name}: {needed} pixels wide, the window {width}")
+        found.extend(lasting(f"{name}, light"))
+        picture(name, "light")
+        to_scheme(page, "dark")
+        found.extend(lasting(f"{name}, dark", ["color-contrast"]))
+        picture(name, "dark")
+        to_scheme(page, "light")
+
+    def lasting(name: str, rules: Sequence[str] = ()) -> list[str]:
+        if not violations(page, name, rules):
+            return []
+        page.wait_for_timeout(1000)  # a screen that is being drawn has the colours of two
+        return violations(page, name, rules)
+
+    def picture(name: str, scheme: str) -> None:
+        if keep:
+            page.wait_for_timeout(700)
+            save(page, FOLDER / f"{name.replace(' ', '-')}-{size}-{scheme}.webp")
+
+    every_screen(page, app, empty_app, made, look)
     page.close(run_before_unload=False)
     context.close()
+    assert not found, "\n".join(found)
 
 
 def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, request: pytest.FixtureRequest) -> None:
@@ -152,16 +271,10 @@ class Film:
         assert path.stat().st_size < 8 * LARGEST
 
 
-def open_passage(page: Page, suffix: str) -> None:
-    page.locator('[class*="st-key-chips_"] a', has_text=suffix).first.click()
-    page.locator(".st-key-panel_head").get_by_text(suffix).wait_for()
-    settled(page)
-
-
 def save(page: Page, path: Path) -> None:
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with Image.open(BytesIO(page.screenshot())) as shot:
-        shot.convert("RGB").quantize(192, dither=Image.Dither.NONE).save(path, optimize=True)
+        shot.convert("RGB").save(path, quality=80, method=6)
     assert path.stat().st_size < LARGEST
