@@ -484,7 +484,7 @@ def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Libr
     file = library.add(path, "tower.txt").file
     deaths: Counter[str] = Counter()
     stages = []
-    for process in (71, 72, 73):
+    for process in ("71-here", "72-here", "73-here"):
         library.files.claim(f"{process}-w")
         library._release(process, deaths)
         after = library.files.get(file.id)
