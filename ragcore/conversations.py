@@ -418,7 +418,7 @@ class Conversations:
         with self._database.transaction() as db:
             there = db.execute(
                 "UPDATE conversations SET updated = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
-                (now, " ".join(question.split())[:TITLE_CHARS], conversation_id),
+                (now, _title(question), conversation_id),
             ).rowcount
             if not there:
                 raise InputError("This conversation has been deleted.", hint="Begin a new one.")
@@ -522,6 +522,16 @@ def _named(names: Sequence[str], row: Any) -> dict[str, Any]:
 def _insert(db: Connection, table: str, names: Sequence[str], values: Mapping[str, Any]) -> None:
     places = ", ".join("?" for _ in names)
     db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", [values[name] for name in names])
+
+
+def _title(question: str) -> str:
+    """The question, or its first words."""
+    words = " ".join(question.split())
+    if len(words) <= TITLE_CHARS:
+        return words
+    cut = words[: TITLE_CHARS - 1]
+    space = cut.rfind(" ")
+    return f"{cut[:space] if space > TITLE_CHARS // 2 else cut}…"  # not every script has spaces
 
 
 def _renamed(text: str | None, file_ids: Mapping[str, str]) -> str | None:

@@ -107,6 +107,14 @@ def test_the_title_is_the_first_question_shortened_until_someone_gives_another(c
     assert conversations.get(talk.id).title == "Sky"  # type: ignore[union-attr]
 
 
+def test_a_long_question_becomes_a_title_of_whole_words_where_its_script_has_any(conversations: Conversations) -> None:
+    german, chinese = conversations.create(), conversations.create()
+    conversations.begin(german.id, Ask("Wie hoch stand das Wasser in der unteren Station der Bahn bei der Flut?"))
+    conversations.begin(chinese.id, Ask("水" * 61))
+    assert conversations.get(german.id).title == "Wie hoch stand das Wasser in der unteren Station der Bahn…"  # type: ignore[union-attr]
+    assert conversations.get(chinese.id).title == "水" * 59 + "…"  # type: ignore[union-attr]
+
+
 def test_the_list_has_the_latest_first_and_none_without_messages_and_can_be_searched(conversations: Conversations) -> None:
     old, new, empty, query = (conversations.create(kind) for kind in ("chat", "chat", "chat", "query"))
     conversations.begin(old.id, Ask("About Lighthouses"))
