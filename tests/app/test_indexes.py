@@ -115,7 +115,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     until(page, lambda: figure(page, "Documents") == "0")
     page.get_by_role("link", name="Documents").click()
     page.get_by_text("Drop your files here").wait_for()
-    drop(page, "mill.txt", BARRELS)
+    drop(page, "mill.txt", BARRELS + "\n\n" + "The wheel turned all day. " * 100)
     row(page, "mill.txt").wait_for()
     wait_until_read(page)
     page.get_by_role("link", name="Chat").click()
@@ -156,8 +156,10 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     page.get_by_role("list", name="Conversations").get_by_role("button", name="How many barrels").first.click()
     answered(page)
     assert transcript(page) == said
-    page.locator('[class*="st-key-chips_"] a').first.click()  # to the document that came with it
-    page.locator(".st-key-panel .text mark").first.wait_for()
+    page.locator('[class*="st-key-chips_"] a').first.click()
+    around, passage = page.locator(".st-key-panel .text"), page.locator(".st-key-panel .text mark")
+    passage.wait_for()
+    assert len(around.inner_text()) > len(passage.inner_text())  # the document that came with it, not the passage kept alone
 
     page.get_by_role("link", name="Indexes").click()
     page.locator(".st-key-delete_popover button").first.click()
