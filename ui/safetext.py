@@ -10,13 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ragcore.text.citations import CITATION, CITATIONS, NUMBER
+
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])")
-_CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
-_CITATIONS = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
+_CITATION = re.compile(rf"{CITATION.pattern}(?!\()")
 
 
 # Characters of no script, which stand for what a mark becomes while the text around it is made safe.
@@ -118,7 +119,7 @@ def _line(line: str, links: Mapping[int, str]) -> str:
 
 
 def _inline(text: str, links: Mapping[int, str]) -> str:
-    text = _CITATIONS.sub(lambda m: "".join(f"[{number.strip()}]" for number in re.split(r"[,;]", m.group(1))), text)
+    text = CITATIONS.sub(lambda several: "".join(f"[{number}]" for number in re.findall(NUMBER, several.group(1))), text)
     parts: list[str] = []
     end = 0
     for citation in _CITATION.finditer(text):

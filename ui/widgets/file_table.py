@@ -10,6 +10,7 @@ import streamlit as st
 
 from ragcore.conversations import FileAnswer, Message, Source
 from ragcore.runs import Run
+from ragcore.text.citations import CITATION
 from ragcore.text.spreadsheet import as_csv
 from ui import words
 from ui.i18n import _, ngettext, said
@@ -21,7 +22,7 @@ AT_ONCE = 100  # rows; the others unfold
 GROWING = 20  # rows drawn while it fills, the newest
 HZ = 2.0
 
-_CITATION = re.compile(r"\s*\[(\d{1,6})\]")
+_CITATION = re.compile(rf"\s*{CITATION.pattern}")
 
 
 def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:

@@ -81,6 +81,10 @@ def test_citations_written_together_are_told_apart() -> None:
     assert answer_md("So it is [1, 2; 3].", {1: "#a", 2: "#b", 3: "#c"}) == "So it is [1](#a)[2](#b)[3](#c)."
 
 
+def test_a_citation_of_the_thousandth_passage_is_a_link_too() -> None:
+    assert answer_md("So it is [1000].", {1000: "#a"}) == "So it is [1000](#a)."
+
+
 def test_a_citation_may_not_be_given_another_address() -> None:
     made = answer_md("[1](https://evil.example)", {1: "#a"})
     assert "](https" not in re.sub(r"\\.", "", made)
