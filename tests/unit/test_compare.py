@@ -146,11 +146,12 @@ def test_an_answer_is_given_again_from_the_same_passages_though_better_ones_came
 def test_an_answer_that_is_being_given_is_not_begun_twice_but_its_neighbour_may_be(
     opened: Callable[[LLM | None], Library],
 ) -> None:
-    go_on = threading.Event()
-    library = opened(Gated(lambda call: call.prompt.name.startswith("tree") or go_on.wait(20)))
+    neighbour, go_on = threading.Event(), threading.Event()
+    library = opened(Gated(lambda call: (neighbour if call.prompt.name.startswith("tree") else go_on).wait(20)))
     runs = AnswerRuns(library)
     conversation_id = runs.compare(asks("compact", "tree_summarize"))
     slow, quick = runs.all(conversation_id)
+    neighbour.set()
     assert quick.wait(20)
     with pytest.raises(AlreadyAnsweringError):
         runs.retry(slow.message_id)
