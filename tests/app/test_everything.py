@@ -145,6 +145,20 @@ def by_parts(messages: Sequence[Mapping[str, Any]]) -> str:
     return f"So it is. [{numbers[-1]}]" if numbers else "That is all. [1]"
 
 
+def test_the_run_card_of_a_model_names_it_and_holds_its_words(settings: Page, app: App, server: ScriptedServer) -> None:  # noqa: F811
+    page = settings
+    server.reply = by_parts
+    connect(page, server)
+    ask_anew(page, app, QUESTION)
+    with page.expect_download() as download:
+        choose_in_menu(page, "Save the run card")
+    card = Path(download.value.path()).read_text("utf-8")
+    assert "tiny" in card
+    assert "That is all." in card
+    assert QUESTION in card
+    assert "no language model" not in card
+
+
 def test_a_model_reads_everything_and_its_table(settings: Page, app: App, server: ScriptedServer) -> None:  # noqa: F811
     page = settings
     server.reply = by_parts

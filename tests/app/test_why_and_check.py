@@ -21,12 +21,26 @@ SECOND = "mercury-2-september-2022.pdf"  # has the second best passage about the
 SAID = "There are 214 steps from Fish Street to Windle Terrace. [1] A brass band of elephants played there in 1777. [1]"
 
 
+def said(messages: Sequence[Mapping[str, Any]]) -> str:
+    return SAID
+
+
 @pytest.fixture
 def settings_of(app: App) -> Iterator[App]:
     """The application, whose settings are as they were once the test is over."""
     before = read_settings(app.home)
     yield app
     write_settings(app.home, before)
+
+
+@pytest.fixture(params=["quotes", "a model"])
+def one_passage(request: pytest.FixtureRequest, settings_of: App) -> Iterator[App]:
+    """The application that looks at one passage, without a language model and with a scripted one."""
+    with ScriptedServer(said) as server:
+        model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        llm = model if request.param == "a model" else LLMSettings()
+        write_settings(settings_of.home, Settings(llm=llm, answers=AnswerSettings(top_k=1)))
+        yield settings_of
 
 
 def last_sources(app: App, page: Page) -> list[str]:
@@ -38,9 +52,8 @@ def last_sources(app: App, page: Page) -> list[str]:
     return names
 
 
-def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page: Page, settings_of: App) -> None:
-    app = settings_of
-    write_settings(app.home, Settings(answers=AnswerSettings(top_k=1)))
+def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page: Page, one_passage: App) -> None:
+    app = one_passage
     ask_anew(page, app, "How many steps has the Herring Stair?")
     assert SECOND not in last_sources(app, page)
 
@@ -84,10 +97,6 @@ def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page:
     page.get_by_role("button", name="Add a document").click()
     page.get_by_role("button", name="Choose files").first.or_(page.locator("li.row").first).first.wait_for()
     assert "/chat" not in page.url
-
-
-def said(messages: Sequence[Mapping[str, Any]]) -> str:
-    return SAID
 
 
 def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, settings_of: App) -> None:
