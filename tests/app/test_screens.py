@@ -110,7 +110,10 @@ def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callabl
     see("problem", f"{app.url}/chat?c=0123456789abcdef", ".st-key-problem_gone")
     see("answer", made.chat, '[class*="st-key-facts_"]')
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menu").wait_for()
+    menu, field = page.get_by_role("menu").bounding_box(), page.get_by_test_id("stBottom").bounding_box()
+    assert menu is not None
+    assert field is not None
+    assert menu["y"] + menu["height"] <= field["y"], "what lies behind the field for questions cannot be pressed"
     look("menu")
     see("passage", made.panel("passage", 1), ".st-key-panel .sheet mark")
     see("passage of a text", made.in_a_text, ".st-key-panel .text mark")

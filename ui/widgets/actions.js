@@ -74,7 +74,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     menu.hidden = false;
     more.setAttribute("aria-expanded", "true");
     // Above the button where there is no room below it.
-    menu.classList.toggle("above", more.getBoundingClientRect().bottom + menu.offsetHeight > window.innerHeight - 90);
+    const { top, bottom } = more.getBoundingClientRect();
+    const floor = document.querySelector('[data-testid="stBottom"]')?.getBoundingClientRect().top ?? window.innerHeight;
+    menu.classList.toggle("above", bottom + menu.offsetHeight > floor && top > menu.offsetHeight);
     items[0].focus();
     document.addEventListener("click", elsewhere, true);
   };
