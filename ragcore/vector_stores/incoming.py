@@ -35,8 +35,8 @@ def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | No
         seen.add(node.id_)
         if dimension is None:
             dimension = len(node.embedding)
-        if node.embedding.shape != (dimension,):
-            raise DimensionError(node.embedding.size, dimension)
+        if np.shape(node.embedding) != (dimension,):  # a list is taken as well
+            raise DimensionError(np.size(node.embedding), dimension)
     if not nodes:
         return np.empty((0, dimension or 0), np.float32)
     return unit(np.stack([node.embedding for node in nodes if node.embedding is not None]))

@@ -532,3 +532,9 @@ def test_a_query_engine_answers_in_the_form_it_was_given() -> None:
     llm = ScriptedLLM(['{"builder": "Ada"}'])
     engine = index_of(Document("Ada built the tower.", "a")).as_query_engine(llm, output_cls=Tower)
     assert engine.query("Who built the tower?").metadata["output"] == Tower(builder="Ada")
+
+
+def test_a_passage_may_bring_its_vector_as_a_list() -> None:
+    nodes = [TextNode(word, word, embedding=HashEmbedding().embed_query(word).tolist()) for word in ("gull", "storm")]
+    index = VectorStoreIndex(nodes=nodes, embed_model=HashEmbedding())
+    assert index.as_retriever(similarity_top_k=1).retrieve("gull")[0].node.id_ == "gull"
