@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from ui import exports, web
+from ui.first_frame import FirstFrame
 
 app = st.App(
     Path(__file__).resolve().parent / "ui" / "shell.py",
@@ -22,7 +23,12 @@ app = st.App(
         Route("/api/page/{file_id}/{page_index:int}", web.page_image),
         Route("/api/card/{message_id}", web.run_card),
     ],
-    middleware=[Middleware(web.KnownHosts), Middleware(web.SecurityHeaders), Middleware(web.RequestLanguage)],
+    middleware=[
+        Middleware(web.KnownHosts),
+        Middleware(web.SecurityHeaders),
+        Middleware(web.RequestLanguage),
+        Middleware(FirstFrame),
+    ],
     on_script_error=web.on_script_error,
 )
 

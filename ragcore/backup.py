@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, UnreadableFileError
 from ragcore.ingestion.drafts import Drafts, content_of
@@ -148,7 +148,7 @@ def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, orig
     problem = too_large(name, packed.file_size, library.settings.ingest.max_file_mb)
     try:
         if problem is None:
-            with copy.open(packed) as source, target.open("wb") as file:
+            with _member(copy, packed.filename) as source, target.open("wb") as file:
                 shutil.copyfileobj(source, file, 1 << 20)
     except OSError as error:
         target.unlink(missing_ok=True)
@@ -186,7 +186,7 @@ def _keep_vectors(library: Library, copy: zipfile.ZipFile, there: str, here: str
     import numpy as np
 
     try:
-        vectors = copy.open(f"vectors/{there}")
+        vectors = _member(copy, f"vectors/{there}")
     except KeyError:  # it has none
         return
     drafts, size = Drafts(library.database), CONTENT_BYTES + 4 * library.embedder.dimension
@@ -207,7 +207,7 @@ def _write_lines(copy: zipfile.ZipFile, name: str, rows: Iterator[dict[str, Any]
 
 
 def _lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
-    with copy.open(name) as lines:
+    with _member(copy, name) as lines:
         for line in lines:
             yield json.loads(line)
 
@@ -217,15 +217,21 @@ def _newer_lines(copy: zipfile.ZipFile, name: str) -> Iterator[dict[str, Any]]:
     return _lines(copy, name) if name in copy.namelist() else iter(())
 
 
+def _member(copy: zipfile.ZipFile, name: str) -> IO[bytes]:
+    """KeyError, BadZipFile."""
+    try:
+        return copy.open(name)
+    except RuntimeError as error:  # packed by another program, with a password or in another way
+        raise zipfile.BadZipFile from error
+
+
 @contextmanager
 def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, str]]:
     """The copy, and the name of the embedder that made its vectors."""
     try:
         with zipfile.ZipFile(source) as copy:
-            try:
-                about = json.loads(copy.read("library.json"))
-            except RuntimeError as error:  # by another program, with a password or in another way
-                raise zipfile.BadZipFile from error
+            with _member(copy, "library.json") as first:
+                about = json.load(first)
             if about["form"] != FORM:
                 raise UnreadableFileError(
                     f"{name} was made by another version of Lectern.",

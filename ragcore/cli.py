@@ -369,10 +369,12 @@ def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool
             print(f"{mode}: {calls}, about {about.prompt_tokens + about.completion_tokens:,} tokens.")
             return 0
         answer = library.answer(ask)
+        said = ""
         for piece in answer:
+            said += piece
             print(piece, end="", flush=True)
         print()
-        for source in library.sources(answer.source_nodes):
+        for source in library.at_quotes(library.sources(answer.source_nodes), said):
             print(f"  [{source.number}] {source.place}")
         return 0
 

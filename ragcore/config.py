@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sqlite3
 import time
 from codecs import BOM_UTF8
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
@@ -228,10 +231,12 @@ def read_key(folder: Path, provider: Provider) -> str:
 
 def write_key(folder: Path, provider: Provider, key: str) -> None:
     """Keep the key in a file that only its owner may read; "" forgets it."""
-    keys = {name: value for name, value in _keys(folder).items() if name != provider}
-    if key:
-        keys[provider] = key
-    write_whole(home_of(folder) / "keys.json", json.dumps(keys), mode=0o600)
+    home = home_of(folder)
+    with _alone(home / "keys.lock"):
+        keys = {name: value for name, value in _keys(folder).items() if name != provider}
+        if key:
+            keys[provider] = key
+        write_whole(home / "keys.json", json.dumps(keys), mode=0o600)
 
 
 def mask(key: str) -> str:
@@ -298,6 +303,17 @@ def _keys(folder: Path) -> dict[str, str]:
         # Not raised from the cause: its words would hold the keys.
         raise ConfigError(f"The keys in {path} cannot be read.", hint="Delete the file and enter the keys again.") from None
     return keys
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time, by SQLite's lock, which every system has. A folder that takes no lock takes no file, and says so;
+    who has held it for seconds hangs, and is not waited for."""
+    with ExitStack() as held:
+        with suppress(sqlite3.Error):
+            lock = held.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+            lock.execute("BEGIN EXCLUSIVE")
+        yield
 
 
 def write_whole(path: Path, text: str, *, mode: int = 0o644) -> None:

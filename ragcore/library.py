@@ -50,6 +50,8 @@ from ragcore.prompt_versions import PromptVersions
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
 from ragcore.suggestions import SCHEMA as SUGGESTIONS_SCHEMA
 from ragcore.suggestions import Suggestions
+from ragcore.text.citations import cited_in
+from ragcore.text.quotes import quoted_at
 
 if TYPE_CHECKING:
     from ragcore.answering import Finding
@@ -100,15 +102,17 @@ class Deleted:
 class SourceView:
     """A cited passage in its document: boxes on the images of its pages, or marked text with what surrounds it.
 
-    `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches.
+    `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches. `page_labels` are
+    theirs, and `opens` is the index of the one that the source names.
     """
 
     kind: Literal["page", "text"]
     file_id: str
     file_name: str
     page_word: str
-    page_label: str | None
-    page_index: int | None = None
+    page_labels: tuple[str, ...] = ()
+    page_index: int = 0
+    opens: int = 0
     page_count: int = 0
     boxes: tuple[tuple[Box, ...], ...] = ()
     before: str = ""
@@ -538,6 +542,25 @@ class Library:
             for number, found in enumerate(nodes, first)
         ]
 
+    def at_quotes(self, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:
+        """The sources, each with the page of the first sentence that the answer quotes from it, where it has several pages."""
+        cited = set(cited_in(answer))
+        return tuple(
+            self._at_quote(source, answer) if source.page_label and source.number in cited else source for source in sources
+        )
+
+    def _at_quote(self, source: Source, answer: str) -> Source:
+        quoted = quoted_at(answer, source.number, source.text)
+        if not quoted:  # nothing, or the passage's first words
+            return source
+        try:
+            document = self.store.document(source.file_id)
+        except (UnknownDocumentError, StoreError):  # deleted while the answer was given, or damaged
+            return source
+        page = document.page_at(source.start + quoted)
+        unchanged = document.text[source.start : source.end] == source.text
+        return replace(source, page_label=page.label) if page and unchanged else source
+
     def source_view(self, source: Source) -> SourceView:
         """The passage in its document as that is now. InputError when the document is gone or no longer says it."""
         file = self.files.get(source.file_id)
@@ -560,19 +583,22 @@ class Library:
                     hint="Ask again to get an answer from the document as it is now.",
                 )
         page = document.page_at(start)
-        label = page.label if page else None
         # A file that was replaced answers from its old text until the new one is read; the pages of the new one do not fit it.
         if file.kind == "PDF" and page is not None and document.metadata.get("path") == file.path:
             index = document.pages.index(page)
             last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
-            boxes = tuple(map(tuple, self._boxes(file, range(index, max(last, index + 1)), source.text)))
-            return SourceView("page", file.id, file.name, document.page_word, label, index, len(document.pages), boxes=boxes)
+            reached = range(index, max(last, index + 1))
+            labels = tuple(document.pages[each].label for each in reached)
+            opens = index + (labels.index(source.page_label) if source.page_label in labels else 0)
+            boxes = tuple(map(tuple, self._boxes(file, reached, source.text)))
+            return SourceView(
+                "page", file.id, file.name, document.page_word, labels, index, opens, len(document.pages), boxes=boxes
+            )
         return SourceView(
             "text",
             file.id,
             file.name,
             document.page_word,
-            label,
             before=document.text[max(start - SURROUNDINGS, 0) : start],
             marked=document.text[start:end],
             after=document.text[end : end + SURROUNDINGS],

@@ -295,6 +295,12 @@ SUMMARY = Prompt(
     ),
 )
 
+SUMMARY_ASKED_FOR = Prompt(
+    "summary_asked_for",
+    Task.SUMMARIZE,
+    (_user("{context_str}\n\n{query_str}\nSay only what stands above.\nSummary:"),),
+)
+
 SELECT_SINGLE = Prompt(
     "select_single",
     Task.SELECT,

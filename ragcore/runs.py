@@ -204,6 +204,7 @@ class Run:
             try:
                 if state == "stopped":
                     self._keep_so_far()
+                self.sources = self._library.at_quotes(self.sources, self.text)
                 self._note(state)
                 self._write(state)
             except StoreError as error:

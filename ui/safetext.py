@@ -135,6 +135,6 @@ def _defang(text: str) -> str:
     # Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses.
     # What is escaped already stays so; a lone backtick would pair with one of another line; "!" makes a picture of a link.
     text = _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
-    text = re.sub(r":(?=[A-Za-z/])", "\\:", text)
+    text = re.sub(r":(?=[\w+/]|-\d)", r"\\:", text, flags=re.ASCII)
     text = re.sub(r"\bwww\.", r"www\\.", text, flags=re.IGNORECASE)
     return re.sub(r"(?<=\w)@(?=\w)", r"\\@", text)

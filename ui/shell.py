@@ -22,7 +22,6 @@ SEARCH_FROM = 8  # conversations; fewer are found by looking
 def frame() -> None:
     session().language = resources.chosen_language() or known(st.context.locale) or "en"
     st.set_page_config(page_title="Lectern", page_icon=str(HERE / "static" / "icon.png"), layout="wide")
-    st.html(HERE / "style.css")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(
         [

@@ -67,6 +67,7 @@ class Session:
     question_set: str | None = None  # open on the evaluate page
     question_page: int = 1  # of the list of its questions
     uploads: int = 0  # of question sets, so that each gets an empty field
+    renamings: int = 0  # of indexes, so that the field begins anew with the name after each
     editing: str = ""  # the question of a set that is being edited
     evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
     panel: str = ""  # open beside the answers: "kind.message", or "passage.message.number"
@@ -104,6 +105,7 @@ def open_index(index_id: str) -> None:
         notice=before.notice,
         making=before.making,
         uploads=before.uploads + 1,
+        renamings=before.renamings + 1,
         readings=before.readings + 1,
     )
     _run.context = None

@@ -11,7 +11,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from ragcore.agent.fit import fitted
@@ -233,23 +233,25 @@ class Agent(ChatEngine):
 
     def run_step(self, task_id: str) -> TaskStepOutput:
         """One round of a task. After the last, the same again without a call. ValueError for an unknown task; LLMErrors."""
-        task = self._known(task_id)
+        task = self.get_task(task_id)
         if task.last is None:
             with closing(self._round(task)) as pieces:
                 for _ in pieces:
                     continue
-        return TaskStepOutput(task_id, self._response(task), task.last is not None)
+        return self._step_output(task)
+
+    arun_step = awaitable(run_step)
 
     def undo_step(self, task_id: str) -> None:
         """Forget the last round of a task, as if it had not been run; what its tools did is done. ValueError without one."""
-        task = self._known(task_id)
+        task = self.get_task(task_id)
         if not task.rounds:
             raise ValueError(f"task {task_id!r} has no step to undo")
         task.rounds.pop()
 
     def finalize_response(self, task_id: str) -> AgentChatResponse:
         """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step."""
-        task = self._known(task_id)
+        task = self.get_task(task_id)
         if task.last is None:
             raise ValueError(f"task {task_id!r} has no answer yet; run its next step")
         reply = self._working(task)
@@ -260,6 +262,21 @@ class Agent(ChatEngine):
 
     def delete_task(self, task_id: str) -> None:
         self._tasks.pop(task_id, None)
+
+    def list_tasks(self) -> list[Task]:
+        """Those that are neither finalized nor deleted, oldest first."""
+        return list(self._tasks.values())
+
+    def get_task(self, task_id: str) -> Task:
+        """ValueError for one that is not among them."""
+        if task_id not in self._tasks:
+            raise ValueError(f"there is no task {task_id!r}; it was finalized or deleted, or never created")
+        return self._tasks[task_id]
+
+    def get_completed_steps(self, task_id: str) -> list[TaskStepOutput]:
+        """What each step came to that was run and not undone, in order. ValueError for an unknown task."""
+        task = self.get_task(task_id)
+        return [self._step_output(replace(task, rounds=task.rounds[:number])) for number in range(1, len(task.rounds) + 1)]
 
     @abstractmethod
     def _call(self, task: Task, *, last: bool) -> LLMCall:
@@ -316,6 +333,9 @@ class Agent(ChatEngine):
     def _response(self, task: Task) -> AgentChatResponse:
         answer, end = (task.last.answer or "", task.last.end) if task.last else ("", End.ANSWERED)
         return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
+
+    def _step_output(self, task: Task) -> TaskStepOutput:
+        return TaskStepOutput(task.task_id, self._response(task), task.last is not None)
 
     def _round(self, task: Task) -> Generator[str, None, None]:
         """The next round of a task, which is put into it when it is finished."""
@@ -383,11 +403,6 @@ class Agent(ChatEngine):
     def _fitted(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
         rounds = [message for done in task.rounds for message in done.messages]
         return fitted(self._llm, call, (*self._prefix, *task.history), task.message, rounds, coda)
-
-    def _known(self, task_id: str) -> Task:
-        if task_id not in self._tasks:
-            raise ValueError(f"there is no task {task_id!r}; it was finalized or deleted, or never created")
-        return self._tasks[task_id]
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, Tool]:

@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from ragcore.defaults import Transformation
+from ragcore.embeddings.base import Embedder
 from ragcore.errors import UnknownDocumentError
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.split import Split
 from ragcore.indices.summaries import summary_of
+from ragcore.llms.base import LLM
 from ragcore.parallel import in_order
+from ragcore.schema import TextNode
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
+    from ragcore.schema import Document
 
 
 class DocumentSummaryRetrieverMode(str, Enum):
@@ -22,9 +29,39 @@ class DocumentSummaryRetrieverMode(str, Enum):
 
 
 class DocumentSummaryIndex(NodeIndex):
-    """One summary for each document, made when it is added: one call where the document fits the model's window."""
+    """One summary for each document, made when it is added: one call where the document fits the model's window.
+
+    `summary_query` asks for what the summaries are to tell, such as "Which questions does this answer?"; "" is what a document
+    is about.
+    """
 
     kind = "document_summary"
+
+    def __init__(
+        self,
+        nodes: Sequence[TextNode | Document] | None = None,
+        *,
+        objects: Sequence[TextNode] | None = None,
+        record: IndexRecord | None = None,
+        storage_context: StorageContext | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        embed_model: Embedder | None = None,
+        llm: LLM | None = None,
+        summary_query: str = "",
+        show_progress: bool = False,
+    ) -> None:
+        kept = {} if record is None else self._of_this_kind(record).data
+        self.summary_query = str(kept.get("summary_query", summary_query))
+        super().__init__(
+            nodes,
+            objects=objects,
+            record=record,
+            storage_context=storage_context,
+            transformations=transformations,
+            embed_model=embed_model,
+            llm=llm,
+            show_progress=show_progress,
+        )
 
     def as_retriever(
         self,
@@ -52,8 +89,14 @@ class DocumentSummaryIndex(NodeIndex):
         """Of each document by its id, in the order in which they came; a document without text has none."""
         return {id_: str(text) for id_, text in self.entries().items() if text}
 
+    def _new_data(self) -> dict[str, str]:
+        return {"summary_query": self.summary_query}
+
     def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
-        summaries = in_order(lambda split: summary_of(self.llm, [node.text for node in split.nodes]), splits)
+        def summary(split: Split) -> str:
+            return summary_of(self.llm, [node.text for node in split.nodes], self.summary_query)
+
+        summaries = in_order(summary, splits)
         made = {split.document.id_: summary for split, summary in zip(splits, summaries, strict=True)}
         return lambda: self.put_entries(made)
 

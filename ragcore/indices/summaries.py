@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragcore.observe import span
-from ragcore.prompts import SUMMARY, Passage
+from ragcore.prompts import SUMMARY, SUMMARY_ASKED_FOR, Passage
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 ASKED = "Summarize this."  # what a reader that quotes is asked; the prompt's wording says it to others
 
 
-def summary_of(llm: LLM, texts: Sequence[str]) -> str:
-    """One call where the texts fit the model's window, else as many as it takes. "" without texts, and no call. LLMErrors."""
+def summary_of(llm: LLM, texts: Sequence[str], query: str = "") -> str:
+    """One call where the texts fit the model's window, else as many as it takes. "" without texts, and no call. LLMErrors.
+
+    `query` says what the summary is to tell.
+    """
     from ragcore.response_synthesizers.modes import Prompts, Work, tree_summarize
 
     passages = tuple(Passage(text) for text in texts if text.strip())
     if not passages:
         return ""
     with span("summarize", texts=len(passages)):
-        pieces = tree_summarize(Work(llm, passages, {"query_str": ASKED}, prompts=Prompts(summary=SUMMARY)))
+        prompts = Prompts(summary=SUMMARY_ASKED_FOR if query else SUMMARY)
+        pieces = tree_summarize(Work(llm, passages, {"query_str": query or ASKED}, prompts=prompts))
         while True:
             try:
                 next(pieces)

@@ -147,19 +147,24 @@ def _stored(address: str, into: Path, max_mb: int) -> Iterator[Gathered]:
     except RagError:
         raise
     except Exception as error:  # each kind of storage has errors of its own
-        raise InputError(
-            f"{address} could not be read: {error}.", hint="Check the address, and that this server may read it."
-        ) from error
+        raise _unread(address, error) from error
+
+
+def _unread(address: str, error: Exception) -> InputError:
+    return InputError(f"{address} could not be read: {error}.", hint="Check the address, and that this server may read it.")
 
 
 def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
     name = name_of(path)
     target = into / f"{new_id()}{suffix_of(name)}"
-    if problem := too_large(name, fs.info(path).get("size") or 0, max_mb):
-        return Gathered(target, name, origin, problem)
     try:
+        if problem := too_large(name, fs.info(path).get("size") or 0, max_mb):
+            return Gathered(target, name, origin, problem)
         with fs.open(path, "rb") as source, target.open("wb") as file:
             shutil.copyfileobj(source, file)
+    except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
+        target.unlink(missing_ok=True)
+        return Gathered(target, name, origin, _unread(origin, error))
     except BaseException:  # half a file is of no use to anyone
         target.unlink(missing_ok=True)
         raise

@@ -344,7 +344,7 @@ def main() -> None:
     threading.Thread(target=warm, args=(embedder, parts.files), daemon=True).start()
     for _ in range(FETCHERS):
         fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
-        threading.Thread(target=_fetch_all, args=(fetcher,), daemon=True).start()
+        threading.Thread(target=fetch_all, args=(fetcher,), daemon=True).start()
     outlasting(lambda: tidy(parts.files, parts.store))
     outlasting(worker.damaged)
     healed = -HEAL_SECONDS
@@ -357,10 +357,14 @@ def main() -> None:
         time.sleep(IDLE_SECONDS)
 
 
-def _fetch_all(fetcher: Fetcher) -> None:
+def fetch_all(fetcher: Fetcher) -> None:
     while True:
-        if not outlasting(fetcher.run_once):
-            time.sleep(FETCH_SECONDS)
+        try:
+            if not outlasting(fetcher.run_once):
+                time.sleep(FETCH_SECONDS)
+        except StoreError as error:  # the links wait until somebody has mended it
+            logger.warning("No link can be fetched: %s", error.what)
+            time.sleep(LONGEST_AWAY)
 
 
 def warm(embedder: Embedder, files: Files) -> None:

@@ -49,7 +49,7 @@ from ragcore.text.questions import questions_in
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
-from ragcore.text.relevance import expected_kind, idf_shares, is_heading
+from ragcore.text.relevance import expected_kind, fits_kind, held, idf_shares, is_heading
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import is_question, is_summary_request, topic_of
 
@@ -291,16 +291,24 @@ class ExtractiveLLM(LLM):
 
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """The rows to quote: the best by its log odds, what is nearly as good, what it leans on; beside a sentence no heading.
+    """The rows to quote: the best by its log odds, what is nearly as good, what it leans on; beside a sentence no heading, and
+    beside a fact that is asked for nothing that holds neither such a fact nor a word of the question.
 
-    The passage with the best comes first; within a passage they stay in reading order.
+    The passage with the best comes first; within a passage they stay in reading order, but a fact that is asked for, in a
+    sentence that leans on none, comes before what is said around it.
     """
     best = int(odds.argmax())
-    lowest = odds[best] - (BEHIND_FACT if expected_kind(query) in ("name", "date", "number") else BEHIND)
-    shares = idf_shares(query, [quote.read_with_lead for quote in quotes])
+    kind = expected_kind(query)
+    wants_fact = kind in ("name", "date", "number")
+    lowest = odds[best] - (BEHIND_FACT if wants_fact else BEHIND)
+    shares = held(query, quotes)
     taken: list[int] = [best]
     if not is_heading(quotes[best].text):
         odds = np.where([is_heading(quote.text) for quote in quotes], -np.inf, odds)
+    if wants_fact:
+        asked = idf_shares(query, [quote.text for quote in quotes]).sum(axis=1)
+        fits = [fits_kind(kind, quote.text, query) for quote in quotes]
+        odds = np.where(np.logical_or(asked, fits), odds, -np.inf)
     while len(taken) < min(MAX_SENTENCES, len(quotes)):
         lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
         weighed = odds + BRINGS * lacking.sum(axis=1)
@@ -308,10 +316,12 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         if weighed.max() < lowest:
             break
         taken.append(int(weighed.argmax()))
-    if best and _neighbours(quotes, best - 1, best) and best - 1 not in taken and _LEANS.match(quotes[best].text):
+    leans = best and _neighbours(quotes, best - 1, best) and _LEANS.match(quotes[best].text)
+    if leans and best - 1 not in taken:
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
-    return sorted(taken, key=lambda row: (passages.index(quotes[row].passage), row))
+    first = best if wants_fact and not leans else None
+    return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
 
 
 def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:

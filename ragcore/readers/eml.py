@@ -62,12 +62,14 @@ def among_others(message: EmailMessage, name: str) -> str:
 
 
 def message_text(message: EmailMessage, name: str) -> str:
-    body, attached = _body(message, name)
+    body, attached, unread = _body(message, name)
     if message.get_content_type() in ("application/pkcs7-mime", "multipart/encrypted") and not body.strip():
         raise EncryptedFileError(f"{name} is an encrypted message.", hint="Open it in your mail program and save its text.")
     parts = [_head(message), clean(body).strip()]
     if attached:
         parts.append("Attached: " + ", ".join(attached))
+    if unread:
+        parts.append("Not readable: " + ", ".join(unread))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -75,10 +77,12 @@ def _head(message: EmailMessage) -> str:
     return "\n".join(f"{key}: {value}" for key in _HEADERS if (value := header(message, key)))
 
 
-def _body(message: EmailMessage, name: str) -> tuple[str, list[str]]:
-    """The text, preferring plain to HTML where both say the same, and the names of the attachments."""
+def _body(message: EmailMessage, name: str) -> tuple[str, list[str], list[str]]:
+    """The text, preferring plain to HTML where both say the same, the names of the attachments, and those of the parts that
+    cannot be read, or their kinds. The first one's error where nothing can be read."""
     texts: list[str] = []
     attached: list[str] = []
+    unread: dict[str, UnreadableFileError] = {}
     stack: list[EmailMessage] = [message]
     while stack:
         part = stack.pop()
@@ -86,7 +90,7 @@ def _body(message: EmailMessage, name: str) -> tuple[str, list[str]]:
         if part.is_multipart():
             children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
             if kind == "multipart/alternative":
-                children = _best(children)
+                children = _best(children, name)
             elif kind == "message/rfc822" and part is not message:
                 texts.extend(among_others(child, name) for child in children)
                 continue
@@ -96,13 +100,28 @@ def _body(message: EmailMessage, name: str) -> tuple[str, list[str]]:
         if file_name and (part.get_content_disposition() == "attachment" or not kind.startswith("text/")):
             attached.append(file_name)
         elif kind.startswith("text/"):
-            texts.append(_part_text(part, name))
-    return "\n\n".join(text for text in texts if text.strip()), attached
+            try:
+                texts.append(_part_text(part, name))
+            except EmptyFileError:  # blank space
+                pass
+            except UnreadableFileError as error:
+                unread.setdefault(file_name or kind, error)
+    body = "\n\n".join(text for text in texts if text.strip())
+    if unread and not body:
+        raise next(iter(unread.values()))
+    return body, attached, list(unread)
 
 
-def _best(children: list[EmailMessage]) -> list[EmailMessage]:
-    plain = [child for child in children if child.get_content_type() == "text/plain" and str(child.get_payload()).strip()]
+def _best(children: list[EmailMessage], name: str) -> list[EmailMessage]:
+    plain = [child for child in children if child.get_content_type() == "text/plain" and _has_text(child, name)]
     return plain[:1] or children[-1:]
+
+
+def _has_text(part: EmailMessage, name: str) -> bool:
+    try:
+        return bool(_part_text(part, name).strip())
+    except UnreadableFileError:
+        return False
 
 
 def _part_text(part: EmailMessage, name: str) -> str:

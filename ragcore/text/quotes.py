@@ -31,6 +31,11 @@ class Quote:
     def read_with_lead(self) -> str:
         return f"{self.lead} {self.text}" if self.lead else self.text
 
+    @property
+    def answers_lead(self) -> bool:
+        """Whether it stands under a question."""
+        return _QUESTION.search(self.lead) is not None
+
 
 _MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
@@ -163,6 +168,16 @@ def distinct(quotes: Iterable[Quote]) -> list[Quote]:
         elif len(quote.text) > len(kept[same].text):
             kept[same] = replace(quote, passage=kept[same].passage)
     return kept
+
+
+def quoted_at(answer: str, number: int, passage: str) -> int | None:
+    """Where the first sentence that the answer cites as [number] begins in that passage; None where none stands there."""
+    for quote in quotes_in(answer, number=None):
+        if number in quote.marks:
+            words = r"\s+".join(map(re.escape, quote.text.split()))
+            if found := re.search(words, passage):
+                return found.start()
+    return None
 
 
 def joined(quotes: Sequence[Quote]) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 FEATURES = (
-    "coverage",  # share of the question's words in the sentence and its lead, weighed by their idf among the sentences
+    "coverage",  # share of the question's words in the sentence and above it, see `held`
     "nearby_coverage",  # the same for the sentence with its two neighbours
     "cosine",  # sentence to question
     "nearby_cosine",  # the sentence with half of each neighbour to the question
@@ -43,13 +43,14 @@ SURE_WEIGHTS = (3.067, -1.037, 7.971, -0.795, -1.424, 0.146, -1.958, 0.360, 5.56
 SURE_BIAS = -8.234
 """Of FEATURES and of the words that are met, for `margin` alone: a conditional logit as above, fitted to English questions,
 more of them without an answer. What orders sentences best is not what best tells whether there is an answer at all. The bias
-refuses at most 9% of the answerable development questions of any set. Fitted by `python -m benchmarks.extractive --fit`."""
+refuses at most a tenth of the answerable development questions of a set. Fitted by `python -m benchmarks.extractive --fit`."""
 
 EMBEDDED = 6  # sentences of an answer
 EMBEDDED_BLIND = 32  # where words tell little
 TELLING = 0.25  # share of the question's words that the best sentence holds, from which words tell which to embed
 RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
 FRAGMENT = 0.2  # what a heading or a table row loses
+LENT = 0.6  # what a word counts that a sentence has from the heading above it alone
 
 
 def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -127,7 +128,7 @@ def measure(
 
 def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The share of the question's idf that each quote holds, and that it holds with its neighbours: (n,) and (n,)."""
-    shares = idf_shares(question, [quote.read_with_lead for quote in quotes])  # (n, words)
+    shares = held(question, quotes)  # (n, words)
     nearby = shares.copy()
     same = np.equal([quote.passage for quote in quotes[1:]], [quote.passage for quote in quotes[:-1]])[:, None]
     nearby[1:] = np.maximum(nearby[1:], same * shares[:-1])
@@ -160,13 +161,36 @@ def met_words(question: Words, quotes: Sequence[Quote], rows: Sequence[int], sai
     return met
 
 
+def held(question: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
+    """(n, words): each word's share of the question's idf in the quotes that say it or stand under a question that does, LENT
+    of it in those that only stand below it, 0 in the others. What a passage begins with is above all of it, as a title is."""
+    titles: dict[int, str] = {}
+    for quote in quotes:
+        titles.setdefault(quote.passage, quote.lead)
+    above = {lead: set(content_words(lead)) for lead in {*titles.values(), *(quote.lead for quote in quotes)}}
+    asked = sorted(set(content_words(question)))
+    own = [set(content_words(quote.read_with_lead if quote.answers_lead else quote.text)) for quote in quotes]
+    read = [said | above[quote.lead] | above[titles[quote.passage]] for said, quote in zip(own, quotes, strict=True)]
+    return (LENT * _holds(asked, read) + (1 - LENT) * _holds(asked, own)) * _part(asked, read)
+
+
 def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """(n, words): each word's share of the question's idf among the texts, 0 in the texts without the word."""
-    asked = sorted(set(content_words(question)))  # sums of floats depend on their order
+    asked = sorted(set(content_words(question)))
     said = [set(content_words(text)) for text in texts]
-    holds = np.array([[word in words for word in asked] for words in said], dtype=np.float64).reshape(len(said), len(asked))
+    return _holds(asked, said) * _part(asked, said)
+
+
+def _holds(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:
+    """(n, words): 1 where a text has a word."""
+    holds = [[word in words for word in asked] for words in said]
+    return np.array(holds, dtype=np.float64).reshape(len(said), len(asked))
+
+
+def _part(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:
+    """(words,): of the idf of them all. `asked` is sorted, as sums of floats depend on their order."""
     idf = _idf(asked, said)
-    return np.asarray(holds * idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
+    return np.asarray(idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 
 
 def _idf(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:

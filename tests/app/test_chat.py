@@ -52,7 +52,8 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
 
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
     ask_anew(page, app, "What caused the stoppage, according to Dr Greaves?")
-    page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first.click()
+    chip = page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first
+    chip.click()
     image = page.locator(".st-key-panel img")
     image.wait_for()
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
@@ -65,13 +66,17 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     assert sheet["x"] < box["x"] < box["x"] + box["width"] <= sheet["x"] + sheet["width"] + 1
     assert 3 < box["height"] < sheet["height"] / 4
     shown = page.locator(".st-key-panel .label").inner_text()
-    turn = page.get_by_role("button", name="Next page")
-    goes_on = page.locator(".st-key-panel .more").inner_text()
-    turn.click()
-    here = page.locator(".st-key-panel .label").inner_text()
-    assert here != shown
-    assert goes_on == f"Continues on {here.split(' of ')[0].lower()}"
+    assert shown.startswith(f"Page {chip.inner_text().rpartition('p. ')[2].strip()} of ")
+    # What is quoted stands on the second of the two pages that the passage reaches.
+    back, turn = (page.get_by_role("button", name=f"{which} page") for which in ("Previous", "Next"))
+    goes_on = page.locator(".st-key-panel .more")
+    assert not goes_on.is_visible()
+    back.click()
+    assert goes_on.inner_text() == f"Continues on {shown.split(' of ')[0].lower()}"
+    assert goes_on.is_visible()
     assert page.locator(".st-key-panel .sheet mark").count() >= 1
+    turn.click()
+    assert page.locator(".st-key-panel .label").inner_text() == shown
     while turn.is_enabled():
         turn.click()
     assert page.locator(".st-key-panel .sheet mark").count() == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from typing import TYPE_CHECKING
 
 from tests.app.conftest import App, answered, row, settled, until, wait_until_read
@@ -49,6 +51,14 @@ def part(page: Page, name: str) -> None:
     settled(page)
 
 
+def rename_box(page: Page) -> Locator:
+    return page.locator('[class*="st-key-rename_popover"] button').first
+
+
+def name_field(page: Page) -> Locator:
+    return page.locator('[class*="st-key-index_name"] input')
+
+
 def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(page: Page, app: App) -> None:
     open_indexes(page, app)
     assert page.locator(".st-key-index_picker").count() == 0, "one index needs no picker"
@@ -81,8 +91,8 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     assert picked(page) == "Mill"
 
     page.get_by_role("link", name="Indexes").click()
-    page.locator(".st-key-rename_popover button").first.click()
-    page.locator(".st-key-index_name input").fill("Old mill")
+    rename_box(page).click()
+    name_field(page).fill("Old mill")
     page.locator(".st-key-rename_index button").click()
     until(page, lambda: picked(page) == "Old mill")
     settled(page)
@@ -105,6 +115,29 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     until(page, lambda: picker.count() == 0)
     table_row(page, "history-of-the-railway.pdf").wait_for()
     assert "i=" not in page.url
+
+
+def test_a_name_typed_before_a_slow_server_answers_is_the_one_that_is_saved(page: Page, app: App) -> None:
+    open_indexes(page, app)
+    page.locator(".st-key-new_index button").first.click()
+    page.get_by_label("Name", exact=True).wait_for()  # the browser has what it needs for such a field
+    page.keyboard.press("Escape")
+    settled(page)
+    assert app.process is not None
+    before = first = index_buttons(page).first.inner_text().splitlines()[-1]
+    for name in ("Old railway", "New railway", first):
+        os.kill(app.process.pid, signal.SIGSTOP)
+        try:
+            rename_box(page).click()
+            assert name_field(page).input_value(timeout=5_000) == before
+            name_field(page).fill(name)
+            page.locator(".st-key-rename_index button").click()
+        finally:
+            os.kill(app.process.pid, signal.SIGCONT)
+        index_buttons(page).filter(has_text=name).wait_for()
+        name_field(page).wait_for(state="detached")
+        settled(page)
+        before = name
 
 
 def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page, app: App, tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ def contents(library: Library) -> dict[str, list[tuple[str, bytes]]]:
     return found
 
 
+def vectors_in(copy: Path) -> set[str]:
+    with zipfile.ZipFile(copy) as packed:
+        return {name.removeprefix("vectors/") for name in packed.namelist() if name.startswith("vectors/")}
+
+
 def test_a_copy_taken_in_elsewhere_has_the_same_files_passages_and_conversations_without_embedding(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:
@@ -223,6 +228,40 @@ def test_a_copy_names_the_embedder_of_its_moment_though_another_index_takes_its_
     other.close()
 
 
+def test_a_file_that_is_copied_after_another_embedder_took_over_leaves_its_vectors_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Named(HashEmbedding):
+        @property
+        def name(self) -> str:
+            return "of its moment"
+
+    library, other = (Library(tmp_path / "full", embedder=Named()) for _ in range(2))
+    tower, cellar = take_in(library, TOWER, "tower.txt"), take_in(library, CELLAR, "cellar.txt")
+    location, asked = library.files.location, list[str]()
+
+    def away_at_first(file: FileRow) -> Path:
+        asked.append(file.id)
+        if asked.count(file.id) == 1:
+            raise FileNotFoundError
+        return location(file)
+
+    monkeypatch.setattr(library.files, "location", away_at_first)
+    write_copy(library, tmp_path / "same.lectern")
+
+    def switch(fraction: float) -> None:
+        other.store.versions.remember(chunk_size=200, chunk_overlap=0)
+        with other.database.transaction() as db:
+            db.execute("UPDATE index_versions SET embed_model = 'hashing'")
+
+    asked.clear()
+    write_copy(library, tmp_path / "switched.lectern", switch)
+    assert vectors_in(tmp_path / "same.lectern") == {tower.id, cellar.id}
+    assert vectors_in(tmp_path / "switched.lectern") == set()
+    library.close()
+    other.close()
+
+
 def test_a_copy_is_made_although_files_are_deleted_and_replaced_meanwhile(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,16 +333,20 @@ def test_a_flipped_bit_is_found_and_what_was_whole_is_kept(
     assert len([file for file in other.files.all() if file.ready]) == 1
 
 
-def test_a_copy_that_another_program_has_packed_anew_with_a_password_is_refused_in_words(full: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", ["", "library.json", "conversations.jsonl", "bytes/", "vectors/"])
+def test_a_copy_that_another_program_has_packed_anew_with_a_password_is_refused_in_words(
+    full: Library, open_library: Callable[[str], Library], tmp_path: Path, which: str
+) -> None:
     write_copy(full, tmp_path / "all.lectern")
     locked = bytearray((tmp_path / "all.lectern").read_bytes())
-    for sign, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+    for sign, flags, named in ((b"PK\3\4", 6, 30), (b"PK\1\2", 8, 46)):
         at = -1
         while (at := locked.find(sign, at + 1)) >= 0:
-            locked[at + flags] |= 1
+            if locked[at + named :].startswith(which.encode()):
+                locked[at + flags] |= 1
     (tmp_path / "locked.lectern").write_bytes(locked)
     with pytest.raises(DamagedFileError, match=r"locked\.lectern is not a whole copy of a library"):
-        read_copy(full, tmp_path / "locked.lectern")
+        read_copy(open_library("other"), tmp_path / "locked.lectern")
 
 
 def test_what_does_not_fit_on_the_disk_is_said_and_leaves_no_half_file(

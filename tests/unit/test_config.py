@@ -7,10 +7,12 @@ import os
 import stat
 import sys
 import traceback
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
+from ragcore import config
 from ragcore.config import (
     SCHEMA,
     LLMSettings,
@@ -23,6 +25,7 @@ from ragcore.config import (
     read_settings,
     write_key,
     write_settings,
+    write_whole,
 )
 from ragcore.errors import ConfigError, StoreError
 from tests.databases import opening
@@ -55,6 +58,22 @@ def test_a_key_is_kept_apart_for_its_owner_alone_and_can_be_forgotten(tmp_path: 
     assert read_key(tmp_path, "openai_compatible") == "secret-1"
     assert "secret-2" not in (tmp_path / "keys.json").read_text("utf-8")
     assert "secret" not in read_settings(tmp_path).model_dump_json()
+
+
+def test_keys_of_two_providers_saved_at_once_are_both_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadPoolExecutor(1) as other:
+        second: list[Future[None]] = []
+
+        def in_the_middle(path: Path, text: str, *, mode: int) -> None:
+            monkeypatch.setattr(config, "write_whole", write_whole)
+            second.append(other.submit(write_key, tmp_path, "openai", "secret-2"))
+            wait(second, timeout=0.5)
+            write_whole(path, text, mode=mode)
+
+        monkeypatch.setattr(config, "write_whole", in_the_middle)
+        write_key(tmp_path, "openai_compatible", "secret-1")
+        second[0].result()
+    assert (read_key(tmp_path, "openai_compatible"), read_key(tmp_path, "openai")) == ("secret-1", "secret-2")
 
 
 def test_the_settings_are_what_one_of_two_saved_though_another_is_in_the_middle_of_it(

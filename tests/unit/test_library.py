@@ -10,6 +10,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, get_args
@@ -321,7 +322,7 @@ def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Libr
     assert view.kind == "page"
     assert view.page_count == 2
     assert any(view.boxes)
-    assert library.page_image(cited.file_id, view.page_index or 0)[:4] in (b"RIFF", b"\x89PNG")
+    assert library.page_image(cited.file_id, view.page_index)[:4] in (b"RIFF", b"\x89PNG")
 
 
 def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
@@ -336,8 +337,40 @@ def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
     start, end = text.index("The tower"), text.index("1903.") + len("1903.")
     source = Source(1, "n", file.id, file.name, start, end, text[start:end], page_index=1)
     view = library.source_view(source)
-    assert view.page_index == 1
+    assert (view.page_index, view.opens, view.page_labels) == (1, 1, ("2", "3"))
     assert [len(boxes) for boxes in view.boxes] == [1, 1]
+
+
+def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_first(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    fell = "The tower fell in the storm of 1903."
+    pages = ["A cover.", "The tower was built by Ada Penrose.", fell, "The end."]
+    file = library.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
+    assert worker_of(library).run_once()
+    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    assert source.page_label == "1"
+
+    def pages_of(*answers: str) -> list[str | None]:
+        return [library.at_quotes([source], answer)[0].page_label for answer in answers]
+
+    assert pages_of(f"{fell} [1]", f"{fell} [1] A cover. [1]", f"Never. [1] A cover. {fell} [1]") == ["3"] * 3
+    assert pages_of(f"{fell.replace(' ', '  ')} [1]") == ["3"]
+    assert pages_of(f"A cover. [1] {fell} [1]", f"{fell} [2]", "It fell in 1903. [1]", "") == ["1"] * 4
+    (later,) = library.at_quotes([source], f"{fell} [1]")
+    view = library.source_view(later)
+    assert (view.page_index, view.opens, view.page_labels) == (0, 2, ("1", "2", "3", "4"))
+    assert library.source_view(replace(later, page_label="17")).opens == 0
+
+    ask = Ask("When was the storm in which the tower fell?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    assert message.text.startswith(fell)
+    assert [cited.page_label for cited in message.cited] == ["3"]
+
+    library.delete_file(file.id)
+    assert pages_of(f"{fell} [1]") == ["1"]
 
 
 def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable[..., Library]) -> None:

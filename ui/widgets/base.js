@@ -30,3 +30,8 @@ function drawAnew(root, draw) {
   if (at) giveKeyboard(root, at);
 }
 
+// Say that a component shows what it has: until then the page keeps its place, see style.css.
+function drawn(parentElement) {
+  parentElement.getRootNode().host.dataset.drawn = "";
+}
+

@@ -121,4 +121,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     table.signature = signature;
     drawAnew(table.root, () => draw(table));
   }
+  drawn(parentElement);
 }

@@ -149,6 +149,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   input.setAttribute("aria-label", data.words.choose);
   area.classList.toggle("small", Boolean(data.small));
   drawWays(zone, parentElement.querySelector(".others"), data);
+  area.hidden = false;
+  drawn(parentElement);
   let depth = 0;
   area.ondragenter = (event) => { event.preventDefault(); depth += 1; area.classList.add("over"); };
   area.ondragleave = () => { depth -= 1; if (depth <= 0) area.classList.remove("over"); };

@@ -115,5 +115,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (place !== view.row) root.insertBefore(view.row, place);
     previous = view.row;
   }
+  drawn(parentElement);
   return () => { document.removeEventListener("visibilitychange", list.seen); lists.delete(parentElement); };
 }

@@ -4,12 +4,13 @@ const views = new WeakMap();
 function drawPage(view) {
   const { data, root } = view;
   const marked = (index) => data.boxes[index - data.index] ?? [];
-  view.label.textContent = filled(data.words.at, { label: view.index === data.index ? data.label : view.index + 1, number: data.count });
+  const labelled = (index) => data.labels[index - data.index] ?? index + 1;
+  view.label.textContent = filled(data.words.at, { label: labelled(view.index), number: data.count });
   view.back.disabled = view.index <= 0;
   view.on.disabled = view.index >= data.count - 1;
-  view.home.hidden = view.index === data.index;
-  view.more.textContent = filled(data.words.continues, { label: view.index + 2 });
-  view.more.hidden = view.index !== data.index || !marked(view.index + 1).length;
+  view.home.hidden = view.index === data.opens;
+  view.more.textContent = filled(data.words.continues, { label: labelled(view.index + 1) });
+  view.more.hidden = !marked(view.index).length || !marked(view.index + 1).length;
   const sheet = element("div", "sheet");
   const image = new Image();
   image.alt = `${data.name}, ${view.label.textContent}`;
@@ -58,7 +59,7 @@ function build(view) {
   view.on.onclick = () => move(1);
   view.label = element("span", "label");
   view.home = element("button", "link", data.words.back);
-  view.home.onclick = () => { view.index = data.index; drawPage(view); (view.on.disabled ? view.back : view.on).focus(); };
+  view.home.onclick = () => { view.index = data.opens; drawPage(view); (view.on.disabled ? view.back : view.on).focus(); };
   view.more = element("span", "more");
   bar.append(view.back, view.label, view.on, view.home, view.more);
   root.append(bar);
@@ -67,7 +68,7 @@ function build(view) {
     read.append(element("summary", "", data.words.read), element("p", "", data.unmarked));
     root.append(read);
   }
-  view.index = data.index;
+  view.index = data.opens;
   drawPage(view);
 }
 

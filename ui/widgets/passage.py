@@ -68,8 +68,9 @@ def passage(source: Source, *, recorded: bool = False) -> None:
         data |= {
             "address": page_address(view.file_id, file.hash if file else ""),
             "words": _words(),
-            "label": view.page_label or str((view.page_index or 0) + 1),
-            "index": view.page_index or 0,
+            "labels": view.page_labels,
+            "index": view.page_index,
+            "opens": view.opens,
             "count": view.page_count,
             "boxes": [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in view.boxes],
             "unmarked": "" if any(view.boxes) else source.text,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from ragcore.errors import Problem, RagError
-from ragcore.shelf import MAIN, NAME_CHARS
+from ragcore.shelf import MAIN, NAME_CHARS, Index
 from ui import resources, words
 from ui.i18n import _
 from ui.safetext import label
@@ -87,9 +87,7 @@ def index_actions() -> None:
     if index is None or resources.shelf().one_only:
         return
     with st.container(key="index_actions", horizontal=True, gap="small", vertical_alignment="center"):
-        with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key="rename_popover", on_change=_opened_rename):
-            st.text_input(_("Name"), key="index_name", max_chars=NAME_CHARS)
-            st.button(_("Save"), key="rename_index", type="primary", on_click=_rename)
+        _rename_box(index)
         st.button(
             _("Duplicate"),
             key="duplicate_index",
@@ -110,6 +108,16 @@ def index_actions() -> None:
             st.button(_("Delete this index"), key="delete_index", type="primary", on_click=_delete)
 
 
+def _rename_box(index: Index) -> None:
+    """Its field has the name before it is opened: filled on opening, what is typed at once would be overwritten. It is closed
+    by drawing another after each renaming: one that was opened and saved within one run does not hear that it is to close."""
+    anew = session().renamings
+    key = f"index_name_{anew}"
+    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
+        st.text_input(_("Name"), index.name, key=key, max_chars=NAME_CHARS)
+        st.button(_("Save"), key="rename_index", type="primary", on_click=_rename, args=(key,))
+
+
 def _create() -> None:
     with_problem(lambda: _open_made(resources.shelf().create(str(widget("new_index_name") or "")).id))
 
@@ -120,15 +128,10 @@ def _open_made(id_: str) -> None:
     fill_widget("new_index", False)
 
 
-def _opened_rename() -> None:
-    index = resources.shelf().get(session().index)
-    fill_widget("index_name", index.name if index else "")
-
-
-def _rename() -> None:
+def _rename(key: str) -> None:
     def rename() -> None:
-        resources.shelf().rename(session().index, str(widget("index_name") or ""))
-        fill_widget("rename_popover", False)
+        resources.shelf().rename(session().index, str(widget(key) or ""))
+        session().renamings += 1
 
     with_problem(rename)
 

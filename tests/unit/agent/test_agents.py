@@ -254,6 +254,29 @@ def test_steps_can_be_run_undone_and_finished_one_by_one(kind: Kind) -> None:
             gone(task.task_id)
 
 
+def test_what_is_being_worked_on_is_listed_with_the_steps_it_has_come_through(kind: Kind) -> None:
+    agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("7."))
+    first, other = agent.create_task("1 + 2 + 4?"), agent.create_task("Never mind.")
+    assert agent.list_tasks() == [first, other]
+    assert agent.get_task(first.task_id) is first
+    assert agent.get_completed_steps(first.task_id) == []
+    steps = [agent.run_step(first.task_id), asyncio.run(agent.arun_step(first.task_id)), agent.run_step(first.task_id)]
+    assert agent.get_completed_steps(first.task_id) == steps
+    assert [(step.is_last, step.output.response, len(step.output.sources)) for step in steps] == [
+        (False, "", 1),
+        (False, "", 2),
+        (True, "7.", 2),
+    ]
+    agent.undo_step(first.task_id)
+    assert agent.get_completed_steps(first.task_id) == steps[:2]
+    assert agent.get_completed_steps(other.task_id) == []
+    agent.delete_task(first.task_id)
+    assert agent.list_tasks() == [other]
+    for ask in (agent.get_task, agent.get_completed_steps):
+        with pytest.raises(ValueError, match="no task"):
+            ask(first.task_id)
+
+
 def test_a_task_may_bring_its_own_history(kind: Kind) -> None:
     agent, llm = kind.made(kind.said("Ada."), chat_history=[ChatMessage(USER, "Forget this.")])
     task = agent.create_task("Who?", [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")])

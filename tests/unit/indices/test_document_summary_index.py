@@ -7,6 +7,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.schema import Document
+from ragcore.storage.index_store import IndexRecord
 from tests.unit.indices.doubles import by_line, document, found, obliging, passages
 
 PETS = document("pets", "cats purr", "dogs bark")
@@ -26,6 +27,27 @@ def test_each_document_is_summed_up_once_from_all_of_its_passages() -> None:
     assert [call.prompt for call in llm.calls] == ["summary", "summary"]
     with pytest.raises(UnknownDocumentError, match="boats"):
         index.get_document_summary("boats")
+
+
+def test_what_the_summaries_are_to_tell_may_be_asked_for_and_is_asked_of_later_documents_too() -> None:
+    llm = obliging()
+    asked = "Which animals are there?"
+    index = DocumentSummaryIndex([PETS], transformations=[by_line], embed_model=HashEmbedding(64), llm=llm, summary_query=asked)
+    (record,) = index.storage_context.index_store.all()
+    again = DocumentSummaryIndex(
+        record=record,
+        storage_context=index.storage_context,
+        transformations=[by_line],
+        embed_model=HashEmbedding(64),
+        llm=llm,
+        summary_query="What is not asked any more?",
+    )
+    again.insert(SEA)
+    assert [call.variables["query_str"] for call in llm.calls] == [asked, asked]
+    assert all(asked in call.messages[-1].content for call in llm.calls)
+    assert again.get_document_summary("sea") == "<ships sail|whales sing|waves break>"
+    older = DocumentSummaryIndex(record=IndexRecord("document_summary", "older"), embed_model=HashEmbedding(64), llm=llm)
+    assert older.summary_query == ""
 
 
 def test_the_summary_follows_the_document() -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import DamagedStoreError
 from ragcore.ingestion.fetcher import Fetcher
 from ragcore.ingestion.files import FileRow, Stage
+from ragcore.ingestion.worker import fetch_all
 from ragcore.library import Library
 from tests import postgres
 from tests.databases import KINDS
@@ -155,3 +157,25 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
     assert not fetcher_of(library).run_once()
     with library.database.snapshot() as db:
         assert db.execute("SELECT link FROM links").fetchall() == []
+
+
+def test_links_are_fetched_again_once_a_database_that_failed_is_mended(
+    library: Library, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    library.add_link(site.page("/", PAGE), anywhere=True)
+    claim, tries = library.files.claim, iter(["damaged", "mended"])
+
+    def damaged_at_first(worker: str, *, link: bool) -> FileRow | None:
+        match next(tries, "over"):
+            case "damaged":
+                raise DamagedStoreError("The library is damaged.", hint="Take in a copy.")
+            case "over":
+                raise SystemExit
+        return claim(worker, link=link)
+
+    monkeypatch.setattr(library.files, "claim", damaged_at_first)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    with pytest.raises(SystemExit):
+        fetch_all(fetcher_of(library))
+    assert row(library).name == NAME
+    assert "The library is damaged." in caplog.text

@@ -135,6 +135,20 @@ def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
     assert here.local(PATH).read_bytes() == b"one"
 
 
+def test_a_copy_that_is_forgotten_at_the_moment_it_is_asked_for_is_fetched_anew(
+    here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place(here, tmp_path, b"one")
+    copy, touch = here.local(PATH), os.utime
+
+    def forgotten_first(path: Path) -> None:
+        copy.unlink(missing_ok=True)  # by another process, that found it unread for a day
+        touch(path)
+
+    monkeypatch.setattr(os, "utime", forgotten_first)
+    assert here.local(PATH).read_bytes() == b"one"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_sweeping_goes_on_past_a_folder_that_is_gone_meanwhile(tmp_path: Path) -> None:
     files = tmp_path / "files"

@@ -261,15 +261,28 @@ def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
         library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
 
 
-def test_what_a_storage_breaks_off_leaves_no_half_file(storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(source: IO[bytes], target: IO[bytes]) -> None:
-        target.write(source.read(1))
-        raise OSError("the connection was lost")
+def test_a_file_that_a_storage_breaks_off_is_said_to_be_leaves_no_half_and_the_others_come(
+    library: Library, storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = shutil.copyfileobj
 
-    monkeypatch.setattr(shutil, "copyfileobj", half)
-    with pytest.raises(InputError, match="the connection was lost"):
-        list(sources.from_storage(storage, tmp_path, AllowedSources(storage=(storage,)), max_mb=5))
-    assert list(tmp_path.iterdir()) == []
+    def half_of_the_first(source: IO[bytes], target: IO[bytes]) -> None:
+        if not first:
+            first.append(target.write(source.read(1)))
+            raise OSError("the connection was lost")
+        whole(source, target)
+
+    first: list[int] = []
+    monkeypatch.setattr(shutil, "copyfileobj", half_of_the_first)
+    gathered = list(sources.from_storage(storage, tmp_path, AllowedSources(storage=(storage,)), max_mb=5))
+    assert [str(each.problem and each.problem.what) for each in gathered] == [
+        "memory://reports/a.md could not be read: the connection was lost.",
+        "None",
+    ]
+    assert [path for path in tmp_path.iterdir() if path.is_file()] == [gathered[1].path]
+    assert [added.file.name for added in library.take(gathered)] == ["b.txt"]
+    (failed,) = library.files.all(Stage.FAILED)
+    assert failed.name == "a.md"
 
 
 @pytest.mark.parametrize(

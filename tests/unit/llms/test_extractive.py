@@ -136,6 +136,22 @@ def test_the_passage_with_the_best_sentence_comes_first_and_is_read_in_its_order
     assert choose("What of whales?", np.array([1.0, 1.5, 2.0]), said) == [1, 2, 0]
 
 
+def test_a_fact_comes_before_what_is_said_around_it_unless_it_leans_on_that() -> None:
+    said = quotes(["Rusk, of Porto, was there.", "Rusk built it in 1908.", "The town paid for it in May 1907."])
+    odds = np.array([2.0, 3.0, 1.9])
+    assert choose("When did Rusk build it?", odds, said) == [1, 0, 2]
+    assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
+    leaning = quotes(["Rusk, of Porto, was there.", "He built it in 1908.", "The town paid for it in May 1907."])
+    assert choose("When did Rusk build it?", odds, leaning) == [0, 1, 2]
+
+
+def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_the_question() -> None:
+    said = quotes(["Rusk built it in 1908."], ["The town paid for all."], ["It was opened in 1909."], ["Rusk was mayor."])
+    odds = np.array([3.0, 2.9, 2.0, 1.9])
+    assert choose("When did Rusk build it?", odds, said) == [0, 2, 3]
+    assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
+
+
 def test_a_sentence_far_behind_the_best_is_quoted_only_for_words_that_the_best_lacks() -> None:
     said = quotes(["Rusk built it."], ["Rusk built much."], ["It opened in May."])
     odds = np.array([3.0, -0.5, -0.5])

@@ -12,11 +12,13 @@ from ragcore.text.relevance import (
     EMBEDDED,
     EMBEDDED_BLIND,
     FEATURES,
+    LENT,
     SURE_BIAS,
     SURE_WEIGHTS,
     UNRELATED,
     WEIGHTS,
     expected_kind,
+    held,
     likely,
     log_odds,
     margin,
@@ -44,6 +46,32 @@ def test_coverage_is_the_share_of_the_questions_idf_that_a_sentence_holds() -> N
     found = measured(QUESTION, SENTENCES, [0, 1, 1])
     assert found["coverage"] == pytest.approx([1.0, 0.0, twice / whole])
     assert found["nearby_coverage"] == pytest.approx([1.0, twice / whole, twice / whole])
+
+
+def test_a_sentence_has_part_of_the_words_of_its_heading_and_of_the_title_of_its_passage() -> None:
+    def quote(text: str, passage: int, lead: str) -> Quote:
+        return Quote(text, (), passage, "", lead)
+
+    quotes = [
+        quote("No warranty is given.", 0, "Lisbon office"),
+        quote("It opened in May.", 0, "History"),
+        quote("The Lisbon office opened in May.", 0, "History"),
+        quote("It opened in May.", 1, "History"),
+    ]
+    warranty, below, says, elsewhere = held(QUESTION, quotes)  # of lisbon, offic, open
+    assert says.all()
+    assert says.sum() == pytest.approx(1.0)
+    assert warranty.tolist() == pytest.approx([LENT * says[0], LENT * says[1], 0])
+    assert warranty.sum() < 0.75 * says[:2].sum()
+    assert below.tolist() == pytest.approx([LENT * says[0], LENT * says[1], says[2]])
+    assert elsewhere.tolist() == pytest.approx([0, 0, says[2]])
+
+
+def test_what_stands_under_a_question_has_all_of_its_words() -> None:
+    leads = ("When did the Lisbon office open?", "The Lisbon office: when it opened")
+    answer, told = held(QUESTION, [Quote("In May.", (), at, "", lead) for at, lead in enumerate(leads)])
+    assert answer.sum() == pytest.approx(1.0)
+    assert told.sum() == pytest.approx(LENT)
 
 
 def test_cosines_are_measured_from_the_embedders_floor() -> None:

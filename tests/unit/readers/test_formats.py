@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import zipfile
 from pathlib import Path
 
@@ -261,6 +262,45 @@ def test_opendocument_keeps_headings_and_tables(tmp_path: Path) -> None:
     )
     assert document.text == f"The line\n\nText.\n\n{table}"
     assert document.metadata["title"] == "Cliffs"
+
+
+def mail(*parts: tuple[str, bytes, str], kind: str = "mixed") -> bytes:
+    """A message of parts: each a content type, bytes and the name of a file or ""."""
+    head = f'From: ann@example.org\nSubject: Notes\nContent-Type: multipart/{kind}; boundary="cut"\n\n'.encode()
+    written = [
+        f"--cut\nContent-Type: {of}\nContent-Transfer-Encoding: base64\n".encode()
+        + (f'Content-Disposition: inline; filename="{name}"\n'.encode() if name else b"")
+        + b"\n"
+        + base64.b64encode(data)
+        + b"\n"
+        for of, data, name in parts
+    ]
+    return head + b"".join(written) + b"--cut--\n"
+
+
+BINARY = bytes(range(1, 32)) * 40
+
+
+def test_a_part_of_a_message_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    good = ("text/plain; charset=utf-8", b"Seen in May.", "")
+    path.write_bytes(
+        mail(
+            good,
+            ("text/plain", BINARY, "log.txt"),
+            ("text/html", BINARY, ""),
+            ("text/plain", b"Ann", ""),
+            ("text/plain", "\xa0".encode(), ""),
+        )
+    )
+    assert read(path).text == (
+        "From: ann@example.org\nSubject: Notes\n\nSeen in May.\n\nAnn\n\nNot readable: log.txt, text/html"
+    )
+    path.write_bytes(mail(("text/plain", BINARY, ""), ("text/html", b"<p>Seen in May.</p>", ""), kind="alternative"))
+    assert read(path).text == "From: ann@example.org\nSubject: Notes\n\nSeen in May."
+    path.write_bytes(mail(("text/plain", BINARY, "")))
+    with pytest.raises(UnsupportedFileError, match=r"a\.eml is not text"):
+        read(path)
 
 
 def test_an_encrypted_message_does_not_take_the_others_of_its_mailbox_with_it(tmp_path: Path) -> None:

@@ -95,6 +95,11 @@ def test_code_stays_code_and_a_diagram_becomes_text() -> None:
     assert answer_md("```mermaid\ngraph TD\n```") == "```\ngraph TD\n```"
 
 
+def test_a_time_of_day_is_no_emoji_and_columns_stay_aligned() -> None:
+    assert answer_md("At 20:47:12, :+1: or :-1:") == "At 20\\:47\\:12, \\:+1: or \\:-1:"
+    assert answer_md("a | b\n:-- | --:\n1 | 2") == "a | b\n:-- | --:\n1 | 2"
+
+
 def test_a_fence_that_is_left_open_ends_with_the_answer() -> None:
     assert answer_md("```\nx") == "```\nx\n```"
 

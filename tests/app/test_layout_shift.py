@@ -1,0 +1,53 @@
+"""Nothing moves by itself while a page is drawn: what comes later than the rest has its place from the beginning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.app.conftest import App, Watch, settled, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+GOOD = 0.1  # of the Layout Instability API, as the Web Vitals have it; the sum of all shifts here, not of the worst second
+PAGES = (  # and what is drawn last on each
+    ("", "li.row"),
+    ("chat", ".st-key-suggested button"),
+    ("query", ".st-key-query_ask button"),
+    ("indexes", ".st-key-document_table th.name"),
+    ("evaluate", ".st-key-make_set button"),
+    ("settings", ".st-key-set_top_k input"),
+)
+MOVED = """
+(() => {
+  window.moved = 0;
+  const add = (list) => list.getEntries().forEach((shift) => { if (!shift.hadRecentInput) window.moved += shift.value; });
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+})();
+"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_nothing_moves_while_a_page_is_drawn(
+    browser: Browser, app: App, empty_app: App, watch: Watch, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    watch.follow(context)
+    context.add_init_script(MOVED)
+    page = context.new_page()
+    moved = {}
+    screens = [
+        ("first", empty_app.url, ".st-key-try_sample button"),
+        *((path, f"{app.url}/{path}", last) for path, last in PAGES),
+    ]
+    for name, address, last in screens:
+        page.goto(address)
+        page.locator(last).first.wait_for()
+        settled(page)
+        until(page, lambda: page.locator('[data-testid="stMain"] [data-testid="stSkeleton"]:visible').count() == 0)
+        page.wait_for_timeout(300)  # a shift is told of a frame later
+        moved[name] = page.evaluate("() => window.moved")
+    context.close()
+    assert not {name: sum_ for name, sum_ in moved.items() if sum_ > GOOD}, moved

@@ -1,0 +1,55 @@
+"""The page in which all screens are drawn has their style from its first frame, so that nothing moves when the style comes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import streamlit as st
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+STYLE = Path(__file__).resolve().parent / "style.css"
+WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
+OTHER_HTML = ("/api/", "/media/")  # what is saved, or looked at by itself
+OF_A_COPY = (b"if-none-match", b"if-modified-since")  # which the browser may have kept from before the style was in the page
+
+
+class FirstFrame:
+    """Sends this page wherever Streamlit would send its own, under whatever address a person comes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(OTHER_HTML) or not _wants_html(scope):
+            await self.app(scope, receive, send)
+            return
+        is_page = False
+
+        async def all_but_the_page(message: Message) -> None:
+            nonlocal is_page
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                is_page = dict(message["headers"]).get(b"content-type", b"").startswith(b"text/html")
+            if not is_page:
+                await send(message)
+
+        whole = {**scope, "headers": [header for header in scope["headers"] if header[0] not in OF_A_COPY]}
+        await self.app(whole, receive, all_but_the_page)
+        if is_page:
+            await HTMLResponse(page(), headers={"Cache-Control": "no-cache"})(scope, receive, send)
+
+
+def _wants_html(scope: Scope) -> bool:
+    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
+
+
+def page() -> str:
+    """Streamlit's page, which fetches our fonts at once instead of its own, and has our style behind every other."""
+    own = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    fonts = "".join(
+        f'<link rel="preload" href="./app/static/Inter-{weight}.woff2" as="font" type="font/woff2" crossorigin>'
+        for weight in WEIGHTS
+    )
+    head = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", own).replace("</head>", f"{fonts}</head>", 1)
+    return head.replace("</body>", f"<style>\n{STYLE.read_text('utf-8')}</style></body>", 1)
