@@ -86,6 +86,7 @@ class Request:
     path: str
     headers: Mapping[str, str]  # names in lower case
     body: dict[str, Any]
+    connection: int  # the client's port
 
 
 class ScriptedServer:
@@ -287,7 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _note(self, body: dict[str, Any]) -> ScriptedServer:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.script.requests.append(Request(self.command, self.path, headers, body))
+        self.server.script.requests.append(Request(self.command, self.path, headers, body, self.client_address[1]))
         return self.server.script
 
     def _may_enter(self) -> bool:

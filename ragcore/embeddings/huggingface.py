@@ -30,8 +30,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
     """Any sentence-transformers model. It is loaded when first used, or by `warm`. Several threads may use it at once.
 
     `max_length` is the window in tokens, where it shall be shorter than the model's. The instructions are put before
-    every question and every text; None means those that bge and e5 models were trained with, and none for others. Instances of
-    the same model share one copy of it in memory.
+    every question and every text; None means those that bge and e5 models were trained with, and none for others. `device` is
+    torch's, such as "cpu" or "cuda:0"; None is the best there is. `cache_folder` is where models are kept that are named by
+    their place on Hugging Face's hub. Instances of the same model share one copy of it in memory.
     """
 
     def __init__(
@@ -224,9 +225,22 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
         folder = bundled.model_folder()
         bundled.check(folder / "model.safetensors")
         model_name = str(folder)
+    _check_device(device)
     with _quietly():
         model = _open(model_name, device, cache_folder)
     return _LoadedModel(model, max_length)
+
+
+def _check_device(device: str | None) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError) as error:  # it is not there; there is none of that name
+        raise EmbeddingError(
+            f"The embedding model cannot run on {device!r} here: {str(error).splitlines()[0]}",
+            hint="Leave the device out, or say cpu.",
+        ) from error
 
 
 def _open(model_name: str, device: str | None, cache_folder: str | None) -> SentenceTransformer:

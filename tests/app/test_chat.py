@@ -51,7 +51,7 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
 
 
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
-    ask_anew(page, app, "What caused the stoppage, according to Dr Greaves?")
+    ask_anew(page, app, "What burned down in the small hours of 9 February 1907?")
     chip = page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first
     chip.click()
     image = page.locator(".st-key-panel img")
@@ -79,6 +79,8 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     assert page.locator(".st-key-panel .label").inner_text() == shown
     while turn.is_enabled():
         turn.click()
+    last = shown.rpartition(" of ")[2]
+    assert page.locator(".st-key-panel .label").inner_text() == f"Page {last} of {last}"
     assert page.locator(".st-key-panel .sheet mark").count() == 0
     page.get_by_role("button", name="Back to the passage").click()
     assert page.locator(".st-key-panel .sheet mark").count() >= 1

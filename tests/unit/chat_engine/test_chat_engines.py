@@ -66,6 +66,7 @@ LOOKED_UP = {
     ChatMode.CONTEXT: ["Hello?", "And who?"],
     ChatMode.CONDENSE_PLUS_CONTEXT: ["Hello?", "Who wrote the book?"],
 }
+SOURCE = dict.fromkeys(ALL_MODES, "retriever") | {ChatMode.CONDENSE_QUESTION: "query_engine"}
 ANSWERED = dict.fromkeys(ALL_MODES, "And who?") | {ChatMode.CONDENSE_QUESTION: "Who wrote the book?"}
 
 
@@ -78,7 +79,8 @@ def test_two_turns_make_their_calls_look_up_their_questions_and_remember_what_wa
     assert prompts(llm) == CALLS[mode]
     assert retriever.asked == LOOKED_UP[mode]
     assert str(answer) == f"reply to {ANSWERED[mode]}"
-    assert [source.raw_input for source in answer.sources] == [{"query": question} for question in LOOKED_UP[mode][1:]]
+    asked = [(source.tool_name, source.raw_input) for source in answer.sources]
+    assert asked == [(SOURCE[mode], {"query": question}) for question in LOOKED_UP[mode][1:]]
     assert said(chat) == [
         ("user", "Hello?"),
         ("assistant", "reply to Hello?"),

@@ -102,6 +102,16 @@ def test_what_changed_in_text_or_metadata_is_done_again_and_takes_the_place_of_t
     assert len(store.documents()) == 3
 
 
+def test_without_a_vector_store_the_strategy_is_the_one_that_was_asked_for() -> None:
+    docstore = SimpleDocumentStore()
+    pipeline = IngestionPipeline([splitter()], docstore, DocstoreStrategy.UPSERTS)
+    one, other = Document("One two three.", "a"), Document("One two three.", "b")
+    assert [node.ref_doc_id for node in pipeline.run([one, other]) if isinstance(node, TextNode)] == ["a", "b"]
+    changed = Document("Four.", "a")
+    assert [node.text for node in pipeline.run([changed, other])] == ["Four."]
+    assert seen(docstore) == {"a": changed.hash, "b": other.hash}
+
+
 def test_duplicates_are_told_by_what_they_say_whatever_their_id() -> None:
     pipeline, docstore, _ = upserting(strategy=DocstoreStrategy.DUPLICATES_ONLY)
     one = Document("One two three.", "a")

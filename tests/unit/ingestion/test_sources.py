@@ -261,7 +261,7 @@ def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
         library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
 
 
-def test_a_file_that_a_storage_breaks_off_is_said_to_be_leaves_no_half_and_the_others_come(
+def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others_come(
     library: Library, storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = shutil.copyfileobj
@@ -283,6 +283,17 @@ def test_a_file_that_a_storage_breaks_off_is_said_to_be_leaves_no_half_and_the_o
     assert [added.file.name for added in library.take(gathered)] == ["b.txt"]
     (failed,) = library.files.all(Stage.FAILED)
     assert failed.name == "a.md"
+
+
+def test_a_file_that_is_gone_from_a_storage_before_its_turn_is_named(storage: str, tmp_path: Path) -> None:
+    import fsspec
+
+    gathering = sources.from_storage(storage, tmp_path, AllowedSources(storage=(storage,)), max_mb=5)
+    assert next(gathering).problem is None
+    fsspec.filesystem("memory").rm("/reports/below/b.txt")
+    (gone,) = gathering
+    assert gone.problem is not None
+    assert gone.problem.what.startswith("memory://reports/below/b.txt could not be read: ")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ragcore.text.quotes import Quote, distinct, joined, quotes_in
+from ragcore.text.quotes import Quote, distinct, joined, quoted_at, quotes_in
 
 
 def said(quotes: list[Quote]) -> list[str]:
@@ -29,6 +29,13 @@ def test_marks_inside_a_numbered_passage_are_left_out() -> None:
         "It rose by half. [1]",
         "Then it fell. [1]",
     ]
+
+
+def test_the_first_sentence_that_is_cited_is_found_where_it_stands_in_its_passage() -> None:
+    passage = "A cover.\n\nIt fell\nin 1903. It rose."
+    assert quoted_at("It rose. [2] It fell in 1903. [1][2] It rose. [1]", 1, passage) == passage.index("It fell")
+    assert quoted_at("It stood. [1] It rose. [1]", 1, passage) == passage.index("It rose")
+    assert quoted_at("It stood. [1] It rose. [2]", 1, passage) is None
 
 
 def led(text: str) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import closing
 
 import pytest
@@ -35,6 +36,23 @@ def test_what_is_asked_of_ollama() -> None:
         llm.generate(CALL)
     options = {"temperature": 0.1, "num_ctx": 2048, "num_predict": 99}
     assert parameters(server) == [{"stream": False, "keep_alive": "5m", "options": options}]
+
+
+def test_ollama_is_given_room_for_passages_and_two_minutes_to_load_a_model() -> None:
+    with ScriptedServer() as server, closing(Ollama("tiny", server.url)) as llm:
+        llm.generate(CALL)
+    assert server.chats[0].body["options"] == {"temperature": 0.1, "num_ctx": 8192, "num_predict": 768}
+    assert inspect.signature(Ollama).parameters["request_timeout"].default == 120
+
+
+@pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
+def test_what_a_model_is_asked_goes_through_one_connection(kind: type[OpenAICompatibleLLM | Ollama]) -> None:
+    with ScriptedServer() as server, closing(kind("tiny", server.url)) as llm:
+        llm.generate(CALL)
+        llm.list_models()
+        llm.generate(CALL)
+    assert len(server.requests) == 3
+    assert len({request.connection for request in server.requests}) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 from ragcore.defaults import Settings
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
-from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE
+from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, Prompt
 from ragcore.response_synthesizers import ResponseMode, Synthesizer, get_response_synthesizer
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, passages_from
-from ragcore.schema import NodeWithScore, Template, TextNode
+from ragcore.schema import MessageRole, NodeWithScore, Template, TextNode
 from tests.unit.response_synthesizers.doubles import counting, nodes, prompts, word_llm
 
 
@@ -29,6 +29,14 @@ def test_each_mode_names_the_prompts_that_it_uses() -> None:
         "accumulate": {"text_qa_template": TEXT_QA},
         "compact_accumulate": {"text_qa_template": TEXT_QA},
     }
+
+
+@pytest.mark.parametrize("prompt", [TEXT_QA, REFINE, TREE_SUMMARIZE], ids=lambda prompt: str(prompt.name))
+def test_what_answers_from_passages_is_told_to_answer_from_them_alone(prompt: Prompt) -> None:
+    first = prompt.messages[0]
+    assert first.role is MessageRole.SYSTEM
+    assert "Use only the passages you are given" in first.content
+    assert "could not find it in the documents" in first.content
 
 
 def test_updated_prompts_are_used_from_then_on() -> None:

@@ -91,3 +91,7 @@ def test_it_is_sent_in_place_of_streamlits_to_who_has_an_old_copy_too(path: str)
 )
 def test_all_else_is_sent_as_it_is(path: str, said: str) -> None:
     assert get(path, BROWSER)[2] == said
+
+
+def test_what_is_asked_for_as_no_page_may_stay_the_copy_that_is_kept() -> None:
+    assert get("/chat", {"accept": "*/*", "if-none-match": "streamlit"})[0] == 304

@@ -1,0 +1,28 @@
+"""Where a model of sentence-transformers comes from, and where it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragcore.embeddings import bundled
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import EmbeddingError
+
+
+def test_a_model_is_found_by_name_in_the_folder_where_models_are_kept(tmp_path: Path) -> None:
+    version = "a" * 40
+    for place in ("refs", "snapshots"):
+        (tmp_path / "models--somebody--tiny" / place).mkdir(parents=True)
+    (tmp_path / "models--somebody--tiny" / "refs" / "main").write_text(version)
+    (tmp_path / "models--somebody--tiny" / "snapshots" / version).symlink_to(bundled.model_folder())
+    kept = HuggingFaceEmbedding("somebody/tiny", cache_folder=str(tmp_path))
+    assert kept.embed_query("rain") == pytest.approx(HuggingFaceEmbedding().embed_query("rain"))
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "nowhere"])
+def test_a_device_that_is_not_there_is_said(device: str) -> None:
+    with pytest.raises(EmbeddingError, match=f"cannot run on '{device}'"):
+        HuggingFaceEmbedding(device=device).warm()
+    assert HuggingFaceEmbedding(device="cpu").embed_query("rain").shape == (bundled.DIMENSION,)
