@@ -37,6 +37,26 @@ def _documents(was_busy: bool) -> None:
     found = _found(files)
     pages = max(1, -(-len(found) // ROWS))
     page = min(max(session().document_page, 1), pages)
+    _filters(files)
+    rows = found[(page - 1) * ROWS : page * ROWS]
+    _TABLE(
+        key="document_table",
+        data={
+            "rows": [_row(file) for file in rows],
+            "sort": session().document_sort,
+            "ticket": page_ticket(),
+            "address": "/api/upload",
+            "words": _words(),
+        },
+        on_act_change=_act,
+    )
+    if not found:
+        st.caption(_("No document fits."))
+    if pages > 1:
+        _pages(page, pages, len(rows), len(found))
+
+
+def _filters(files: Sequence[FileRow]) -> None:
     with st.container(key="document_filters", horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             _("Search documents"),
@@ -68,33 +88,17 @@ def _documents(was_busy: bool) -> None:
             on_change=_first_page,
             width=140,
         )
-    rows = found[(page - 1) * ROWS : page * ROWS]
-    _TABLE(
-        key="document_table",
-        data={
-            "rows": [_row(file) for file in rows],
-            "sort": session().document_sort,
-            "ticket": page_ticket(),
-            "address": "/api/upload",
-            "words": _words(),
-        },
-        on_act_change=_act,
-    )
-    if not found:
-        st.caption(_("No document fits."))
-    if pages > 1:
-        with st.container(key="document_pages", horizontal=True, vertical_alignment="center"):
-            first = (page - 1) * ROWS + 1
-            st.caption(
-                _("{first} to {last} of {all}").format(
-                    first=numeral(first), last=numeral(first + len(rows) - 1), all=numeral(len(found))
-                ),
-                width="content",
-            )
-            st.button(
-                _("Previous"), key="documents_back", type="tertiary", on_click=_turn, args=(page - 1,), disabled=page == 1
-            )
-            st.button(_("Next"), key="documents_on", type="tertiary", on_click=_turn, args=(page + 1,), disabled=page == pages)
+
+
+def _pages(page: int, pages: int, shown: int, found: int) -> None:
+    with st.container(key="document_pages", horizontal=True, vertical_alignment="center"):
+        first = (page - 1) * ROWS + 1
+        st.caption(
+            _("{first} to {last} of {all}").format(first=numeral(first), last=numeral(first + shown - 1), all=numeral(found)),
+            width="content",
+        )
+        st.button(_("Previous"), key="documents_back", type="tertiary", on_click=_turn, args=(page - 1,), disabled=page == 1)
+        st.button(_("Next"), key="documents_on", type="tertiary", on_click=_turn, args=(page + 1,), disabled=page == pages)
 
 
 def _states() -> dict[str, str]:

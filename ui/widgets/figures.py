@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
@@ -14,6 +14,10 @@ from ui.i18n import _, ngettext, numeral, said
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, session, widget
 from ui.widgets.rebuilding import rebuilding
+
+if TYPE_CHECKING:
+    from ragcore.ingestion.rebuild import RebuildPlan
+    from ragcore.library import Library
 
 
 def figures() -> None:
@@ -34,10 +38,40 @@ def figures() -> None:
 def remake() -> None:
     """Make the index anew: what would change is said before."""
     library = resources.library()
-    ingest, model = library.settings.ingest, library.store.versions.current()[1]
     if library.rebuilding() is not None:
         rebuilding()
         return
+    try:
+        plan = _planned(library)
+    except RagError as error:
+        st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
+        return
+    if not plan.changes:
+        st.caption(_("Change something to see what making the index anew would take."))
+        return
+    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
+    st.markdown(
+        _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
+            changes=label("; ".join(map(said, plan.changes))),
+            passages=passages,
+            now=numeral(plan.passages_now),
+            time=words.duration(plan.seconds),
+        )
+    )
+    st.button(
+        _("Make the index anew"),
+        key="remake_now",
+        type="primary",
+        on_click=_remake,
+        args=(session().index,),
+        disabled=not plan.passages_now,
+        help=_("Questions are answered all the while, as before."),
+    )
+
+
+def _planned(library: Library) -> RebuildPlan:
+    """The fields, and what they say. RagError where an index cannot be made so."""
+    ingest, model = library.settings.ingest, library.store.versions.current()[1]
     session_key = session().index
     fill_new_widget(f"remake_size_{session_key}", ingest.chunk_size)
     fill_new_widget(f"remake_overlap_{session_key}", ingest.chunk_overlap)
@@ -83,33 +117,8 @@ def remake() -> None:
             help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
             width=230,
         )
-    try:
-        plan = library.plan_rebuild(
-            chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
-        )
-    except RagError as error:
-        st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
-        return
-    if not plan.changes:
-        st.caption(_("Change something to see what making the index anew would take."))
-        return
-    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
-    st.markdown(
-        _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
-            changes=label("; ".join(map(said, plan.changes))),
-            passages=passages,
-            now=numeral(plan.passages_now),
-            time=words.duration(plan.seconds),
-        )
-    )
-    st.button(
-        _("Make the index anew"),
-        key="remake_now",
-        type="primary",
-        on_click=_remake,
-        args=(session_key,),
-        disabled=not plan.passages_now,
-        help=_("Questions are answered all the while, as before."),
+    return library.plan_rebuild(
+        chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
     )
 
 
