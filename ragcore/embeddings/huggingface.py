@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragcore.devices import check_device
 from ragcore.embeddings import bundled
 from ragcore.embeddings.base import BaseEmbedding, Tokens
 from ragcore.errors import EmbeddingError
@@ -225,22 +226,10 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
         folder = bundled.model_folder()
         bundled.check(folder / "model.safetensors")
         model_name = str(folder)
-    _check_device(device)
+    check_device(device)
     with _quietly():
         model = _open(model_name, device, cache_folder)
     return _LoadedModel(model, max_length)
-
-
-def _check_device(device: str | None) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (AssertionError, RuntimeError) as error:  # it is not there; there is none of that name
-        raise EmbeddingError(
-            f"The embedding model cannot run on {device!r} here: {str(error).splitlines()[0]}",
-            hint="Leave the device out, or say cpu.",
-        ) from error
 
 
 def _open(model_name: str, device: str | None, cache_folder: str | None) -> SentenceTransformer:

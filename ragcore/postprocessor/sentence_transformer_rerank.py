@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ragcore.devices import check_device
 from ragcore.errors import ConfigError
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
@@ -42,6 +43,7 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
     def _model(self) -> CrossEncoder:
         from sentence_transformers import CrossEncoder
 
+        check_device(self._device)
         try:
             model: CrossEncoder = CrossEncoder(self._name, device=self._device, local_files_only=self._local_files_only)
         except (OSError, ValueError) as error:  # what the hub and the loader raise for a model that is not there

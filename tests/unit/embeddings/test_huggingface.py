@@ -8,7 +8,9 @@ import pytest
 
 from ragcore.embeddings import bundled
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.errors import EmbeddingError
+from ragcore.errors import ConfigError
+from ragcore.postprocessor import SentenceTransformerRerank
+from ragcore.schema import NodeWithScore, TextNode
 
 
 def test_a_model_is_found_by_name_in_the_folder_where_models_are_kept(tmp_path: Path) -> None:
@@ -23,6 +25,10 @@ def test_a_model_is_found_by_name_in_the_folder_where_models_are_kept(tmp_path: 
 
 @pytest.mark.parametrize("device", ["cuda:99", "nowhere"])
 def test_a_device_that_is_not_there_is_said(device: str) -> None:
-    with pytest.raises(EmbeddingError, match=f"cannot run on '{device}'"):
+    with pytest.raises(ConfigError, match=f"can run on '{device}'"):
         HuggingFaceEmbedding(device=device).warm()
+    with pytest.raises(ConfigError, match=f"can run on '{device}'"):
+        SentenceTransformerRerank(str(bundled.model_folder()), device=device).postprocess_nodes(
+            [NodeWithScore(TextNode("It rains."), 0.5)], query_str="Does it?"
+        )
     assert HuggingFaceEmbedding(device="cpu").embed_query("rain").shape == (bundled.DIMENSION,)
