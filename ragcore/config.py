@@ -310,7 +310,8 @@ def _alone(path: Path) -> Iterator[None]:
     """One process at a time, by SQLite's lock, which every system has. A folder that takes no lock takes no file, and says so;
     who has held it for seconds hangs, and is not waited for."""
     with ExitStack() as held:
-        with suppress(sqlite3.Error):
+        with suppress(sqlite3.Error, OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
             lock = held.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
             lock.execute("BEGIN EXCLUSIVE")
         yield

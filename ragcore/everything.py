@@ -14,7 +14,7 @@ from ragcore.observe import Span
 from ragcore.response_synthesizers.answer import AnswerStream, Progress
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
 from ragcore.schema import NodeWithScore
-from ragcore.text.citations import CITATIONS, cited_in
+from ragcore.text.citations import CITATION, cited_in
 from ragcore.text.refusals import NOTHING_FOUND, in_language_of
 
 WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
@@ -22,7 +22,6 @@ WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULAT
 
 SHORT_REPLY = 300  # characters: a longer reply says more than that nothing was found
 
-_CITED = re.compile(rf"{CITATIONS.pattern}(?!\()")
 _BEGUN = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come with the next piece
 _NOTHING = re.compile(
     r"(?:could|can|did|do|does|is|was|are|were|has|have)(?: ?not|n[’']t)\b[^.]{0,60}"
@@ -35,7 +34,7 @@ _NOTHING = re.compile(
 def says_nothing(reply: str) -> bool:
     """Whether a reply only says, in English, that the passages do not hold the answer: a short one that cites none."""
     text = reply.strip()
-    return not text or (len(text) <= SHORT_REPLY and not _CITED.search(text) and _NOTHING.search(text) is not None)
+    return not text or (len(text) <= SHORT_REPLY and not CITATION.search(text) and _NOTHING.search(text) is not None)
 
 
 class Citations:
@@ -52,7 +51,7 @@ class Citations:
             known = [self._number(nodes[number - 1]) for number in cited_in(match.group()) if 1 <= number <= len(nodes)]
             return "".join(f"[{number}]" for number in dict.fromkeys(known)) or match.group()
 
-        return _CITED.sub(mark, text)
+        return CITATION.sub(mark, text)
 
     def pieces(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
         """The same of a text that comes in pieces; one that may end inside a citation waits for the next."""
@@ -132,7 +131,7 @@ def rows_that_answer(
             continue
         if not shown and trace is not None:
             shown = [step.facts["passages"][0] for step in _packs(trace)]
-        cited = row if _CITED.search(row) or number > len(shown) else f"{row} [{shown[number - 1]}]"
+        cited = row if CITATION.search(row) or number > len(shown) else f"{row} [{shown[number - 1]}]"
         yield f"\n\n{cited}" if said else cited
         said = True
     if not said:

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -50,8 +50,7 @@ from ragcore.prompt_versions import PromptVersions
 from ragcore.schema import ChatMessage, NodeWithScore, new_id
 from ragcore.suggestions import SCHEMA as SUGGESTIONS_SCHEMA
 from ragcore.suggestions import Suggestions
-from ragcore.text.citations import cited_in
-from ragcore.text.quotes import quoted_at
+from ragcore.text.quotes import first_place, quoted_from
 
 if TYPE_CHECKING:
     from ragcore.answering import Finding
@@ -544,22 +543,21 @@ class Library:
 
     def at_quotes(self, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:
         """The sources, each with the page of the first sentence that the answer quotes from it, where it has several pages."""
-        cited = set(cited_in(answer))
-        return tuple(
-            self._at_quote(source, answer) if source.page_label and source.number in cited else source for source in sources
-        )
+        quoted, document_of = quoted_from(answer), cache(self.store.document)
 
-    def _at_quote(self, source: Source, answer: str) -> Source:
-        quoted = quoted_at(answer, source.number, source.text)
-        if not quoted:  # nothing, or the passage's first words
-            return source
-        try:
-            document = self.store.document(source.file_id)
-        except (UnknownDocumentError, StoreError):  # deleted while the answer was given, or damaged
-            return source
-        page = document.page_at(source.start + quoted)
-        unchanged = document.text[source.start : source.end] == source.text
-        return replace(source, page_label=page.label) if page and unchanged else source
+        def at_quote(source: Source) -> Source:
+            place = first_place(quoted.get(source.number, ()), source.text) if source.page_label else None
+            if not place:  # nothing, or the passage's first words
+                return source
+            try:
+                document = document_of(source.file_id)
+            except StoreError:  # deleted while the answer was given, or damaged
+                return source
+            page = document.page_at(source.start + place)
+            unchanged = document.text[source.start : source.end] == source.text
+            return replace(source, page_label=page.label) if page and unchanged else source
+
+        return tuple(map(at_quote, sources))
 
     def source_view(self, source: Source) -> SourceView:
         """The passage in its document as that is now. InputError when the document is gone or no longer says it."""

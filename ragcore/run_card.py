@@ -21,7 +21,7 @@ from ragcore.conversations import Ask, Message, Source
 from ragcore.library import Library
 from ragcore.observe import Span
 from ragcore.prompts import Origin
-from ragcore.text.citations import CITATION
+from ragcore.text.citations import recited
 
 SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
 
@@ -139,7 +139,7 @@ def _said(at: int, run: _Run) -> str:
     known = {source.number for source in message.sources}
 
     def linked(text: str) -> str:
-        return CITATION.sub(lambda cited: _link(at, int(cited.group(1)), known), _plain(text))
+        return recited(_plain(text), lambda number: _link(at, number, known))
 
     rows = message.facts.rows if message.facts is not None else ()
     if not rows:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ragcore.checks import CheckedSentence, Verdict
 from ragcore.llms.evidence import Evidence
-from ragcore.text.citations import CITATIONS, cited_in
+from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
@@ -154,7 +154,7 @@ def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
     A citation ends a sentence: what stands before it is what it is for.
     """
     begin = 0
-    for match in [*_MARKS.finditer(answer), None]:
+    for match in [*MARKS.finditer(answer), None]:
         end = match.start() if match else len(answer)
         cited = tuple(dict.fromkeys(cited_in(match.group()))) if match else ()
         spans = [(begin + start, begin + stop) for start, stop in _spans(answer[begin:end])]
@@ -183,7 +183,7 @@ def denies(text: str) -> bool:
 
 
 def _read(text: str) -> _Passage:
-    text = _MARKS.sub("", text)
+    text = MARKS.sub("", text)
     sentences = [plain for start, end in sentence_spans(text) if (plain := _plain(text[start:end]))]
     quotes = [quote.text for quote in quotes_in(text, number=1)]
     # What is quoted from tables and lists reads unlike the text: it is a sentence of its own.
@@ -215,7 +215,7 @@ def _in_a_row(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _MARKUP.sub("", " ".join(_MARKS.sub("", text).split())).strip()
+    return _MARKUP.sub("", " ".join(MARKS.sub("", text).split())).strip()
 
 
 def _numbers(text: str) -> set[str]:
@@ -224,7 +224,6 @@ def _numbers(text: str) -> set[str]:
 
 _ORDER: tuple[Verdict, ...] = ("supported", "weak", "absent")
 LONGEST_HEADING = 80  # characters
-_MARKS = re.compile(rf"(?:\s*{CITATIONS.pattern})+")
 _MARKUP = re.compile(r"^(?:[-*•–>|]+\s+|#{1,6}\s+|\d{1,2}[.)]\s+)+|\*\*|__|`")
 _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*[^\S\n]*(?=\n)")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")

@@ -15,7 +15,7 @@ from html import escape
 from ragcore.conversations import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
 from ragcore.feedback import Verdict
-from ragcore.text.citations import CITATIONS, cited_in
+from ragcore.text.citations import recited
 
 FORM = 1  # of the JSON
 NAME_CHARS = 80
@@ -266,13 +266,10 @@ def _items(block: Sequence[str], turn: int, numbers: set[int]) -> str:
 def _inline_html(text: str, turn: int, numbers: set[int]) -> str:
     """Escaped first: what is put in after that is ours."""
 
-    def linked(found: re.Match[str]) -> str:
-        return "".join(
-            f'<a href="#{_anchor(turn, number)}">[{number}]</a>' if number in numbers else f"[{number}]"
-            for number in cited_in(found.group())
-        )
+    def linked(number: int) -> str:
+        return f'<a href="#{_anchor(turn, number)}">[{number}]</a>' if number in numbers else f"[{number}]"
 
     shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
     shown = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<b>\1</b>", shown)
-    shown = CITATIONS.sub(linked, shown)
+    shown = recited(shown, linked)
     return re.sub(r"<code>.*?</code>|\\([!-/:-@\[-`{-~])", lambda found: found.group(1) or found.group(), shown)

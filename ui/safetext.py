@@ -10,14 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragcore.text.citations import CITATION, CITATIONS, NUMBER
+from ragcore.text.citations import CITATION, cited_in
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])")
-_CITATION = re.compile(rf"{CITATION.pattern}(?!\()")
 
 
 # Characters of no script, which stand for what a mark becomes while the text around it is made safe.
@@ -119,13 +118,12 @@ def _line(line: str, links: Mapping[int, str]) -> str:
 
 
 def _inline(text: str, links: Mapping[int, str]) -> str:
-    text = CITATIONS.sub(lambda several: "".join(f"[{number}]" for number in re.findall(NUMBER, several.group(1))), text)
     parts: list[str] = []
     end = 0
-    for citation in _CITATION.finditer(text):
-        number = int(citation.group(1))
+    for citation in CITATION.finditer(text):
         parts.append(_defang(text[end : citation.start()]))
-        parts.append(f"[{number}]({links[number]})" if number in links else f"\\[{number}\\]")
+        for number in cited_in(citation.group()):
+            parts.append(f"[{number}]({links[number]})" if number in links else f"\\[{number}\\]")
         end = citation.end()
     parts.append(_defang(text[end:]))
     return "".join(parts)

@@ -316,7 +316,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         if weighed.max() < lowest:
             break
         taken.append(int(weighed.argmax()))
-    leans = best and _neighbours(quotes, best - 1, best) and _LEANS.match(quotes[best].text)
+    leans = best > 0 and _neighbours(quotes, best - 1, best) and _LEANS.match(quotes[best].text) is not None
     if leans and best - 1 not in taken:
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down

@@ -13,7 +13,7 @@ import numpy as np
 
 from ragcore.llms.evidence import Evidence
 from ragcore.prompts import Passage
-from ragcore.text.citations import CITATION
+from ragcore.text.citations import MARKS
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
@@ -24,7 +24,6 @@ SAME = 0.6  # likeness, 0 to 1, from which two sentences say the same
 SHORT_ANSWER = 10  # words: such an answer need not repeat the question's words
 EVEN = 0.1  # difference of two scores, 0 to 1, below which neither answer is better
 
-_MARKS = re.compile(rf"\s*{CITATION.pattern}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NOT = re.compile(
     r"\b(?:not?|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin)\b|[不没]",
@@ -44,7 +43,7 @@ class Judge:
         claims = self._claims(response)
         if not claims:
             return _no("It states nothing that the passages could bear out.")
-        known = [sentence for passage in passages for sentence in sentences(_MARKS.sub("", passage.text))]
+        known = [sentence for passage in passages for sentence in sentences(MARKS.sub("", passage.text))]
         for claim in claims:
             if doubt := self._doubt(claim, known):
                 return _no(f"“{claim}”: {doubt}")
@@ -73,9 +72,9 @@ class Judge:
         wanted = guidelines.lower()
         if re.search(r"\b(?:brief|short|concise|succinct)", wanted) and len(response.split()) > 60:
             return _no(f"It has {len(response.split())} words.")
-        if re.search(r"\b(?:number|statistic|figure|quantit)", wanted) and not _NUMBER.search(_MARKS.sub("", response)):
+        if re.search(r"\b(?:number|statistic|figure|quantit)", wanted) and not _NUMBER.search(MARKS.sub("", response)):
             return _no("It holds no number.")
-        if re.search(r"\b(?:cite|citation|source|reference)", wanted) and not _MARKS.search(response):
+        if re.search(r"\b(?:cite|citation|source|reference)", wanted) and not MARKS.search(response):
             return _no("It cites nothing.")
         return self.answers_the_question(query, response)
 
@@ -96,7 +95,7 @@ class Judge:
 
     def margin(self, query: str, text: str) -> float:
         """How far the log odds of its best sentence lie above the threshold of an answer; below 0 it answers nothing."""
-        quotes = quotes_in(_MARKS.sub("", text), number=0)
+        quotes = quotes_in(MARKS.sub("", text), number=0)
         if not quotes:
             return -np.inf
         if len(text.split()) <= SHORT_ANSWER and fits_kind(expected_kind(query), text, query):
@@ -112,7 +111,7 @@ class Judge:
             return float(1 / (1 + np.exp(-self.margin(query, claims))))
         if _holds(claims, reference):
             return 1.0
-        right = _MARKS.sub("", reference)
+        right = MARKS.sub("", reference)
         meant, said = set(content_words(right)), set(content_words(claims))
         covered = len(meant & said) / max(len(meant), 1)
         score = float((covered + self._evidence.alike(right, [claims])[0]) / 2)
@@ -122,7 +121,7 @@ class Judge:
 
     def _claims(self, response: str) -> list[str]:
         """The sentences of an answer; none for one that says it found nothing."""
-        text = _MARKS.sub("", response).strip()
+        text = MARKS.sub("", response).strip()
         return [] if is_refusal(text) else [said for said in sentences(text) if any(char.isalnum() for char in said)]
 
     def _doubt(self, claim: str, known: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
@@ -18,7 +17,7 @@ from ragcore.response_synthesizers.modes import Pieces, Work, run
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
-from ragcore.text.citations import CITATION
+from ragcore.text.citations import CITATION, recited
 
 logger = logging.getLogger(__name__)
 
@@ -104,10 +103,9 @@ def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
     """The answer's text with its citations as they are among all sources; one that cites nothing is left out."""
     own: Sequence[NodeWithScore] = answer.source_nodes
 
-    def mark(match: re.Match[str]) -> str:
-        number = int(match.group(1))
+    def mark(number: int) -> str:
         if 1 <= number <= len(own):
             return f"[{places[own[number - 1].node.id_]}]"
-        return match.group() if number > last else ""
+        return f"[{number}]" if number > last else ""
 
-    return CITATION.sub(mark, answer.response)
+    return recited(answer.response, mark)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.text.citations import CITATION, cited_in
+from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.sentences import sentence_spans
 
 
@@ -37,7 +37,6 @@ class Quote:
         return _QUESTION.search(self.lead) is not None
 
 
-_MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
@@ -64,10 +63,10 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     """
     document = _PAGE.sub("", source)
     if number is not None:
-        return [Quote(said, (number,), passage, document, lead) for lead, said in _led(_MARKS.sub("", text))]
+        return [Quote(said, (number,), passage, document, lead) for lead, said in _led(MARKS.sub("", text))]
     found: list[Quote] = []
     start = 0
-    for match in _MARKS.finditer(text):
+    for match in MARKS.finditer(text):
         marks = tuple(dict.fromkeys(cited_in(match.group())))
         said = _sentences(text[start : match.start()])
         found += [Quote(sentence, (), passage, document) for sentence in said[:-1]]
@@ -170,12 +169,21 @@ def distinct(quotes: Iterable[Quote]) -> list[Quote]:
     return kept
 
 
-def quoted_at(answer: str, number: int, passage: str) -> int | None:
-    """Where the first sentence that the answer cites as [number] begins in that passage; None where none stands there."""
+def quoted_from(answer: str) -> dict[int, list[str]]:
+    """For each number that the answer cites, the sentences that carry it, in their order."""
+    sentences: dict[int, list[str]] = {}
     for quote in quotes_in(answer, number=None):
-        if number in quote.marks:
-            words = r"\s+".join(map(re.escape, quote.text.split()))
-            if found := re.search(words, passage):
+        for mark in quote.marks:
+            sentences.setdefault(mark, []).append(quote.text)
+    return sentences
+
+
+def first_place(sentences: Iterable[str], passage: str) -> int | None:
+    """Where the first of these that stands in the passage begins; None where none does."""
+    for sentence in sentences:
+        row = " ".join(cell.partition(": ")[2] or cell for cell in sentence.split("; "))  # without the names of its columns
+        for said in (sentence, row):
+            if found := re.search(r"[\s|*]+".join(map(re.escape, said.split())), passage):
                 return found.start()
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragcore.text.citations import NUMBER
+from ragcore.text.citations import CITATION
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -113,9 +113,9 @@ _MARK = re.compile(
     rf"[\n{_SOFT}{_STOPS}](?:"
     r"(?<=\n)(?P<line>\s*)"
     rf"|(?<=[{_STOPS}])(?P<hard>[{_SOFT}{_STOPS}]*[{re.escape(_CLOSING)}]*\s*)"
-    rf"|[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:\[{NUMBER}\])*(?=(?P<soft>\s+)))"
+    rf"|[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:{CITATION.pattern})*(?=(?P<soft>\s+)))"
 )
-_FULL_STOP = re.compile(rf"\.(?:\[{NUMBER}\])*")
+_FULL_STOP = re.compile(rf"\.(?:{CITATION.pattern})*")
 _WORD = re.compile(r"\w*")
 _OPENERS = re.compile(rf"[{re.escape(_OPENING)}]*")
 # "Adult | £2.50", "Year: 2014; Passengers: 101240"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from html import escape
 
@@ -10,7 +9,7 @@ import streamlit as st
 
 from ragcore.conversations import FileAnswer, Message, Source
 from ragcore.runs import Run
-from ragcore.text.citations import CITATION
+from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.spreadsheet import as_csv
 from ui import words
 from ui.i18n import _, ngettext, said
@@ -21,8 +20,6 @@ from ui.widgets.passage import address
 AT_ONCE = 100  # rows; the others unfold
 GROWING = 20  # rows drawn while it fills, the newest
 HZ = 2.0
-
-_CITATION = re.compile(rf"\s*{CITATION.pattern}")
 
 
 def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
@@ -63,7 +60,7 @@ def table_csv(rows: Sequence[FileAnswer]) -> bytes:
 
 def _bare(row: FileAnswer) -> str:
     """Without citations, whose numbers mean nothing elsewhere; the pages stand beside."""
-    return _CITATION.sub("", row.text) + (f" {row.hint}" if row.hint else "")
+    return MARKS.sub("", row.text) + (f" {row.hint}" if row.hint else "")
 
 
 def _found(row: FileAnswer) -> str:
@@ -83,17 +80,15 @@ def _table(message: Message, rows: Sequence[FileAnswer], sources: Sequence[Sourc
 
 
 def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
-    def link(match: re.Match[str]) -> str:
-        number = int(match.group(1))
-        if number not in known:
-            return match.group()
-        return f' <a href="{escape(address(message, known[number]))}">{number}</a>'
+    def link(number: int) -> str:
+        return f' <a href="{escape(address(message, known[number]))}">{number}</a>' if number in known else f" [{number}]"
 
     text = said(row.text) if row.found == "failed" else row.text
-    answer = _CITATION.sub(link, escape(text)) + (f"<br>{escape(said(row.hint))}" if row.hint else "")
+    answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text))
+    hint = f"<br>{escape(said(row.hint))}" if row.hint else ""
     pages = words.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
     name = escape(row.file_name).replace("_", "_<wbr>").replace("-", "-<wbr>")  # where a long name may be broken
     return (
-        f"<tr class='{row.found}'><th scope='row'>{name}</th><td>{answer}</td>"
+        f"<tr class='{row.found}'><th scope='row'>{name}</th><td>{answer}{hint}</td>"
         f"<td>{escape(pages)}</td><td>{escape(_found(row))}</td></tr>"
     )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ragcore.text.quotes import Quote, distinct, joined, quoted_at, quotes_in
+from ragcore.text.quotes import Quote, distinct, first_place, joined, quoted_from, quotes_in
 
 
 def said(quotes: list[Quote]) -> list[str]:
@@ -25,7 +25,7 @@ def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
 
 
 def test_marks_inside_a_numbered_passage_are_left_out() -> None:
-    assert said(quotes_in("It rose by half.[12][13] Then it fell [14].", number=1)) == [
+    assert said(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
         "It rose by half. [1]",
         "Then it fell. [1]",
     ]
@@ -33,9 +33,26 @@ def test_marks_inside_a_numbered_passage_are_left_out() -> None:
 
 def test_the_first_sentence_that_is_cited_is_found_where_it_stands_in_its_passage() -> None:
     passage = "A cover.\n\nIt fell\nin 1903. It rose."
-    assert quoted_at("It rose. [2] It fell in 1903. [1][2] It rose. [1]", 1, passage) == passage.index("It fell")
-    assert quoted_at("It stood. [1] It rose. [1]", 1, passage) == passage.index("It rose")
-    assert quoted_at("It stood. [1] It rose. [2]", 1, passage) is None
+
+    def found(answer: str) -> int | None:
+        return first_place(quoted_from(answer).get(1, ()), passage)
+
+    assert found("It rose. [2] It fell in 1903. [1][2] It rose. [1]") == passage.index("It fell")
+    assert found("It rose. [2] It fell in 1903. [2, 1]") == passage.index("It fell")
+    assert found("It stood. [1] It rose. [1]") == passage.index("It rose")
+    assert found("It stood. [1] It rose. [2]") is None
+
+
+def test_what_is_quoted_without_its_bold_marks_or_with_the_names_of_its_columns_is_found_too() -> None:
+    passage = (
+        "A list.\n\n| Ticket | Price |\n| --- | --- |\n| Adult | £2.50 |\n| Child, up to 14 | £1 |\n\nIt **fell** in 1903."
+    )
+    for place in ("Child", "It **fell**"):
+        (quote,) = [quote for quote in quotes_in(passage, number=1) if place.split()[0] in quote.text]
+        assert quote.text not in passage
+        at = first_place([quote.text], passage)
+        assert at is not None
+        assert passage[at:].startswith(place)
 
 
 def led(text: str) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ def rome() -> FixedEngine:
 
 
 def paris() -> FixedEngine:
-    return FixedEngine("Parisians [1] [2].", "p", "q")
+    return FixedEngine("Parisians [1, 2].", "p", "q")
 
 
 def engine(llm: ScriptedLLM) -> SubQuestionQueryEngine:
@@ -39,7 +39,7 @@ def test_each_part_is_asked_of_its_tool_and_the_answers_become_passages_of_one_a
     assert [hit.node.id_ for hit in response.source_nodes] == ["r", "p", "q"]
     assert [logged.prompt for logged in llm.calls] == ["sub_questions", "tree_summarize"]
     assert "(1) rome: about rome\n\n(2) paris: about paris" in llm.calls[0].messages[-1].content
-    assert ("Who lives in Rome?\nRomans [1].\n\nWho lives in Paris?\nParisians [2] [3].") in llm.calls[1].messages[-1].content
+    assert ("Who lives in Rome?\nRomans [1].\n\nWho lives in Paris?\nParisians [2][3].") in llm.calls[1].messages[-1].content
 
 
 def test_the_response_tells_the_parts_with_their_answers_and_sources() -> None:
@@ -48,7 +48,7 @@ def test_the_response_tells_the_parts_with_their_answers_and_sources() -> None:
     assert [type(pair) for pair in pairs] == [SubQuestionAnswerPair] * 2
     assert [(pair.sub_q.sub_question, pair.answer, [hit.node.id_ for hit in pair.sources]) for pair in pairs] == [
         ("Who lives in Rome?", "Romans [1].", ["r"]),
-        ("Who lives in Paris?", "Parisians [1] [2].", ["p", "q"]),
+        ("Who lives in Paris?", "Parisians [1, 2].", ["p", "q"]),
     ]
 
 

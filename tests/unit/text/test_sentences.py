@@ -27,7 +27,7 @@ CASES = [
     'He said "Go."¦ She went.',
     "“Really?” he asked.¦ “Yes.”¦ He left.",
     "(It was late.)¦ We left.",
-    "As shown before.[3]¦ Others agree.",
+    "As shown before.[3]¦ Others agree.[4, 5]¦ It is so.",
     "Many left.¦ 5 stayed.",
     "Plan B.¦ The rest follows.",
     "it is all small.¦ so this begins one.¦ ok",
