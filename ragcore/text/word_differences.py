@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["same", "removed", "added"]
@@ -35,21 +36,27 @@ def word_differences(first: str, second: str) -> list[Piece]:
     before, after = _WORD.findall(first), _WORD.findall(second)
     return [
         Piece(kind, "".join(text for _, text in run))
-        for kind, run in groupby(_pieces(before, after), key=lambda piece: piece[0])
+        for kind, run in groupby(filter(itemgetter(1), _pieces(before, after)), key=itemgetter(0))
     ]
 
 
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """Of each stretch between two that are the same, first what was removed and then what was added."""
+    """Of each stretch between two that are the same, first what was removed and then what was added; some are empty."""
     left = right = 0
     for same_left, same_right, length in _in_common(before, after):
-        if same_left > left:
-            yield "removed", "".join(before[left:same_left])
-        if same_right > right:
-            yield "added", "".join(after[right:same_right])
+        removed, added = before[left:same_left], after[right:same_right]
+        stays = _word_that_stays(removed, added)
+        yield "removed", "".join(removed).removesuffix(stays)
+        yield "added", "".join(added).removesuffix(stays)
         left, right = same_left + length, same_right + length
-        if length:
-            yield "same", "".join(before[same_left:left])
+        yield "same", stays + "".join(before[same_left:left])
+
+
+def _word_that_stays(removed: Sequence[str], added: Sequence[str]) -> str:
+    """The last word of both, where the space before it alone is another: a paragraph that had one before it, or has one now."""
+    if removed and added and removed[-1].lstrip() == added[-1].lstrip():
+        return removed[-1].lstrip()
+    return ""
 
 
 def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:

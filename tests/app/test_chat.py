@@ -51,7 +51,7 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
 
 
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
-    ask_anew(page, app, "What burned down in the small hours of 9 February 1907?")
+    ask_anew(page, app, "What joins the two cars on their two parallel tracks?")
     chip = page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first
     chip.click()
     image = page.locator(".st-key-panel img")
@@ -72,6 +72,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     goes_on = page.locator(".st-key-panel .more")
     assert not goes_on.is_visible()
     back.click()
+    assert page.locator(".st-key-panel .label").inner_text() != shown
     assert goes_on.inner_text() == f"Continues on {shown.split(' of ')[0].lower()}"
     assert goes_on.is_visible()
     assert page.locator(".st-key-panel .sheet mark").count() >= 1

@@ -72,6 +72,18 @@ def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
     assert transcript(page) == before
 
 
+def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    page.set_viewport_size({"width": 390, "height": 844})
+    menu_is_away = page.locator('[data-testid="stSidebar"][data-collapsed="true"]')
+    for chosen in (page.get_by_role("link", name="Query"), button(page, DOG), button(page, "New chat")):
+        menu_is_away.wait_for(state="attached")
+        page.get_by_test_id("stExpandSidebarButton").click()
+        chosen.click()
+    menu_is_away.wait_for(state="attached")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+
+
 def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stays(page: Page, app: App) -> None:
     ask_anew(page, app, DOG)
     ask(page, STAIR)

@@ -22,7 +22,7 @@ from ragcore.sqlite import SQLiteDatabase
 from tests.app.conftest import SECONDS, App, Watch, settled, until
 from tests.app.test_chat import ask_anew
 from tests.app.test_compare import compare, finished
-from tests.app.test_indexes import part
+from tests.app.test_indexes import name_field, part, rename_box
 from tests.app.test_replay import replay, start, whole
 from tests.app.test_stage import switch
 
@@ -123,6 +123,11 @@ def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callabl
     see("query", f"{app.url}/query", ".st-key-query_ask")
     see("compare", made.compared, '[class*="st-key-cost_"]')
     see("indexes", f"{app.url}/indexes", ".st-key-document_table table")
+    rename_box(page).click()
+    name_field(page).wait_for()
+    look("rename")
+    page.keyboard.press("Escape")
+    name_field(page).wait_for(state="detached")
     page.locator(".st-key-document_table button.link").first.click()
     page.locator(".st-key-viewer .badge").first.wait_for()
     settled(page)

@@ -1,5 +1,12 @@
 // The conversations in the sidebar: open, rename, duplicate, export, delete.
 const lists = new WeakMap();
+const GOES = '[data-testid="stSidebarNavLink"], .st-key-new_chat button, button.title'; // what leads from the sidebar to a page
+
+// On a phone the sidebar lies over the page, and would over the one that was chosen.
+function showPage(event) {
+  const chosen = event.composedPath().some((each) => each.matches?.(GOES));
+  if (chosen && matchMedia("(max-width: 768px)").matches) document.querySelector('[data-testid="stSidebarCollapseButton"] button').click();
+}
 
 function draw(list) {
   const { data, root } = list;
@@ -88,7 +95,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!list) {
     list = { root: parentElement.querySelector("ul") };
     lists.set(parentElement, list);
-    list.away = (event) => { if (list.menu && !event.composedPath().includes(list.root)) { list.menu = null; draw(list); } };
+    list.away = (event) => {
+      if (list.menu && !event.composedPath().includes(list.root)) { list.menu = null; draw(list); }
+      showPage(event);
+    };
     list.escape = (event) => {
       if (event.key !== "Escape" || !list.menu) return;
       const menu = list.menu;

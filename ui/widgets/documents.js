@@ -91,7 +91,7 @@ function draw(table) {
       open.dataset.at = `open ${file.id}`;
       open.replaceChildren(...breakable(file.name));
       name.append(open);
-    } else name.append(element("span", "", file.name));
+    } else name.append(...breakable(file.name));
     row.append(name);
     for (const column of ["told", "passages", "size", "added"]) row.append(element("td", column, file[column]));
     const more = element("td", "more");

@@ -74,6 +74,7 @@ function draw(map) {
   const began = performance.now();
   map.waiting = false;
   if (!map.points || !map.pixels) return;
+  inks(map);
   const { pixels, points, owners, width, height, scale, dx, dy, colours, count } = map;
   pixels.fill(0);
   const closeness = scale / (Math.min(width, height) * 0.47);
@@ -268,6 +269,8 @@ function build(map) {
   listen(map);
   map.observer = new ResizeObserver(() => resize(map));
   map.observer.observe(map.canvas);
+  map.scheme = new MutationObserver(() => later(map)); // of the page, which page_language.js says there
+  map.scheme.observe(document.documentElement, { attributes: true, attributeFilter: ["style"] });
 }
 
 function legend(map) {
@@ -293,10 +296,14 @@ function legend(map) {
   marks();
   map.asked.textContent = data.words.hits;
   map.asked.hidden = !data.words.hits;
-  const style = getComputedStyle(map.root);
-  map.ink = style.color;
-  const dark = style.colorScheme === "dark" || getComputedStyle(map.canvas).color.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) > 380;
-  map.faint = (dark ? packed("#3a3734") : packed("#e4dfd5")) >>> 0;
+}
+
+// The colours of rings and numbers, and of what stands back, as light or dark as the page is now: its own colour of text is
+// there a moment later.
+function inks(map) {
+  const dark = getComputedStyle(map.root).colorScheme === "dark";
+  map.ink = dark ? "#ece8e1" : "#14120f";
+  map.faint = packed(dark ? "#3a3734" : "#e4dfd5") >>> 0;
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -318,5 +325,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     legend(map);
     later(map);
   }
-  return () => { map.observer.disconnect(); maps.delete(parentElement); };
+  return () => { map.observer.disconnect(); map.scheme.disconnect(); maps.delete(parentElement); };
 }

@@ -216,7 +216,7 @@ def _turn(step: int) -> None:
 
 
 def _shown(question: Question) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key=f"shown_{question.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(label(question.text))
         st.button(
             _("Edit"), key=f"edit_{question.id}", icon=":material/edit:", type="tertiary", on_click=_begin, args=(question.id,)

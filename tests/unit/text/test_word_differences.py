@@ -44,6 +44,19 @@ def test_whole_words_differ_with_the_space_before_them() -> None:
     ]
 
 
+def test_a_word_stays_where_the_space_before_it_alone_is_another() -> None:
+    assert word_differences("In short.\n\nAt the top it stands.", "At the top it stands.") == [
+        Piece("removed", "In short.\n\n"),
+        Piece("same", "At the top it stands."),
+    ]
+    assert word_differences("It stands. At the top of it.", "It stands.\n\nAt the top of it.") == [
+        Piece("same", "It stands."),
+        Piece("removed", " "),
+        Piece("added", "\n\n"),
+        Piece("same", "At the top of it."),
+    ]
+
+
 def test_a_script_without_spaces_is_compared_sign_by_sign() -> None:
     assert word_differences("这座塔建于一八七一年", "这座塔建于一八七二年") == [
         Piece("same", "这座塔建于一八七"),
