@@ -1,5 +1,6 @@
 """Starts Lectern: `python app.py` or `streamlit run app.py`. The screens begin in ui/shell.py."""
 
+import sys
 from pathlib import Path
 
 import streamlit as st
@@ -9,8 +10,13 @@ from starlette.routing import Route
 from ui import exports, web
 from ui.first_frame import FirstFrame
 
+SCREENS = Path(__file__).resolve().parent / "ui"
+# Else Streamlit puts it there for each run and takes it away again, and a thread that imports something just then, such as the
+# embedder's libraries, passes over the folder behind it.
+sys.path.append(str(SCREENS))
+
 app = st.App(
-    Path(__file__).resolve().parent / "ui" / "shell.py",
+    SCREENS / "shell.py",
     lifespan=web.lifespan,
     routes=[
         Route("/api/upload", web.upload, methods=["PUT"]),

@@ -183,10 +183,12 @@ class _Reader:
     """One process, which reads one file at a time."""
 
     def __init__(self) -> None:
-        from loky.backend import get_context
+        from loky.backend.context import LokyContext
         from loky.process_executor import ProcessPoolExecutor
 
-        context = get_context("loky")  # a new interpreter, which knows nothing of this one
+        # A new interpreter, which knows nothing of this one. By its name the context may be that of joblib's own copy of loky,
+        # which comes with the embedder's libraries and would load numpy there.
+        context = LokyContext()
         self.files = 0
         self.waited = self._begun = False
         self._signals, signals = context.Pipe(duplex=False)

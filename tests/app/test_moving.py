@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, settled, until
+from tests.app.conftest import App, settled, until, wait_until_read
+from tests.app.test_documents import drop, payload, state
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, WebSocket
@@ -32,3 +33,12 @@ def test_the_lights_are_looked_at_until_the_search_is_ready_and_no_longer(page: 
         return len(asked) == before
 
     until(page, is_quiet, 20)
+
+
+def test_news_of_what_is_being_read_are_asked_for_when_they_stop_coming(page: Page, empty_app: App) -> None:
+    page.add_init_script("window.setInterval = () => 0;")  # with which Streamlit looks every second
+    page.goto(empty_app.url)
+    drop(page, payload("kettle.txt", b"The kettle is mended by Ada Penrose. " * 4000))
+    page.locator('li.row[data-state="active"]').first.wait_for()
+    wait_until_read(page, 60_000)
+    assert state(page, "kettle.txt") == "ready"

@@ -1,5 +1,12 @@
 // The list of files. One row per file, kept across updates so that bars move and nothing jumps.
 const lists = new WeakMap();
+const SILENCE = 5000; // milliseconds without news of what is being read, after which they are asked for
+
+// The page brings news by itself. Should it stop doing so, what is ready would seem to be read for ever.
+function listen(list, active) {
+  clearTimeout(list.timer);
+  if (active) list.timer = setTimeout(() => { list.look(); listen(list, true); }, SILENCE);
+}
 
 function buildRow(list, id) {
   const row = element("li", "row");
@@ -97,7 +104,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!list) {
     list = { views: new Map() };
     lists.set(parentElement, list);
-    list.seen = () => { if (document.visibilityState === "visible") list.send("act", { do: "look", at: Date.now() }); };
+    list.look = () => list.send("act", { do: "look", at: Date.now() });
+    list.seen = () => { if (document.visibilityState === "visible") list.look(); };
     document.addEventListener("visibilitychange", list.seen);
   }
   list.send = setTriggerValue;
@@ -116,5 +124,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     previous = view.row;
   }
   drawn(parentElement);
-  return () => { document.removeEventListener("visibilitychange", list.seen); lists.delete(parentElement); };
+  listen(list, data.files.some((file) => file.state === "active"));
+  return () => { listen(list, false); document.removeEventListener("visibilitychange", list.seen); lists.delete(parentElement); };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import subprocess
@@ -219,6 +220,8 @@ def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(monkeypatch: pytest.Mo
 def test_for_a_plain_text_nothing_is_loaded_that_only_other_formats_need(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    importlib.import_module("loky")
+    importlib.import_module("joblib")  # as the embedder's libraries do; it has a copy of loky, under the same name
     noted = tmp_path / "imported"
     noted.mkdir()
     (tmp_path / "sitecustomize.py").write_text(
@@ -228,7 +231,7 @@ def test_for_a_plain_text_nothing_is_loaded_that_only_other_formats_need(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])]))
     isolated(make_text(tmp_path / "a.txt", "words"))
     end_readers()
-    # A library that an earlier test used may start a process of its own meanwhile; the one that read knows ragcore.
+    # joblib's copy may start a process of its own meanwhile; the one that read knows ragcore.
     of_each = [{name.partition(".")[0] for name in process.read_text().split()} for process in noted.iterdir()]
     imported = set().union(*(names for names in of_each if "ragcore" in names))
     # Before anything can be read, these are there. `org` is tried for the sake of Jython.

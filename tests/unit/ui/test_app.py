@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_run_leaves_the_folders_of_modules_as_they_are_for_threads_that_import_meanwhile() -> None:
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from app import SCREENS; from streamlit.runtime.scriptrunner.exec_code import modified_sys_path\n"
+            "before = list(sys.path)\n"
+            "with modified_sys_path(str(SCREENS / 'shell.py')): assert sys.path == before\n"
+            "assert sys.path == before",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
