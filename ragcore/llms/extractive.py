@@ -42,6 +42,7 @@ from ragcore.prompts import (
 )
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text import refusals
+from ragcore.text.about import about
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
@@ -195,6 +196,7 @@ class ExtractiveLLM(LLM):
 
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
+        query = about(query)
         weighed = self._evidence.weighed(query, quotes)
         if not quotes or (weighed.margin(THRESHOLD) < 0 and not sure):
             return in_language_of(query, refusals.NOT_FOUND)

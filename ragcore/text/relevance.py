@@ -51,6 +51,7 @@ TELLING = 0.25  # share of the question's words that the best sentence holds, fr
 RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
 FRAGMENT = 0.2  # what a heading or a table row loses
 LENT = 0.6  # what a word counts that a sentence has from the heading above it alone
+CARRIED = 0.3  # what one counts that stands in brackets at the question's end, where a follow-up has what it is about
 
 
 def log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -171,14 +172,14 @@ def held(question: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     asked = sorted(set(content_words(question)))
     own = [set(content_words(quote.read_with_lead if quote.answers_lead else quote.text)) for quote in quotes]
     read = [said | above[quote.lead] | above[titles[quote.passage]] for said, quote in zip(own, quotes, strict=True)]
-    return (LENT * _holds(asked, read) + (1 - LENT) * _holds(asked, own)) * _part(asked, read)
+    return (LENT * _holds(asked, read) + (1 - LENT) * _holds(asked, own)) * _part(question, asked, read)
 
 
 def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """(n, words): each word's share of the question's idf among the texts, 0 in the texts without the word."""
     asked = sorted(set(content_words(question)))
     said = [set(content_words(text)) for text in texts]
-    return _holds(asked, said) * _part(asked, said)
+    return _holds(asked, said) * _part(question, asked, said)
 
 
 def _holds(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:
@@ -187,9 +188,13 @@ def _holds(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.flo
     return np.array(holds, dtype=np.float64).reshape(len(said), len(asked))
 
 
-def _part(asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:
-    """(words,): of the idf of them all. `asked` is sorted, as sums of floats depend on their order."""
+def _part(question: str, asked: Sequence[str], said: Sequence[set[str]]) -> npt.NDArray[np.float64]:
+    """(words,): of the idf of them all, CARRIED of it for those in brackets at the end of the question. `asked` is sorted, as
+    sums of floats depend on their order."""
     idf = _idf(asked, said)
+    if brackets := _BRACKETS.search(question):
+        typed = set(content_words(question[: brackets.start()]))
+        idf *= [1.0 if word in typed else CARRIED for word in asked]
     return np.asarray(idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 
 
@@ -207,6 +212,7 @@ def unrelated_cosine(vectors: Vectors) -> float:
     return min(max(mean, 0.0), 0.95)
 
 
+_BRACKETS = re.compile(r"\([^()]+\)\W*$")
 UNRELATED = (
     "The recipe needs two eggs and a cup of flour.",
     "Parliament passed the budget late on Thursday.",

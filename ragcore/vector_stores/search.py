@@ -19,6 +19,7 @@ import numpy as np
 
 from ragcore.errors import DimensionError
 from ragcore.schema import TextNode
+from ragcore.text.about import about
 from ragcore.text.keywords import content_words, words
 from ragcore.vector_stores.incoming import unit
 
@@ -147,8 +148,9 @@ def _stem(file_name: str) -> str:
 
 
 def query_terms(query: str) -> list[str]:
-    """The different words of a question that are looked for: without stop words, unless it has no others."""
-    return list(dict.fromkeys(content_words(query) or words(query)))
+    """The different words of a question that are looked for: without stop words, unless it has no others, and without what it
+    says of the text itself."""
+    return list(dict.fromkeys(content_words(about(query)) or words(query)))
 
 
 @cache

@@ -9,6 +9,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.text.quotes import Quote
 from ragcore.text.relevance import (
     BIAS,
+    CARRIED,
     EMBEDDED,
     EMBEDDED_BLIND,
     FEATURES,
@@ -67,6 +68,14 @@ def test_a_sentence_has_part_of_the_words_of_its_heading_and_of_the_title_of_its
     assert below.tolist() == pytest.approx([LENT * third, LENT * third, third])
     assert headed.tolist() == pytest.approx([LENT * third, LENT * third, LENT * third])
     assert elsewhere.tolist() == pytest.approx([0, 0, third])
+
+
+def test_what_a_follow_up_has_in_brackets_counts_for_less_than_what_was_typed() -> None:
+    quotes = [Quote("The Lisbon office opened.", (), 0, ""), Quote("It closes at noon.", (), 1, "")]
+    carried, typed = held("When does it close? (Lisbon office)", quotes).sum(axis=1)
+    assert carried == pytest.approx(2 * CARRIED * typed)
+    assert carried + typed == pytest.approx(1)
+    assert held("When does it close, the Lisbon office?", quotes).sum(axis=1) == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_what_stands_under_a_question_has_all_of_its_words() -> None:

@@ -1,0 +1,71 @@
+"""Whether a follow-up is answered by its own passages or once more by those of the question before.
+
+Of MTRAG's conversations, the follow-ups that get in brackets what they are about, each read with the graded passages of this
+and of the question before: whose sentence is quoted first, for several weights of what is in the brackets.
+`python -m benchmarks.follow_up_answers [../shared/data/mtrag_clapnq]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.response_synthesizers import get_response_synthesizer
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
+from ragcore.text import relevance
+from ragcore.text.citations import cited_in
+from ragcore.text.follow_up import stand_alone
+
+PASSAGES = 3  # of each of the two questions
+WEIGHTS = (1.0, 0.7, 0.5, 0.3, 0.15)
+
+
+def follow_ups(folder: Path) -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """(id, the question with its brackets, ids of its own passages, ids of those of the question before)."""
+    graded: dict[str, list[str]] = defaultdict(list)
+    for line in (folder / "qrels.tsv").read_text("utf-8").splitlines():
+        question, passage, *_, grade = line.split("\t")
+        if grade.isdigit() and int(grade):
+            graded[question].append(passage)
+    for line in (folder / "queries.questions.jsonl").read_text("utf-8").splitlines():
+        asked = json.loads(line)
+        *before, last = (turn.removeprefix("|user|:").strip() for turn in asked["text"].split("\n"))
+        question = stand_alone(last, [ChatMessage(MessageRole.USER, turn) for turn in before])
+        conversation, _, number = asked["_id"].partition("<::>")
+        own = graded[asked["_id"]]
+        earlier = [passage for passage in graded[f"{conversation}<::>{int(number) - 1}"] if passage not in own]
+        if question != last and question.rstrip().endswith(")") and own and earlier:
+            yield asked["_id"], question, own[:PASSAGES], earlier[:PASSAGES]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data_set", type=Path, nargs="?", default=Path("../shared/data/mtrag_clapnq"))
+    folder = parser.parse_args().data_set
+    asked = list(follow_ups(folder))
+    wanted = {passage for _, _, own, earlier in asked for passage in own + earlier}
+    lines = map(json.loads, (folder / "corpus.jsonl").read_text("utf-8").splitlines())
+    texts = {line["_id"]: line["text"] for line in lines if line["_id"] in wanted}
+    synthesizer = get_response_synthesizer(llm=ExtractiveLLM(HuggingFaceEmbedding()), response_mode="compact")
+    print(f"{len(asked)} follow-ups\nweight  part         own  before  refused")
+    for relevance.CARRIED in WEIGHTS:
+        found = {"development": Counter[str](), "validation": Counter[str]()}
+        for id_, question, own, earlier in asked:
+            read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
+            cited = cited_in(
+                str(synthesizer.synthesize(question, [NodeWithScore(TextNode(texts[each]), 1.0) for each in read]))
+            )
+            said = ("own" if read[cited[0] - 1] in own else "before") if cited else "refused"
+            found["validation" if zlib.crc32(id_.encode()) % 2 else "development"][said] += 1
+        for part, counted in found.items():
+            print(f"{relevance.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['refused']:7}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""A data set's questions as people put them to a text: each with one of PHRASES, which no sentence of the text answers.
+
+`python -m benchmarks.phrases ../shared/data/squad2_500 FOLDER` writes it to a folder, for `lectern eval FOLDER`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import zlib
+from pathlib import Path
+
+PHRASES = ("In this article, {}?", "According to the document, {}?", "Based on the passage, {}?", "{} according to the text?")
+
+
+def phrased(line: str) -> str:
+    asked = json.loads(line)
+    phrase = PHRASES[zlib.crc32(asked["id"].encode()) // 2 % len(PHRASES)]
+    return json.dumps({**asked, "question": phrase.format(asked["question"].rstrip("? "))}) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data_set", type=Path)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    shutil.copytree(given.data_set, given.folder)
+    questions = given.folder / "qa.jsonl"
+    questions.write_text("".join(map(phrased, questions.read_text("utf-8").splitlines())), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
