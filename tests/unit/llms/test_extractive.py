@@ -88,6 +88,15 @@ def test_quotes_the_sentence_that_answers_with_its_citation(question: str, quote
     assert quoted in answer(question, HANDBOOK, MINUTES)
 
 
+def test_what_a_question_says_of_the_text_itself_does_not_count_among_its_words() -> None:
+    put = ("According to the document, {}", "Based on the given passages, {}", "{} according to the author?")
+    asked = ("When did the office in Lisbon open?", "Who was elected chair of the board?")
+    for question in asked:
+        alone = answer(question, HANDBOOK, MINUTES)
+        assert alone != NOT_FOUND
+        assert {answer(phrase.format(question), HANDBOOK, MINUTES) for phrase in put} == {alone}
+
+
 def test_says_not_found_where_nothing_answers() -> None:
     assert answer("What is the melting point of tungsten?", HANDBOOK, MINUTES) == NOT_FOUND
     assert answer("Who was elected chair?") == NOT_FOUND

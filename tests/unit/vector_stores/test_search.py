@@ -1,11 +1,11 @@
-"""The nearest rows of more than are multiplied at one go, against a product in float64."""
+"""The nearest rows of more than are multiplied at one go, against a product in float64; which words are looked for."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ragcore.vector_stores.search import BLOCK_BYTES, nearest
+from ragcore.vector_stores.search import BLOCK_BYTES, nearest, query_terms
 
 WIDTH = 2048
 ROWS = 3 * BLOCK_BYTES // (4 * WIDTH) + 17  # three blocks, and a bit
@@ -36,3 +36,9 @@ def test_the_nearest_of_several_blocks_are_those_of_brute_force(
     found, scores = nearest(rows, query, k, chosen)
     np.testing.assert_array_equal(found, places[expected])
     np.testing.assert_allclose(scores, cosines[expected], atol=2e-6)
+
+
+def test_the_words_that_are_looked_for_are_those_that_a_passage_may_hold() -> None:
+    assert query_terms("According to the document, who built the tower?") == query_terms("Who built the tower?")
+    assert query_terms("Who is the author?") == ["author"]
+    assert query_terms("who is it") == ["who", "is", "it"]  # it has no others
