@@ -17,21 +17,29 @@ def about(question: str) -> str:
     return rest if content_words(rest) else question
 
 
+# What follows such words, so that they do not belong to more: "in the paper industry", "in the article on Rome".
+_THEN = (
+    r"(?:(?=\W*$)|,|(?= (?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|do|does|did|has|have|had|can|could|will"
+    r"|would|should|must|may|wer|wen|wem|wessen|was|wann|wo|welche[rsmn]?|warum|wie|den|die|das|der"
+    r"|qui|que|quel(?:le)?s?|quand|où|pourquoi|comment|quién|qué|cuál|cuándo|dónde|cómo)\b))"
+)
 _ACCORDING_TO = re.compile(
     r"\b(?:according to|based on|in|from) (?:the|this|these|my|our|your) (?:given |provided |uploaded )?"
-    r"(?:documents?|texts?|passages?|articles?|papers?|essays?|files?)\b(?! (?:of|on|about|by|from)\b),?"
-    r"|\baccording to (?:the|this) (?:authors?|writer|narrator)\b,?"
-    r"|\b(?:laut|gemäß|nach) (?:dem|diesem|den) (?:dokument(?:en)?|text(?:en)?|artikeln?|autor|verfasser)\b,?"
-    r"|\b(?:im|in diesem) (?:dokument|text|artikel)\b(?! (?:über|von|zu)\b),?"
-    r"|\b(?:selon|d['’]après|dans) (?:le |ce |cet |l['’])(?:document|texte|article)\b,?"
-    r"|\bselon l['’]auteur\b,?"
-    r"|\b(?:según|en) (?:el|este) (?:documento|texto|artículo)\b,?"
-    r"|\bsegún el autor\b,?"
-    r"|(?:根据|在)?(?:本|该|这(?:篇|份|个)?)(?:文档|文件|文章|文本|文)(?:中|里)?[，,]?",
+    rf"(?:documents?|texts?|passages?|articles?|papers?|essays?|files?)\b{_THEN}"
+    rf"|\baccording to (?:the|this) (?:authors?|writer|narrator)\b{_THEN}"
+    rf"|\b(?:laut|gemäß|nach) (?:dem|diesem|den) (?:dokument(?:en)?|text(?:en)?|artikeln?|autor|verfasser)\b{_THEN}"
+    rf"|\b(?:im|in diesem) (?:dokument|text|artikel)\b{_THEN}"
+    rf"|\b(?:selon|d['’]après|dans) (?:le |ce |cet |l['’])(?:document|texte|article)\b{_THEN}"
+    rf"|\bselon l['’]auteur\b{_THEN}"
+    rf"|\b(?:según|en) (?:el|este) (?:documento|texto|artículo)\b{_THEN}"
+    rf"|\bsegún el autor\b{_THEN}"
+    r"|(?:根据|依据|按照|在)(?:本|该|这(?:篇|份|个)?)(?:文档|文件|文章|文本|文)(?:中|里)?[，,]?",
     re.IGNORECASE,
 )
 _ASKED_OF = re.compile(
     r"\b(do|does|did|has|have|had|would|could|can|will|should) (?:the|this) "
-    r"(?:authors?|writer|narrator|documents?|text|passage|article|paper|essay)(?= \w)(?! (?:of|on|about|by|from)\b)",
+    r"(?:(?:authors?|writer|narrator)(?= \w)(?! (?:of|on|about|by|from)\b)"
+    r"|(?:documents?|text|passage|article|paper|essay)(?= (?:ever |not |also )?(?:say|tell|state|mention|describe|explain"
+    r"|define|give|list|name|call|claim|argue|suggest|recommend|conclude|note|report|discuss|compare|refer|contain|include)\b))",
     re.IGNORECASE,
 )
