@@ -312,6 +312,27 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     page.locator(".st-key-viewer").wait_for(state="detached")
 
 
+INKS = """canvas => {
+    const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const pixels = new Uint32Array(data.buffer);
+    return [0xff0f1214, 0xffe1e8ec].filter((ink) => pixels.includes(ink));
+}"""  # of light and of dark, each as alpha, blue, green, red
+
+
+def test_the_rings_on_the_map_follow_the_page_from_light_to_dark_and_back(page: Page, app: App) -> None:
+    ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-index_figures").wait_for()
+    part(page, "Map")
+    page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
+    canvas = page.locator(".st-key-passage_map canvas")
+    until(page, lambda: canvas.evaluate(INKS) == [0xFF0F1214])
+    page.emulate_media(color_scheme="dark")
+    until(page, lambda: canvas.evaluate(INKS) == [0xFFE1E8EC])
+    page.emulate_media(color_scheme="light")
+    until(page, lambda: canvas.evaluate(INKS) == [0xFF0F1214])
+
+
 def test_what_making_the_index_anew_would_take_is_said_before(page: Page, app: App) -> None:
     open_indexes(page, app)
     part(page, "Make anew")

@@ -269,8 +269,6 @@ function build(map) {
   listen(map);
   map.observer = new ResizeObserver(() => resize(map));
   map.observer.observe(map.canvas);
-  map.scheme = new MutationObserver(() => later(map)); // of the page, which page_language.js says there
-  map.scheme.observe(document.documentElement, { attributes: true, attributeFilter: ["style"] });
 }
 
 function legend(map) {
@@ -325,5 +323,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     legend(map);
     later(map);
   }
-  return () => { map.observer.disconnect(); map.scheme.disconnect(); maps.delete(parentElement); };
+  return () => { map.observer.disconnect(); maps.delete(parentElement); };
 }
