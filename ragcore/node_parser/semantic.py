@@ -13,7 +13,8 @@ class SemanticSplitterNodeParser(NodeParser):
     """Embeds each sentence with `buffer_size` neighbours on both sides, and cuts after a sentence whose cosine distance to
     the next is above the `breakpoint_percentile_threshold` percentile (0 to 100) of all distances in the document.
 
-    One embedding per sentence; no limit on a passage's size. After Kamradt, 5 Levels of Text Splitting (2024), level 4.
+    One embedding per sentence, by the default embedder where none is given; no limit on a passage's size.
+    After Kamradt, 5 Levels of Text Splitting (2024), level 4.
     """
 
     def __init__(
@@ -21,10 +22,12 @@ class SemanticSplitterNodeParser(NodeParser):
         buffer_size: int = 1,
         breakpoint_percentile_threshold: float = 95,
         *,
-        embed_model: Embedder,
+        embed_model: Embedder | str | None = None,
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
     ) -> None:
+        from ragcore.defaults import services
+
         super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
         if buffer_size < 0:
             raise ValueError(f"buffer_size is {buffer_size}; it cannot be negative.")
@@ -32,7 +35,7 @@ class SemanticSplitterNodeParser(NodeParser):
             raise ValueError(f"breakpoint_percentile_threshold is {breakpoint_percentile_threshold}; it is from 0 to 100.")
         self.buffer_size = buffer_size
         self.breakpoint_percentile_threshold = breakpoint_percentile_threshold
-        self.embed_model = embed_model
+        self.embed_model = services(embed_model=embed_model).embed_model
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
         text = source.text

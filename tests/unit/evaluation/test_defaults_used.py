@@ -12,9 +12,10 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.evaluation import FaithfulnessEvaluator, SemanticSimilarityEvaluator, generate_question_context_pairs
 from ragcore.indices.query.query_transform import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.node_parser import SemanticSplitterNodeParser
 from ragcore.query_engine import CitationQueryEngine, MultiStepQueryEngine, RouterQueryEngine, SubQuestionQueryEngine
 from ragcore.retrievers import QueryFusionRetriever, RouterRetriever
-from ragcore.schema import NodeWithScore, TextNode
+from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
 from ragcore.tools import RetrieverTool
 from tests.unit.query_engine.engines import FixedEngine, tool
@@ -62,6 +63,7 @@ def models() -> Iterator[tuple[ScriptedLLM, Noting]]:
         (lambda: QueryFusionRetriever([]).retrieve("q"), ["rephrase"]),
         (lambda: FaithfulnessEvaluator().evaluate(response="r", contexts=["c"]), ["faithfulness"]),
         (lambda: SemanticSimilarityEvaluator().evaluate(response="r", reference="r"), []),
+        (lambda: SemanticSplitterNodeParser()([Document("One. Two.")]), []),
         (lambda: generate_question_context_pairs([TextNode("text")]), ["questions"]),
     ],
 )
