@@ -16,7 +16,9 @@ _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])")
+# Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses. What is
+# escaped already stays so; a lone backtick would pair with one of another line; "!" makes a picture of a link.
+_HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)")
 
 
 # Characters of no script, which stand for what a mark becomes while the text around it is made safe.
@@ -130,9 +132,4 @@ def _inline(text: str, links: Mapping[int, str]) -> str:
 
 
 def _defang(text: str) -> str:
-    # Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses.
-    # What is escaped already stays so; a lone backtick would pair with one of another line; "!" makes a picture of a link.
-    text = _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
-    text = re.sub(r":(?=[\w+/]|-\d)", r"\\:", text, flags=re.ASCII)
-    text = re.sub(r"\bwww\.", r"www\\.", text, flags=re.IGNORECASE)
-    return re.sub(r"(?<=\w)@(?=\w)", r"\\@", text)
+    return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
