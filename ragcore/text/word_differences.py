@@ -40,6 +40,11 @@ def word_differences(first: str, second: str) -> list[Piece]:
     ]
 
 
+def legible(pieces: Sequence[Piece]) -> list[Piece]:
+    """For who looks at them: without the white space that was removed alone, which would stand there as a gap."""
+    return [piece for piece in pieces if piece.kind != "removed" or piece.text.strip()]
+
+
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
     """Of each stretch between two that are the same, first what was removed and then what was added; some are empty."""
     left = right = 0

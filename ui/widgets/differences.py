@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ragcore.conversations import Message
-from ragcore.text.word_differences import word_differences
+from ragcore.text.word_differences import legible, word_differences
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral
 from ui.safetext import label
@@ -52,7 +52,7 @@ def differences(opened: Opened) -> None:
         return
     removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
     told = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
-    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in pieces], "words": told})
+    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": told})
 
 
 def _only_in(message: Message, count: int) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 from ragcore.conversations import Message
 from ragcore.film import Call, Film, Step
 from ragcore.film import film as film_of
+from ragcore.text.word_differences import legible
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral
 from ui.state import event, session
@@ -111,7 +112,7 @@ def _items(shown: Film, longest: float) -> list[dict[str, object]]:
 
 
 def _call_item(shown: Film, call: Call, longest: float) -> dict[str, object]:
-    changed = call.changes if call.changes and call.inputs else ()
+    changed = legible(call.changes) if call.inputs else ()
     return {
         "number": call.number,
         "title": _title(call),

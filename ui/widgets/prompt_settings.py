@@ -9,7 +9,7 @@ import streamlit as st
 
 from ragcore.errors import Problem
 from ragcore.prompt_versions import EDITABLE, PromptVersion, WordingError, fits
-from ragcore.text.word_differences import word_differences
+from ragcore.text.word_differences import legible, word_differences
 from ui import resources
 from ui.i18n import _, day_and_time, ngettext
 from ui.state import fill_new_widget, fill_widget, session, widget
@@ -192,7 +192,7 @@ def _marked(before: PromptVersion, after: PromptVersion) -> str:
     """What changed, as HTML, with a little of what stayed around it."""
     tags = {"removed": "del", "added": "ins"}
     shown = []
-    stretches = word_differences("\n\n".join(before.texts), "\n\n".join(after.texts))
+    stretches = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))
     if all(stretch.kind == "same" for stretch in stretches):
         return escape(_("Says the same as the version before."))
     for place, stretch in enumerate(stretches):

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.word_differences import Piece, word_differences
+from ragcore.text.word_differences import Piece, legible, word_differences
 
 WORDS = st.lists(
     st.sampled_from(["the ", "tower ", "was ", "built", ". ", "[1]", "\n\n", "塔", "1,871 ", "Ada's "]), max_size=40
@@ -55,6 +55,13 @@ def test_a_word_stays_where_the_space_before_it_alone_is_another() -> None:
         Piece("added", "\n\n"),
         Piece("same", "At the top of it."),
     ]
+
+
+def test_white_space_that_went_is_not_shown_where_nothing_else_went_with_it() -> None:
+    pieces = word_differences("It stands.\n\nAt the top of it.", "It stands. Then it fell. At the top of it.")
+    assert Piece("removed", "\n\n") in pieces
+    assert legible(pieces) == [piece for piece in pieces if piece != Piece("removed", "\n\n")]
+    assert legible(word_differences("It fell.", "It rose.")) == word_differences("It fell.", "It rose.")
 
 
 def test_a_script_without_spaces_is_compared_sign_by_sign() -> None:
