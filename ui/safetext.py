@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from ragcore.text.citations import CITATION, cited_in
 
@@ -46,6 +47,11 @@ def label(text: str) -> str:
 def plain_md(text: str) -> str:
     """`text` as it is, over several lines, in a Markdown block."""
     return "  \n".join(_ACTIVE.sub(r"\\\1", line) if line.strip() else "&nbsp;" for line in text.strip().splitlines())
+
+
+def breakable(text: str) -> str:
+    """`text` as HTML in which a long file name breaks after its _ . and - rather than within a word."""
+    return re.sub(r"(?<=[_.-])(?=\w)", "<wbr>", escape(text))
 
 
 def answer_md(text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = ()) -> str:

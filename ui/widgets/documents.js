@@ -93,7 +93,10 @@ function draw(table) {
       name.append(open);
     } else name.append(...breakable(file.name));
     row.append(name);
-    for (const column of ["told", "passages", "size", "added"]) row.append(element("td", column, file[column]));
+    const told = element("td", "told");
+    told.append(...breakable(file.told));
+    row.append(told);
+    for (const column of ["passages", "size", "added"]) row.append(element("td", column, file[column]));
     const more = element("td", "more");
     const dots = button("⋯", "icon", () => unfold(table, table.opened === file.id ? "" : file.id), filled(data.words.more, file));
     dots.setAttribute("aria-expanded", String(table.opened === file.id));

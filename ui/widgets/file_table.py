@@ -13,6 +13,7 @@ from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.spreadsheet import as_csv
 from ui import words
 from ui.i18n import _, ngettext, said
+from ui.safetext import breakable
 from ui.state import interruptible
 from ui.widgets.everything import draw_progress
 from ui.widgets.passage import address
@@ -87,8 +88,7 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
     answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text))
     hint = f"<br>{escape(said(row.hint))}" if row.hint else ""
     pages = words.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
-    name = escape(row.file_name).replace("_", "_<wbr>").replace("-", "-<wbr>")  # where a long name may be broken
     return (
-        f"<tr class='{row.found}'><th scope='row'>{name}</th><td>{answer}{hint}</td>"
+        f"<tr class='{row.found}'><th scope='row'>{breakable(row.file_name)}</th><td>{answer}{hint}</td>"
         f"<td>{escape(pages)}</td><td>{escape(_found(row))}</td></tr>"
     )

@@ -11,7 +11,7 @@ import streamlit as st
 from ragcore.conversations import Message, Source
 from ui import resources, words
 from ui.i18n import _
-from ui.safetext import label
+from ui.safetext import breakable
 from ui.state import session
 from ui.widgets.differences import DIFFERENCES, differences, differences_title
 from ui.widgets.everything import offer_again, reading_title
@@ -63,7 +63,7 @@ def side_panel(opened: Opened) -> None:
     panel = PANELS[opened.kind]
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{label(panel.title(opened))}**")
+            st.html(f"<b>{breakable(panel.title(opened))}</b>")
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
         panel.draw(opened)
 

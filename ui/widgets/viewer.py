@@ -10,7 +10,7 @@ from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
 from ui import resources, words
 from ui.i18n import _, numeral
-from ui.safetext import label
+from ui.safetext import breakable, label
 from ui.state import event, session, widget
 from ui.widgets.component import component
 
@@ -46,7 +46,7 @@ def viewer() -> None:
         return
     file = library.files.get(state.viewing)
     with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{label(file.name if file else '')}**")
+        st.html(f"<b>{breakable(file.name if file else '')}</b>")
         st.button(_("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer)
     _controls(shown)
     node = next(iter(library.store.nodes([state.viewing_passage])), None) if state.viewing_passage else None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ui.safetext import Mark, answer_md, label, plain_md
+from ui.safetext import Mark, answer_md, breakable, label, plain_md
 
 ACTIVE = "\\`*_{}[]()<>#+-.!|~$:^=&@/"
 
@@ -21,6 +21,11 @@ def test_a_label_shows_the_text_itself_with_nothing_left_for_markdown_to_act_on(
     made = label(text)
     assert unescaped(made) == " ".join(text.split())
     assert not set(re.sub(r"\\.", "", made)) & set(ACTIVE)
+
+
+def test_a_long_name_may_break_after_its_signs_and_nowhere_else() -> None:
+    assert breakable("Benefits_Details-2.pdf · p. 8") == "Benefits_<wbr>Details-<wbr>2.<wbr>pdf · p. 8"
+    assert breakable("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
 
 
 def test_plain_text_keeps_its_lines() -> None:
