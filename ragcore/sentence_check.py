@@ -162,7 +162,7 @@ def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
         for place, (start, stop) in enumerate(spans):
             text = answer[start:stop]
             first, last = start + len(text) - len(text.lstrip()), start + len(text.rstrip())
-            yield first, last, _plain(text), cited if place == len(spans) - 1 else ()
+            yield first, last, plain(text), cited if place == len(spans) - 1 else ()
         begin = match.end() if match else end
 
 
@@ -184,7 +184,7 @@ def denies(text: str) -> bool:
 
 def _read(text: str) -> _Passage:
     text = MARKS.sub("", text)
-    sentences = [plain for start, end in sentence_spans(text) if (plain := _plain(text[start:end]))]
+    sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
     quotes = [quote.text for quote in quotes_in(text, number=1)]
     # What is quoted from tables and lists reads unlike the text: it is a sentence of its own.
     sentences += [quote for quote in quotes if quote not in sentences]
@@ -214,7 +214,8 @@ def _in_a_row(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """In one line, without marks of Markdown and citations."""
     return _MARKUP.sub("", " ".join(MARKS.sub("", text).split())).strip()
 
 

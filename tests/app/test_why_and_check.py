@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SECOND = "mercury-2-september-2022.pdf"  # has the second best passage about the steps
-SAID = "There are 214 steps from Fish Street to Windle Terrace. [1] A brass band of elephants played there in 1777. [1]"
+SAID = (
+    "There are 214 steps from Fish Street to Windle Terrace. [1]\n"
+    "- A **brass band** of elephants played there in 1777. [1]\n\n| Year | Band |\n|---|---|"
+)
 
 
 def said(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -112,7 +115,8 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
         settled(page)
         assert "Supported" in rows.nth(0).inner_text()
         assert "Not in the passages" in rows.nth(1).inner_text()
-        assert "elephants" in rows.nth(1).inner_text()
+        assert rows.nth(1).locator(".said").inner_text() == "A brass band of elephants played there in 1777."
+        assert rows.nth(2).locator(".said").inner_text() == "Year · Band"
         page.get_by_text("1 of 2 sentences are supported").wait_for()
         marked = page.locator('[data-testid="stChatMessage"] a[href^="#check-"]')
         marked.wait_for()

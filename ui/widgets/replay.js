@@ -17,27 +17,53 @@ function icon(name) {
   return drawn;
 }
 
-// Citations become links, **words** become bold; everything else is text as it is.
+// Lists, tables and headings become such, citations links, **words** bold; everything else is text as it is.
 function written(into, text, sources) {
   const byNumber = new Map(sources.map((source) => [source.number, source]));
-  for (const block of text.split(/\n{2,}/)) {
-    const paragraph = element("p");
-    for (const part of block.split(/(\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\]|\*\*[^*\n]+\*\*)/)) {
-      if (/^\*\*.+\*\*$/.test(part)) {
-        paragraph.append(element("strong", "", part.slice(2, -2)));
-      } else if (/^\[[\d\s,;]+\]$/.test(part)) {
-        for (const number of part.match(/\d+/g)) {
-          const source = byNumber.get(Number(number));
-          if (!source) { paragraph.append(`[${number}]`); continue; }
-          const link = element("a", "", number);
-          link.href = source.address;
-          link.title = source.title;
-          link.setAttribute("aria-label", `${number}: ${source.title}`);
-          paragraph.append(link);
-        }
-      } else if (part) paragraph.append(part);
-    }
-    into.append(paragraph);
+  const inline = (made, line) => { spoken(made, line, byNumber); return made; };
+  let open = null, kind = ""; // the list, table or paragraph that the next line may belong to
+  const begin = (next, tag) => {
+    if (kind !== next) into.append((open = element(tag)));
+    kind = next;
+    return open;
+  };
+  for (const line of text.split("\n")) {
+    const item = /^\s*(?:[-*•]|(\d{1,3})[.)])\s+(.+)$/.exec(line);
+    const heading = /^#{1,6}\s+(.+)$/.exec(line);
+    const row = /^\s*\|(.+)\|\s*$/.exec(line);
+    if (item) {
+      const made = inline(element("li"), item[2]);
+      if (item[1]) made.value = Number(item[1]);
+      begin(item[1] ? "numbers" : "bullets", item[1] ? "ol" : "ul").append(made);
+    } else if (row && /^[\s|:-]+$/.test(row[1])) continue;
+    else if (row) {
+      const cells = row[1].split("|").map((cell) => inline(element(kind === "rows" ? "td" : "th"), cell.trim()));
+      const made = element("tr");
+      made.append(...cells);
+      begin("rows", "table").append(made);
+    } else if (heading) {
+      kind = "";
+      inline(begin("heading", "p").appendChild(element("strong")), heading[1]);
+    } else if (!line.trim()) kind = "";
+    else inline(begin("words", "p"), open && kind === "words" && open.hasChildNodes() ? `\n${line}` : line);
+  }
+}
+
+function spoken(into, text, byNumber) {
+  for (const part of text.split(/(\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\]|\*\*[^*\n]+\*\*)/)) {
+    if (/^\*\*.+\*\*$/.test(part)) {
+      into.append(element("strong", "", part.slice(2, -2)));
+    } else if (/^\[[\d\s,;]+\]$/.test(part)) {
+      for (const number of part.match(/\d+/g)) {
+        const source = byNumber.get(Number(number));
+        if (!source) { into.append(`[${number}]`); continue; }
+        const link = element("a", "", number);
+        link.href = source.address;
+        link.title = source.title;
+        link.setAttribute("aria-label", `${number}: ${source.title}`);
+        into.append(link);
+      }
+    } else if (part) into.append(part);
   }
 }
 
@@ -139,7 +165,7 @@ function frame(state, data) {
   scroll.append(table);
   state.root.append(chips, scroll);
   state.heads = [...top.children];
-  state.rows = [...body.querySelectorAll("tr:not(.question)")];
+  state.rows = [...body.querySelectorAll(":scope > tr:not(.question)")];
   choose(data.columns.some((column) => column.mode === state.chosen) ? state.chosen : data.columns[0]?.mode);
 }
 

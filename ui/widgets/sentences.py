@@ -11,6 +11,7 @@ from ragcore.checks import CheckedSentence
 from ragcore.conversations import Message
 from ragcore.errors import Problem, RagError
 from ragcore.library import Library
+from ragcore.sentence_check import plain
 from ui import resources, words
 from ui.i18n import _, ngettext
 from ui.looking import begin_look, look_again, looked
@@ -100,7 +101,7 @@ def sentences(message: Message) -> None:
 def _shown(message: Message, one: CheckedSentence) -> dict[str, object]:
     source = message.sources[one.passage] if one.passage is not None and one.verdict != "absent" else None
     return {
-        "text": message.text[one.start : one.end],
+        "text": " · ".join(cell.strip() for cell in plain(message.text[one.start : one.end]).strip("|").split("|")),
         "verdict": one.verdict or "",
         "number": source.number if source else 0,
         "place": words.place(source) if source else "",
