@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.text.keywords import content_words
+from ragcore.text.keywords import content_words, telling_words
 from ragcore.text.quotes import Quote
 from ragcore.text.word_vectors import Words
 
@@ -168,17 +168,17 @@ def held(question: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     titles: dict[int, str] = {}
     for quote in quotes:
         titles.setdefault(quote.passage, quote.lead)
-    above = {lead: set(content_words(lead)) for lead in {*titles.values(), *(quote.lead for quote in quotes)}}
-    asked = sorted(set(content_words(question)))
-    own = [set(content_words(quote.read_with_lead if quote.answers_lead else quote.text)) for quote in quotes]
+    above = {lead: set(telling_words(lead)) for lead in {*titles.values(), *(quote.lead for quote in quotes)}}
+    asked = sorted(set(telling_words(question)))
+    own = [set(telling_words(quote.read_with_lead if quote.answers_lead else quote.text)) for quote in quotes]
     read = [said | above[quote.lead] | above[titles[quote.passage]] for said, quote in zip(own, quotes, strict=True)]
     return (LENT * _holds(asked, read) + (1 - LENT) * _holds(asked, own)) * _part(question, asked, read)
 
 
 def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """(n, words): each word's share of the question's idf among the texts, 0 in the texts without the word."""
-    asked = sorted(set(content_words(question)))
-    said = [set(content_words(text)) for text in texts]
+    asked = sorted(set(telling_words(question)))
+    said = [set(telling_words(text)) for text in texts]
     return _holds(asked, said) * _part(question, asked, said)
 
 
@@ -193,7 +193,7 @@ def _part(question: str, asked: Sequence[str], said: Sequence[set[str]]) -> npt.
     sums of floats depend on their order."""
     idf = _idf(asked, said)
     if brackets := _BRACKETS.search(question):
-        typed = set(content_words(question[: brackets.start()]))
+        typed = set(telling_words(question[: brackets.start()]))
         idf *= [1.0 if word in typed else CARRIED for word in asked]
     return np.asarray(idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 

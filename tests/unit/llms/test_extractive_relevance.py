@@ -78,6 +78,12 @@ def test_what_a_follow_up_has_in_brackets_counts_for_less_than_what_was_typed() 
     assert held("When does it close, the Lisbon office?", quotes).sum(axis=1) == pytest.approx([2 / 3, 1 / 3])
 
 
+def test_out_of_network_is_not_in_network() -> None:
+    quotes = [Quote("In-network visits cost 10.", (), 0, ""), Quote("Out-of-network visits cost 50.", (), 1, "")]
+    near, far = held("What do out-of-network visits cost?", quotes).sum(axis=1)
+    assert far > near
+
+
 def test_what_stands_under_a_question_has_all_of_its_words() -> None:
     leads = ("When did the Lisbon office open?", "The Lisbon office: when it opened")
     answer, told = held(QUESTION, [Quote("In May.", (), at, "", lead) for at, lead in enumerate(leads)])
