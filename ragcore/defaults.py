@@ -124,15 +124,14 @@ def services(
 ) -> Services:
     """What is given; else what `Settings` names; else the bundled embedder, the reader that quotes, and a SentenceSplitter.
 
-    An embedder may be named, "local:BAAI/bge-small-en-v1.5"; "local" is the bundled one. ValueError for any other text. Nothing
-    is loaded or sent by this.
+    An embedder may be named, as `embedder` reads it. Nothing is loaded or sent by this.
     """
     from ragcore.llms.extractive import ExtractiveLLM
     from ragcore.llms.windowed import WindowedLLM
     from ragcore.node_parser.sentence import SentenceSplitter
 
-    embedder = _embedder(embed_model or Settings.embed_model or "local")
-    chosen = llm or Settings.llm or ExtractiveLLM(embedder)
+    embed_model = embedder(embed_model)
+    chosen = llm or Settings.llm or ExtractiveLLM(embed_model)
     if isinstance(chosen, str):
         raise ValueError(f"llm is the text {chosen!r}; give the model itself, such as OpenAI(model={chosen!r})")
     if llm is None and Settings.sizes:
@@ -144,15 +143,20 @@ def services(
         size = usual.chunk_size if Settings.chunk_size is None else Settings.chunk_size
         overlap = usual.chunk_overlap if Settings.chunk_overlap is None else Settings.chunk_overlap
         transformations = (Settings.node_parser or SentenceSplitter(size, overlap, tokenizer=Settings.tokenizer),)
-    return Services(chosen, embedder, tuple(transformations))
+    return Services(chosen, embed_model, tuple(transformations))
 
 
-def _embedder(given: Embedder | str) -> Embedder:
-    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+def embedder(given: Embedder | str | None = None) -> Embedder:
+    """What is given; else what `Settings` names; else the bundled one.
 
+    It may be named, "local:BAAI/bge-small-en-v1.5"; "local" is the bundled one. ValueError for any other text.
+    """
+    given = given or Settings.embed_model or "local"
     if not isinstance(given, str):
         return given
     place, _, name = given.partition(":")
     if place != "local":
         raise ValueError(f"embed_model is the text {given!r}; give the model itself, or 'local:' and the name or folder of one")
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+
     return HuggingFaceEmbedding(model_name=name) if name else HuggingFaceEmbedding()

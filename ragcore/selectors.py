@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ragcore.concurrency import awaitable
-from ragcore.defaults import services
+from ragcore.defaults import embedder, services
 from ragcore.from_defaults import SameAsConstructor
 from ragcore.llms.base import LLMCall
 from ragcore.observe import Span, span
@@ -108,7 +108,7 @@ class EmbeddingSingleSelector(BaseSelector):
     """The choice whose description has the highest cosine to the question, the first of equal ones. No call to a model."""
 
     def __init__(self, embed_model: Embedder | None = None) -> None:
-        self._embedder = services(embed_model=embed_model).embed_model
+        self._embedder = embedder(embed_model)
 
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
         return [_nearest(self._embedder, choices, query)]

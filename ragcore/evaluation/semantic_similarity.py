@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcore.defaults import services
+from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
 
@@ -13,7 +13,7 @@ class SemanticSimilarityEvaluator(BaseEvaluator):
     needs = ("response", "reference")
 
     def __init__(self, embed_model: Embedder | None = None, similarity_threshold: float = 0.8) -> None:
-        self._embedder = services(embed_model=embed_model).embed_model
+        self._embedder = embedder(embed_model)
         self._threshold = similarity_threshold
 
     def _judge(self, case: Case) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.nodes import Cut, trimmed
@@ -26,8 +27,6 @@ class SemanticSplitterNodeParser(NodeParser):
         include_metadata: bool = True,
         include_prev_next_rel: bool = True,
     ) -> None:
-        from ragcore.defaults import services
-
         super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
         if buffer_size < 0:
             raise ValueError(f"buffer_size is {buffer_size}; it cannot be negative.")
@@ -35,7 +34,7 @@ class SemanticSplitterNodeParser(NodeParser):
             raise ValueError(f"breakpoint_percentile_threshold is {breakpoint_percentile_threshold}; it is from 0 to 100.")
         self.buffer_size = buffer_size
         self.breakpoint_percentile_threshold = breakpoint_percentile_threshold
-        self.embed_model = services(embed_model=embed_model).embed_model
+        self.embed_model = embedder(embed_model)
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
         text = source.text

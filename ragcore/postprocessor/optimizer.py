@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.defaults import services
+from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.schema import NodeWithScore, QueryBundle
@@ -30,7 +30,7 @@ class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
     ) -> None:
         if percentile_cutoff is not None and not 0 <= percentile_cutoff <= 1:
             raise ValueError(f"percentile_cutoff must be from 0 to 1, not {percentile_cutoff}")
-        self._embedder = services(embed_model=embed_model).embed_model
+        self._embedder = embedder(embed_model)
         self._percentile = percentile_cutoff
         self._threshold = threshold_cutoff
 

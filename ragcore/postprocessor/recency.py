@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragcore.defaults import services
+from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.postprocessor.dates import newest_first
@@ -28,7 +28,7 @@ class EmbeddingRecencyPostprocessor(BaseNodePostprocessor):
     """The newest first, without those that say nearly the same as a newer one that stays: cosine above `similarity_cutoff`."""
 
     def __init__(self, embed_model: Embedder | None = None, date_key: str = "date", similarity_cutoff: float = 0.7) -> None:
-        self._embedder = services(embed_model=embed_model).embed_model
+        self._embedder = embedder(embed_model)
         self._date_key = date_key
         self._cutoff = similarity_cutoff
 

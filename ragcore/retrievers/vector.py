@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Protocol, get_args, runtime_checkable
 
-from ragcore.defaults import services
+from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
@@ -76,7 +76,7 @@ class VectorIndexRetriever(BaseRetriever):
         if isinstance(index, VectorIndex):
             self._store, self._embedder = index.store, embed_model or index.embed_model
         else:
-            self._store, self._embedder = index, services(embed_model=embed_model).embed_model
+            self._store, self._embedder = index, embedder(embed_model)
         self.similarity_top_k = similarity_top_k
         self._similarity: Similarity = similarity
         self._scope = Scope(doc_ids if document_ids is None else document_ids, node_ids, filters)
