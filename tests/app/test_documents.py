@@ -308,11 +308,11 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     until(page, lambda: not list((app.home / "incoming").iterdir()))  # no second library stays on the disk
     page.goto(app.url)
     page.wait_for_selector("li.row")
-    names = set(page.locator(".name").all_inner_texts())
+    names = set(page.locator("li.row .name").all_inner_texts())
     page.goto(empty_app.url)
     drop(page, copy)
     page.get_by_text("in your library already.").or_(page.get_by_text("added.")).first.wait_for()
-    until(page, lambda: names <= set(page.locator(".name").all_inner_texts()))
+    until(page, lambda: names <= set(page.locator("li.row .name").all_inner_texts()))
     wait_until_read(page)
     assert all(state(page, name) == "ready" for name in names)
 
