@@ -44,23 +44,38 @@ def awaitable_stream(
     return twin
 
 
-async def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
+def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
     """`pieces` as they come, each step in a thread, so that the loop goes on meanwhile. While it waits, nothing runs.
 
-    When the reader is cancelled, the step that is running is waited for, and the stream is closed.
+    A reader that leaves them closes the stream, before anything else that it does. When it is cancelled, the step that is
+    running is waited for, and the stream is closed.
     """
-    import asyncio
+    return _InThreads(pieces)
 
-    try:
-        while True:
-            step = asyncio.ensure_future(asyncio.to_thread(next, pieces, _END))
-            try:
-                piece = await asyncio.shield(step)
-            except asyncio.CancelledError:
-                await asyncio.gather(step, return_exceptions=True)
-                raise
-            if piece is _END:
-                return
-            yield piece  # type: ignore[misc]  # not _END, so a T
-    finally:
-        await asyncio.to_thread(pieces.close)
+
+class _InThreads(AsyncGenerator[T, None]):
+    # Not a generator function: one that is left is closed by the event loop at some later time. `pieces` is held here alone,
+    # and so closed as soon as this is gone.
+
+    def __init__(self, pieces: Generator[T, None, object]) -> None:
+        self._pieces = pieces
+
+    async def asend(self, value: None) -> T:
+        import asyncio
+
+        step = asyncio.ensure_future(asyncio.to_thread(next, self._pieces, _END))
+        try:
+            piece = await asyncio.shield(step)
+        except asyncio.CancelledError:
+            await asyncio.gather(step, return_exceptions=True)
+            await self.aclose()
+            raise
+        if piece is _END:
+            raise StopAsyncIteration
+        return piece  # type: ignore[return-value]  # not _END, so a T
+
+    async def athrow(self, *error: Any) -> T:
+        import asyncio
+
+        await asyncio.to_thread(self._pieces.close)
+        return await super().athrow(*error)

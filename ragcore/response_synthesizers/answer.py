@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any
@@ -49,10 +49,9 @@ class AnswerStream(StreamingResponse):
         finally:
             self.close()
 
-    async def async_response_gen(self) -> AsyncIterator[str]:
-        """The same pieces, for an event loop."""
-        async for piece in in_threads(iter(self)):
-            yield piece
+    def async_response_gen(self) -> AsyncGenerator[str, None]:
+        """The same pieces, for an event loop. Leaving the loop ends the answer, as there."""
+        return in_threads(iter(self))
 
     @property
     def response(self) -> str:

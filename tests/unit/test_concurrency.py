@@ -4,11 +4,15 @@ import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator
+from contextlib import aclosing
 
 import pytest
 
+from ragcore.chat_engine import SimpleChatEngine
 from ragcore.concurrency import awaitable, awaitable_stream, in_threads
+from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
+from ragcore.response_synthesizers.answer import AnswerStream
 
 
 def test_a_failure_of_the_stream_comes_through_after_its_pieces() -> None:
@@ -57,6 +61,34 @@ def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() ->
 
     asyncio.run(cancel())
     assert closed.is_set()
+
+
+@pytest.mark.parametrize("way", ["left", "closed", "cancelled"])
+def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) -> None:
+    async def talk() -> list[str]:
+        engine = SimpleChatEngine.from_defaults(ScriptedLLM(["one two three", "four"]))
+        stream = await engine.astream_chat("first")
+        if way == "left":
+            async for _ in stream.async_response_gen():
+                break
+        elif way == "closed":
+            async with aclosing(stream.async_response_gen()) as pieces:
+                await anext(pieces)
+        else:
+            reader = asyncio.ensure_future(linger(stream))
+            await asyncio.sleep(0.05)
+            reader.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reader
+        await engine.achat("second")
+        return [message.content for message in engine.chat_history]
+
+    async def linger(stream: AnswerStream) -> None:
+        async for _ in stream.async_response_gen():
+            await asyncio.sleep(20)
+
+    first, said, second, answer = asyncio.run(talk())
+    assert (first, said.split()[0], second, answer) == ("first", "one", "second", "four")
 
 
 class Base(ABC):
