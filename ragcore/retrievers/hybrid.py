@@ -24,10 +24,10 @@ import numpy as np
 
 from ragcore.embeddings import bundled
 from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.question import query_vector
 from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.room import shortened
 from ragcore.observe import span
 from ragcore.parallel import in_order
 from ragcore.prompts import CHOICE_SELECT, Passage
-from ragcore.retrievers.room import shortened
 from ragcore.text.ranked import ranked_in
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
-from ragcore.retrievers.question import query_vector
+from ragcore.embeddings.question import query_vector
 from ragcore.schema import QueryBundle
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragcore.llms.room import shortened
 from ragcore.observe import Span
 from ragcore.prompts import SELECT_MULTI, SELECT_SINGLE, Variables
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.room import shortened
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.selectors import BaseSelector, LLMMultiSelector, LLMSingleSelector
 

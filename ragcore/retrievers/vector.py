@@ -8,10 +8,10 @@ from typing import Protocol, get_args, runtime_checkable
 
 from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.question import query_vector
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.hybrid import POOL, HybridRetriever
-from ragcore.retrievers.question import query_vector
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters

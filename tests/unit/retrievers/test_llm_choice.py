@@ -1,10 +1,10 @@
 import pytest
 
+from ragcore.llms.room import shortened
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.prompts import CHOICE_SELECT, Passage
 from ragcore.retrievers.llm_choice import chosen
-from ragcore.retrievers.room import shortened
 
 
 def test_texts_are_asked_about_in_batches_and_the_best_of_all_come_first() -> None:
