@@ -12,14 +12,15 @@ import logging
 import os
 import random
 import re
+import socket
 import ssl
+import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from socket import gaierror
 from typing import Any, TypeVar
 
 import httpx
@@ -42,6 +43,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CONNECT_TIMEOUT = 5.0  # seconds
+AFTERMATH = 0.25  # seconds between an answer's last line and the end of its stream
 MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
 MAX_BODY = 32 * 2**20  # bytes; a whole answer
 OPENAI_URL = "https://api.openai.com/v1"
@@ -231,11 +233,14 @@ class ModelServer:
         with self._sent("POST", path, body) as response:
             return self._whole(response)
 
-    def lines(self, path: str, body: dict[str, Any]) -> Generator[str, None, None]:
+    def lines(self, path: str, body: dict[str, Any]) -> Generator[str, bool | None, None]:
         """The lines of its answer as they come; a Refusal before the first where the status is not success. Closing it ends the
-        request."""
+        request; `ended` keeps its connection for the next."""
         with self._sent("POST", path, body) as response:
-            yield from _lines(response)
+            lines = _lines(response)
+            for line in lines:
+                if (yield line):
+                    _read_out(lines, response)
 
     def parsed(self, text: str) -> dict[str, Any]:
         """A JSON object of the server's."""
@@ -411,7 +416,7 @@ class ModelServer:
             )
             unavailable.retryable = False
             return unavailable
-        if any(isinstance(cause, gaierror) for cause in causes):
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
             return LLMUnavailableError(
                 f"No computer called {self.place} can be found.",
                 hint="Check the spelling of the address in Settings, and the network connection.",
@@ -441,6 +446,29 @@ def events(lines: Iterable[str]) -> Iterator[str]:
             yield line
     if data:
         yield "\n".join(data)
+
+
+def ended(lines: Generator[str, bool | None, None]) -> None:
+    """Say that the line last given by `ModelServer.lines` was the answer's last, whatever comes behind it."""
+    with suppress(StopIteration):
+        lines.send(True)
+
+
+def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
+    """Only a connection that was read to its end can be used again; a server that does not end soon loses it."""
+    line = response.extensions["network_stream"].get_extra_info("socket")
+    cut = threading.Timer(AFTERMATH, _hang_up, (line,))
+    cut.daemon = True
+    cut.start()
+    with suppress(httpx.HTTPError):
+        for _ in lines:
+            pass
+    cut.cancel()
+
+
+def _hang_up(line: socket.socket) -> None:
+    with suppress(OSError):
+        socket.socket.shutdown(line, socket.SHUT_RDWR)  # that of TLS would leave a read that waits waiting
 
 
 def _lines(response: httpx.Response) -> Iterator[str]:

@@ -40,6 +40,7 @@ class Fault:
     cut_after: int | None = None  # the connection is closed
     ends_after: int | None = None  # the body ends in good order, but the answer is not over
     silent_after: int | None = None  # nothing more comes
+    open_end: bool = False  # the answer is over, and its body does not end
     garbage_after: int | None = None
     error_after: int | None = None  # an error object in the stream
     slow: float = 0.0  # seconds before each piece
@@ -352,6 +353,9 @@ class _Handler(BaseHTTPRequestHandler):
                     break
                 if index == len(sent):
                     self._chunk(wire.last(text, fault))
+                    if fault.open_end:
+                        self._wait_for_the_end()
+                        return
                     break
                 if pause:
                     script.stopping.wait(pause)

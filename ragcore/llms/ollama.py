@@ -12,7 +12,7 @@ from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of
-from ragcore.model_server import Refusal, Retries, objects, ollama_server
+from ragcore.model_server import Refusal, Retries, ended, objects, ollama_server
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
 
@@ -71,6 +71,7 @@ class Ollama(ServedLLM):
                     said.append(piece)
                     yield piece
                 if data.get("done"):
+                    ended(lines)
                     return Reply("".join(said), _usage(data), tuple(calls), data.get("done_reason") == "length")
         raise self._server.broken_off("".join(said))
 

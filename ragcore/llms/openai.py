@@ -18,7 +18,7 @@ from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of
-from ragcore.model_server import ModelServer, Refusal, Retries, api_address, events, objects, openai_base_url
+from ragcore.model_server import ModelServer, Refusal, Retries, api_address, ended, events, objects, openai_base_url
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
 
@@ -79,7 +79,9 @@ class OpenAICompatibleLLM(ServedLLM):
             body = self._body(call, messages, stream=True)
             try:
                 with closing(self._server.lines("/chat/completions", body)) as lines:
-                    return (yield from self._read_events(lines))
+                    reply = yield from self._read_events(lines)
+                    ended(lines)
+                    return reply
             except Refusal as refusal:
                 if not self._gives_way(refusal, body):
                     raise

@@ -50,9 +50,24 @@ def test_what_a_model_is_asked_goes_through_one_connection(kind: type[OpenAIComp
     with ScriptedServer() as server, closing(kind("tiny", server.url)) as llm:
         llm.generate(CALL)
         llm.list_models()
+        list(llm.stream(CALL))
+        list(llm.stream(CALL))
         llm.generate(CALL)
-    assert len(server.requests) == 3
+    assert len(server.requests) == 5
     assert len({request.connection for request in server.requests}) == 1
+
+
+@pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
+@pytest.mark.timeout(20)
+def test_an_answer_is_over_with_its_last_word_though_the_server_does_not_end_its_body(
+    kind: type[OpenAICompatibleLLM | Ollama],
+) -> None:
+    with (
+        ScriptedServer(lambda messages: "Hi there", always=Fault(open_end=True)) as server,
+        closing(kind("tiny", server.url)) as llm,
+    ):
+        assert ["".join(llm.stream(CALL)) for _ in range(2)] == ["Hi there"] * 2
+    assert len({request.connection for request in server.requests}) == 2
 
 
 @pytest.mark.parametrize(
