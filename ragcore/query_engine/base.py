@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.observe import Span, finish, start, stream_in, under
-from ragcore.prompts import Passage, Variable
+from ragcore.prompts import Passage
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import Pieces, Work, run
+from ragcore.response_synthesizers.modes import Pieces
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
@@ -76,17 +76,17 @@ def logged(step: Span, pieces: Generator[str, None, object]) -> Generator[str, N
 def combined(
     synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: dict[str, Any]
 ) -> AnswerStream:
-    """One answer from several, each a passage below its head. Their sources come together, and their citations follow them."""
+    """One answer from several, each a passage below its head, made as the synthesizer makes others. Their sources come
+    together, and their citations follow them."""
     sources = distinct(hit for answer in answers for hit in answer.source_nodes)
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [cited_anew(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
-    if synthesizer.llm.metadata.is_extractive:
+    if synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None:
         pieces = _below_each_other(texts)
     else:
         passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))
-        variables: dict[str, Variable] = {"query_str": query.query_str, "system_prompt": synthesizer.system_prompt}
-        pieces = run(synthesizer.mode, Work(synthesizer.llm, passages, variables, (), synthesizer.prompts))
+        pieces = synthesizer.answer_from(passages, query.query_str, extra)
     return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
 

@@ -100,7 +100,7 @@ class Synthesizer:
         self._label = label
         self._workers = workers
         self._filtered = structured_answer_filtering
-        self._output_cls = output_cls
+        self.output_cls = output_cls
         if structured_answer_filtering and (output_cls is not None or self.mode not in _REFINING):
             raise ValueError(
                 f"structured_answer_filtering is for the modes refine and compact, without output_cls; not {mode!r}"
@@ -142,12 +142,38 @@ class Synthesizer:
         if prev_response and self.mode not in _REFINING:
             raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
-        pieces = self._pieces(as_bundle(query).query_str, nodes, history, prev_response)
-        sources = (*nodes, *additional_source_nodes)
+        question = as_bundle(query).query_str
         extra: dict[str, Any] = {}
-        if self._output_cls is not None and nodes:
-            pieces = _in_form(pieces, self._output_cls, extra)
+        if nodes:
+            pieces = self.answer_from(passages_from(nodes, self._label), question, extra, history, prev_response)
+        else:
+            pieces = _said(prev_response or in_language_of(question, refusals.NOTHING_FOUND))
+        sources = (*nodes, *additional_source_nodes)
         return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+
+    def answer_from(
+        self,
+        passages: Passages,
+        question: str,
+        extra: dict[str, Any],
+        history: Sequence[ChatMessage] = (),
+        prev_response: str = "",
+    ) -> Pieces:
+        """The answer from passages as prompts show them, in the current span. `extra` gets "output" where there is
+        `output_cls`."""
+        variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
+        if prev_response:
+            variables["existing_answer"] = prev_response
+        prompts = self.prompts
+        if self.output_cls is not None:
+            variables["output_schema"] = json.dumps(self.output_cls.model_json_schema(), ensure_ascii=False)
+            prompts = Prompts(
+                *(in_form(prompt) for prompt in (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple))
+            )
+        pieces = run(self.mode, Work(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered))
+        if self.output_cls is not None:
+            return _in_form(pieces, self.output_cls, extra)
+        return _or_nothing_found(pieces, question) if self._filtered else pieces
 
     def get_prompts(self) -> dict[str, Prompt]:
         """What the mode says to its model, by the names of get_response_synthesizer's arguments."""
@@ -160,24 +186,6 @@ class Synthesizer:
             raise ValueError(f"the mode {self.mode.value!r} has no prompt {unknown}; it has {sorted(known)}")
         changed = {name.removesuffix("_template"): wording for name, wording in prompts_dict.items()}
         self.prompts = _worded(self.prompts, changed, self.llm)
-
-    def _pieces(
-        self, question: str, nodes: Sequence[NodeWithScore], history: Sequence[ChatMessage], prev_response: str
-    ) -> Pieces:
-        if not nodes:
-            return _said(prev_response or in_language_of(question, refusals.NOTHING_FOUND))
-        variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
-        if prev_response:
-            variables["existing_answer"] = prev_response
-        prompts = self.prompts
-        if self._output_cls is not None:
-            variables["output_schema"] = json.dumps(self._output_cls.model_json_schema(), ensure_ascii=False)
-            prompts = Prompts(
-                *(in_form(prompt) for prompt in (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple))
-            )
-        passages = passages_from(nodes, self._label)
-        pieces = run(self.mode, Work(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered))
-        return _or_nothing_found(pieces, question) if self._filtered else pieces
 
 
 def _said(text: str) -> Pieces:

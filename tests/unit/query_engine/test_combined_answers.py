@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.llms.base import LLMCall
+from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompt_templates import PromptTemplate
 from ragcore.query_engine.base import combined
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode
+from tests.unit.response_synthesizers.doubles import UnlockedLLM
 
 ids = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
 cited = st.lists(st.integers(0, 7), max_size=4)
@@ -37,3 +47,50 @@ def test_every_citation_keeps_its_source_and_no_other_becomes_one(given_answers:
     passages = llm.calls[0].messages[-1].content
     expected = {word: id_ for one in answers for word, id_ in sources_of(one.response, one.source_nodes).items()}
     assert sources_of(passages, stream.source_nodes) == expected
+
+
+class Person(BaseModel):
+    name: str
+
+
+def of_two(synthesizer: Synthesizer) -> AnswerStream:
+    answers = [answer(["a"], [1], "x"), answer(["b"], [1], "y")]
+    return combined(synthesizer, QueryBundle("Who?"), answers, ["", ""], {"kept": 1})
+
+
+def test_the_answer_has_the_form_that_its_synthesizer_was_given() -> None:
+    llm = ScriptedLLM(['Here: {"name": "Ann"}'])
+    response = of_two(get_response_synthesizer(llm, "tree_summarize", output_cls=Person)).whole()
+    assert (response.response, dict(response.extra)) == ('{"name":"Ann"}', {"kept": 1, "output": Person(name="Ann")})
+    assert '"title": "Person"' in llm.calls[0].messages[-1].content
+    quoting = get_response_synthesizer(ExtractiveLLM(HashEmbedding()), output_cls=Person)
+    assert isinstance(of_two(quoting).whole().extra["output"], Person)
+
+
+@pytest.mark.parametrize(("satisfied", "expected"), [([False, True], "No 2"), ([False, False], NOTHING_FOUND)])
+def test_answers_that_do_not_answer_are_left_out_where_the_synthesizer_does_so(satisfied: list[bool], expected: str) -> None:
+    said = [json.dumps({"answer": f"No {at}", "query_satisfied": held}) for at, held in enumerate(satisfied, 1)]
+    assert str(of_two(get_response_synthesizer(ScriptedLLM(said), "refine", structured_answer_filtering=True))) == expected
+
+
+@pytest.mark.parametrize("use_async", [True, False])
+def test_calls_are_made_at_the_same_time_only_where_the_synthesizer_does_so(use_async: bool) -> None:
+    together = threading.Barrier(2)
+
+    def rule(call: LLMCall) -> str:
+        together.wait(5 if use_async else 0.05)
+        return "A"
+
+    stream = of_two(get_response_synthesizer(UnlockedLLM(rule), "accumulate", use_async=use_async))
+    if use_async:
+        assert str(stream).count("A") == 2
+    else:
+        with pytest.raises(threading.BrokenBarrierError):
+            str(stream)
+
+
+def test_the_synthesizer_s_own_wording_is_used() -> None:
+    llm = ScriptedLLM(["done"])
+    own = PromptTemplate("Sum up for {query_str}: {context_str}")
+    assert str(of_two(get_response_synthesizer(llm, "tree_summarize", summary_template=own))) == "done"
+    assert llm.calls[0].messages[-1].content.startswith("Sum up for Who?: x x0 [1]")
