@@ -18,7 +18,7 @@ Ranked: TypeAlias = "tuple[Array, Array]"
 """The places of the best candidates, and their scores, best first; ties in order of place."""
 
 MMR_THRESHOLD = 0.5
-DIGITS = 6  # beyond the sixth place float32 holds noise, which must not decide between two that are equally good
+DIGITS = 6  # of vectors of length 1: beyond the sixth place float32 holds noise, which must not decide between two equally good
 LEARNERS = (VectorStoreQueryMode.SVM, VectorStoreQueryMode.LOGISTIC_REGRESSION, VectorStoreQueryMode.LINEAR_REGRESSION)
 
 
@@ -34,7 +34,7 @@ def similarities(found: Candidates, query: Vector, kind: Similarity) -> Array:
         scores = found.lengths * (found.rows @ query)
     else:
         scores = -np.linalg.norm(found.rows * found.lengths[:, None] - query, axis=1)
-    return np.round(scores.astype(np.float64), DIGITS)
+    return _without_noise(scores.astype(np.float64), _sizes(found, query, kind))
 
 
 def nearest_by(found: Candidates, query: Vector, k: int, kind: Similarity) -> Ranked:
@@ -54,11 +54,13 @@ def mmr(found: Candidates, query: Vector, k: int, threshold: float, kind: Simila
     near = similarities(found, query, kind)
     taken = [int(near.argmax())]
     scores = [threshold * near[taken[0]]]
+    sizes = _sizes(found, query, kind)
     repeated = np.full(len(near), -np.inf)
     while len(taken) < min(k, len(near)):
         last = found.rows[taken[-1]] * found.lengths[taken[-1]]
         repeated = np.maximum(repeated, similarities(found, last, kind))
-        gain = np.round(threshold * near - (1 - threshold) * repeated, DIGITS)
+        sizes = np.maximum(sizes, _sizes(found, last, kind))
+        gain = _without_noise(threshold * near - (1 - threshold) * repeated, sizes)
         gain[taken] = -np.inf
         taken.append(int(gain.argmax()))
         scores.append(gain[taken[-1]])
@@ -91,3 +93,17 @@ def learned(found: Candidates, query: Vector, k: int, mode: VectorStoreQueryMode
     scores = np.round(values, DIGITS)
     best = top_k(scores, k)
     return best, scores[best]
+
+
+def _sizes(found: Candidates, query: Vector, kind: Similarity) -> Array:
+    """(n,), in what proportion the similarities' noise is to that of cosines: it grows with the vectors."""
+    lengths = found.lengths.astype(np.float64)
+    if kind == "dot_product":
+        return lengths * np.linalg.norm(query)
+    return np.ones(len(lengths)) if kind == "cosine" else np.maximum(lengths, np.linalg.norm(query))
+
+
+def _without_noise(scores: Array, sizes: Array) -> Array:
+    """Rounded to DIGITS places, fewer for larger sizes and more for smaller ones."""
+    places = DIGITS - np.round(np.log10(np.where(sizes > 0, sizes, 1.0)))
+    return np.rint(scores * 10**places) / 10**places

@@ -125,6 +125,40 @@ def test_similarity_may_be_the_product_or_the_distance_of_vectors_as_they_were_p
     assert [hit.score for hit in found] == pytest.approx([-1.0, -2.0, -math.dist([3, 3], [2, 0]), -math.dist([-9, 1], [2, 0])])
 
 
+@pytest.mark.parametrize("size", [1e-9, 1e-4, 1.0, 1e9])
+def test_vectors_of_any_size_keep_their_order(size: float) -> None:
+    store = store_of([[size, 0.0], [0.0, size], [2 * size, 0.0], [0.0, size]])
+    query = [2 * size, 0.0]
+    product = ask(store, query, 4, similarity="dot_product")
+    assert places(product) == [2, 0, 1, 3]
+    assert [hit.score for hit in product] == pytest.approx([4 * size**2, 2 * size**2, 0.0, 0.0], rel=1e-6)
+    distance = ask(store, query, 4, similarity="euclidean")
+    assert places(distance) == [2, 0, 1, 3]
+    assert [hit.score for hit in distance] == pytest.approx([0.0, -size, *[-math.hypot(2, 1) * size] * 2], rel=1e-6)
+    mmr: dict[str, Any] = {"vector_store_query_mode": "mmr", "mmr_threshold": 0.9}
+    assert places(ask(store, query, 4, similarity="dot_product", **mmr)) == [2, 0, 1, 3]
+
+
+@pytest.mark.parametrize("similarity", ["dot_product", "euclidean"])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_equal_products_and_distances_stand_in_order_of_insertion_beside_longer_and_shorter_ones(
+    similarity: str, size: float
+) -> None:
+    numbers = np.random.default_rng(6).permutation([4.0, -2.0] * 32) * size  # at a whole distance from a row of ones
+    others = [(numbers * share).tolist() for share in (1e4, 1e-4)]
+    alike = [np.roll(numbers, turn).tolist() for turn in range(40)]  # one sum, in another order of its terms
+    found = ask(store_of([*others, *alike]), np.full(64, size).tolist(), 42, similarity=similarity)
+    assert [place for place in places(found) if place > 1] == list(range(2, 42))
+
+
+def test_mmr_weighs_by_the_similarity_that_was_asked_for() -> None:
+    rows = [[1.0, 0.0], [1.0, 0.1], [3.0, 3.0]]
+    first = {"cosine": 0, "dot_product": 2, "euclidean": 0}
+    for similarity, place in first.items():
+        found = ask(store_of(rows), [1.0, 0.0], 1, vector_store_query_mode="mmr", similarity=similarity)
+        assert places(found) == [place]
+
+
 @pytest.mark.parametrize("mode", ["svm", "logistic_regression", "linear_regression"])
 def test_a_classifier_prefers_what_is_on_the_questions_side(mode: str) -> None:
     rows = np.random.default_rng(1).normal(size=(40, 8))
@@ -199,6 +233,21 @@ def test_words_alone_words_and_vectors_and_their_shares() -> None:
     assert found(vector_store_query_mode="hybrid", alpha=0.25) == both
     nearest = [hit.node.id_ for hit in store.search(embedder.embed_query("red boats"), 3)]
     assert [id_ for id_, _ in found(vector_store_query_mode="hybrid", alpha=1.0)] == nearest
+
+
+def test_sparse_top_k_says_how_many_candidates_each_side_of_a_hybrid_search_gives() -> None:
+    passages = {"a": ("far", 1.0), "b": ("far", 0.99), "c": ("red fish and more", 0.9), "d": ("red", 0.0), "e": ("red", 0.0)}
+    store = MemoryStore()
+    for id_, (text, near) in passages.items():
+        vector = np.array([near, math.sqrt(1 - near**2)], np.float32)
+        store.put(Document(text, id_=id_), [TextNode(text, id_, embedding=vector)])
+
+    def best(sparse_top_k: int | None) -> str:
+        options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "sparse_top_k": sparse_top_k}
+        retriever = VectorIndexRetriever(store, HashEmbedding(2), 1, **options)
+        return retriever.retrieve(QueryBundle("red", embedding=np.array([1, 0], np.float32)))[0].node.id_
+
+    assert [best(None), best(3), best(2)] == ["c", "c", "a"]  # third on both sides, and first together
 
 
 @dataclass
