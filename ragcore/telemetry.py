@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -57,6 +57,7 @@ _ATTRIBUTES = {
     },
     "embed": {
         "model": "gen_ai.request.model",
+        "provider": "gen_ai.provider.name",
         "tokens": "gen_ai.usage.input_tokens",
         "dimension": "gen_ai.embeddings.dimension.count",
     },
@@ -104,7 +105,7 @@ class OpenTelemetry(Listener):
         sent = self._tracer.start_span(
             _title(step),
             context,
-            kind=SpanKind.CLIENT if step.name in ("llm", "embed") else SpanKind.INTERNAL,
+            kind=SpanKind.CLIENT if step.name in ("llm", "embed", "retrieve") else SpanKind.INTERNAL,
             attributes=dict(self._attributes(step)),
             start_time=_nanoseconds(step.started),
         )
@@ -120,8 +121,7 @@ class OpenTelemetry(Listener):
         if step.name in _OPERATIONS:
             yield "gen_ai.operation.name", _OPERATIONS[step.name][0]
         if step.name == "llm" and "cut_short" in facts:  # it came to its end
-            finish = "length" if facts["cut_short"] else "tool_calls" if facts.get("tool_calls") else "stop"
-            yield "gen_ai.response.finish_reasons", [finish]
+            yield "gen_ai.response.finish_reasons", [_finish_reason(step)]
         if failure := facts.get("error_type") or ("tool_error" if facts.get("is_error") else None):
             yield "error.type", failure
         known = _ATTRIBUTES.get(step.name, {})
@@ -137,10 +137,11 @@ class OpenTelemetry(Listener):
 def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Messages have the form of the conventions' JSON schemas: a role, and parts with a type."""
     if name == "messages":
-        sent = [_message(said["role"], "".join(part["text"] for part in said["parts"])) for said in value]
-        yield "gen_ai.input.messages", _json(sent)
+        yield "gen_ai.input.messages", _json([_message_sent(said) for said in value])
     elif name == "reply":
-        yield "gen_ai.output.messages", _json([_message("assistant", value, step.facts.get("tool_calls", ()))])
+        finish = {"tool_calls": "tool_call"}.get(_finish_reason(step), _finish_reason(step))  # the schema's word
+        said = _message("assistant", value, step.facts.get("tool_calls", ()))
+        yield "gen_ai.output.messages", _json([{**said, "finish_reason": finish}])
     elif name == "question" and step.name == "retrieve":
         yield "gen_ai.retrieval.query.text", value
     elif name == "arguments":
@@ -149,6 +150,21 @@ def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield "gen_ai.tool.call.result", value if isinstance(value, str) else _json(value)
     elif name != "tool_calls":
         yield f"ragcore.{name}", value if isinstance(value, str) else _json(value)
+
+
+def _finish_reason(step: Span) -> str:
+    facts = step.facts
+    if "cut_short" not in facts:  # a stream that did not come to its end
+        return "cancelled" if step.error is None else "error"
+    return "length" if facts["cut_short"] else "tool_calls" if facts.get("tool_calls") else "stop"
+
+
+def _message_sent(said: Mapping[str, Any]) -> dict[str, Any]:
+    text = "".join(part["text"] for part in said["parts"])
+    if said["role"] != "tool" and "tool_call_id" not in said:
+        return _message(said["role"], text, said.get("tool_calls", ()))
+    result = {"type": "tool_call_response", "id": said.get("tool_call_id"), "response": text}
+    return {"role": said["role"], "parts": [result]}
 
 
 def _message(role: str, text: str, tool_calls: Any = ()) -> dict[str, Any]:

@@ -65,6 +65,8 @@ class BaseEmbedding(ABC):
     """An Embedder with the names that the field uses and a span "embed" for each call. Subclasses give `name`, `dimension` and
     `_embed`."""
 
+    provider = "ragcore"  # who runs it, as traces name it
+
     @property
     @abstractmethod
     def name(self) -> str: ...
@@ -123,7 +125,7 @@ class BaseEmbedding(ABC):
         return [node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready]
 
     def _observed(self, texts: Sequence[str], *, asking: bool) -> Vectors:
-        with span("embed", model=self.name, count=len(texts), query=asking) as step:
+        with span("embed", model=self.name, provider=self.provider, count=len(texts), query=asking) as step:
             rows = self._embed(texts, step, asking=asking)
             step.note(dimension=rows.shape[1])
             return rows

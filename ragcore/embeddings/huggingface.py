@@ -85,7 +85,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
         """Of the bundled model as it is: how far vectors of tokens lie apart differs from model to model."""
         if self.model_name not in bundled.ALIASES or self.text_instruction or self.query_instruction:
             return None
-        with span("embed", model=self.name, count=len(texts), query=False) as step:
+        with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
             tokens: list[Tokens] = []
             rows = self._model.embed(list(texts), step, tokens)
             step.note(dimension=rows.shape[1])

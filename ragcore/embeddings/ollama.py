@@ -15,6 +15,8 @@ class OllamaEmbedding(ServedEmbedding):
     `request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the model stays in
     memory, such as "5m"."""
 
+    provider = "ollama"
+
     def __init__(
         self,
         model_name: str = "nomic-embed-text",

@@ -23,6 +23,8 @@ class OpenAIEmbedding(ServedEmbedding):
     of life.
     """
 
+    provider = "openai"
+
     def __init__(
         self,
         model: str = "text-embedding-3-small",

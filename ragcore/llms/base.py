@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from ragcore.concurrency import awaitable, awaitable_stream
 from ragcore.llms.form import Form, parsed
-from ragcore.llms.tool_call import ToolCall
+from ragcore.llms.tool_call import ToolCall, calls_of
 from ragcore.observe import Span, start, stream_in, within
 from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables, in_form
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
@@ -230,12 +230,23 @@ class LLM(ABC):
             prompt=call.prompt.name,
             model=self.metadata.model_name,
             provider=self.provider,
-            messages=[
-                {"role": m.role.value, "parts": [{"origin": part.origin.value, "text": part.text} for part in m.parts]}
-                for m in messages
-            ],
+            messages=[_noted(message) for message in messages],
             **({"tools": [tool["function"]["name"] for tool in call.tools]} if call.tools else {}),
         )
+
+
+def _noted(message: RenderedMessage) -> dict[str, Any]:
+    extra = message.additional_kwargs
+    more = {
+        "name": message.name or extra.get("name"),
+        "tool_calls": calls_of(extra),
+        "tool_call_id": extra.get("tool_call_id"),
+    }
+    return {
+        "role": message.role.value,
+        "parts": [{"origin": part.origin.value, "text": part.text} for part in message.parts],
+        **{name: value for name, value in more.items() if value},
+    }
 
 
 def _note(step: Span, generation: Generation) -> None:

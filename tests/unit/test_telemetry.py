@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -28,6 +29,11 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.telemetry import JsonLines, OpenTelemetry
 
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {}}}
+HISTORY = (
+    ChatMessage(MessageRole.USER, "a secret question"),
+    ChatMessage(MessageRole.ASSISTANT, "", additional_kwargs={"tool_calls": [ToolCall.of("c0", "add", '{"a": 0}')]}),
+    ChatMessage(MessageRole.TOOL, "", name="add", additional_kwargs={"tool_call_id": "c0", "name": "add"}),
+)
 ASK = LLMCall(GENERATION, {"query_str": "a secret question"})
 
 
@@ -56,6 +62,11 @@ def sent(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
     return {span.name: span for span in spans}
 
 
+def finish_reason(attributes: Mapping[str, Any]) -> str:
+    (message,) = json.loads(attributes[conventions.GEN_AI_OUTPUT_MESSAGES])
+    return message["finish_reason"]
+
+
 def test_spans_are_nested_and_timed_as_in_the_trace(exporter: InMemorySpanExporter, texts: bool) -> None:
     with span("query", mode="compact") as root:
         with span("retrieve", retriever="vector", question="why") as retrieve:
@@ -77,12 +88,13 @@ def test_spans_are_nested_and_timed_as_in_the_trace(exporter: InMemorySpanExport
         assert (found[name].end_time - found[name].start_time) / 1e9 == pytest.approx(step.seconds, abs=1e-6)
     assert found["query"].kind is SpanKind.INTERNAL
     assert found["chat scripted"].kind is found["embeddings hash-8"].kind is SpanKind.CLIENT
+    assert found["retrieval vector"].kind is SpanKind.CLIENT
     assert found["query"].attributes["ragcore.mode"] == "compact"
 
 
 def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExporter, texts: bool) -> None:
     llm = ScriptedLLM([ToolCall.of("c1", "add", '{"a": 1}')], counts_words=True)
-    usage = llm.generate(LLMCall(MESSAGES, {}, (ChatMessage(MessageRole.USER, "a secret question"),), (TOOL,))).usage
+    usage = llm.generate(LLMCall(MESSAGES, {}, HISTORY, (TOOL,))).usage
     with span("tool", tool="add", arguments='{"a": 1}') as step:
         step.note(result="a secret result", is_error=True)
     HashEmbedding(8).embed_passages(["a secret question"])
@@ -98,15 +110,19 @@ def test_calls_have_the_attributes_of_the_conventions(exporter: InMemorySpanExpo
     assert tool[conventions.GEN_AI_TOOL_NAME] == "add"
     assert tool[ERROR_TYPE] == "tool_error"
     assert embedding[conventions.GEN_AI_OPERATION_NAME] == "embeddings"
+    assert embedding[conventions.GEN_AI_PROVIDER_NAME] == "ragcore"
     assert embedding[conventions.GEN_AI_EMBEDDINGS_DIMENSION_COUNT] == 8
     everything = json.dumps([dict(attributes) for attributes in (chat, tool, embedding)])
     assert ("secret" in everything) is texts
     if texts:
         assert json.loads(chat[conventions.GEN_AI_INPUT_MESSAGES]) == [
-            {"role": "user", "parts": [{"type": "text", "content": "a secret question"}]}
+            {"role": "user", "parts": [{"type": "text", "content": "a secret question"}]},
+            {"role": "assistant", "parts": [{"type": "tool_call", "id": "c0", "name": "add", "arguments": '{"a": 0}'}]},
+            {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c0", "response": ""}]},
         ]
         called = {"type": "tool_call", "id": "c1", "name": "add", "arguments": '{"a": 1}'}
-        assert json.loads(chat[conventions.GEN_AI_OUTPUT_MESSAGES]) == [{"role": "assistant", "parts": [called]}]
+        said = {"role": "assistant", "parts": [called], "finish_reason": "tool_call"}
+        assert json.loads(chat[conventions.GEN_AI_OUTPUT_MESSAGES]) == [said]
         assert tool[conventions.GEN_AI_TOOL_CALL_ARGUMENTS] == '{"a": 1}'
         assert tool[conventions.GEN_AI_TOOL_CALL_RESULT] == "a secret result"
 
@@ -115,8 +131,14 @@ def test_why_a_call_ended_is_told(exporter: InMemorySpanExporter, texts: bool) -
     for said, name in (("short", "done"), ("a b c", "cut")):
         generation = Generation(said, Usage(1, 1), cut_short=name == "cut")
         ScriptedLLM([generation], model_name=name).generate(ASK)
-    reasons = {name: span.attributes[conventions.GEN_AI_RESPONSE_FINISH_REASONS] for name, span in sent(exporter).items()}
-    assert reasons == {"chat done": ("stop",), "chat cut": ("length",)}
+    with pytest.raises(LLMServerError):
+        list(ScriptedLLM(["a b c"], model_name="broken", breaks_after=1, failure=LLMServerError("gone")).stream(ASK))
+    told = {name: span.attributes for name, span in sent(exporter).items()}
+    reasons = {name: attributes.get(conventions.GEN_AI_RESPONSE_FINISH_REASONS) for name, attributes in told.items()}
+    assert reasons == {"chat done": ("stop",), "chat cut": ("length",), "chat broken": None}
+    if texts:
+        messages = {name: finish_reason(attributes) for name, attributes in told.items()}
+        assert messages == {"chat done": "stop", "chat cut": "length", "chat broken": "error"}
 
 
 def test_what_was_used_is_told_where_it_was_used_and_nowhere_else(exporter: InMemorySpanExporter, texts: bool) -> None:
@@ -170,6 +192,8 @@ def test_a_stream_that_nobody_reads_to_its_end_has_no_reason_to_have_finished(
     attributes = sent(exporter)["chat scripted"].attributes
     assert conventions.GEN_AI_RESPONSE_FINISH_REASONS not in attributes
     assert attributes[conventions.GEN_AI_USAGE_OUTPUT_TOKENS] == 1
+    if texts:
+        assert finish_reason(attributes) == "cancelled"  # every message must have one
 
 
 def test_questions_are_told_where_they_were_asked(exporter: InMemorySpanExporter, texts: bool) -> None:

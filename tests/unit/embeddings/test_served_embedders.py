@@ -20,6 +20,7 @@ from ragcore.errors import (
     RateLimitError,
     UnknownModelError,
 )
+from ragcore.observe import span
 from tests.scripted_server import Fault, ScriptedServer, error, vector
 
 Open = Callable[..., ServedEmbedding]
@@ -55,6 +56,14 @@ def test_texts_go_out_in_batches_and_rows_come_back_in_order(opened: Open, serve
         rows = embedder.embed_passages(TEXTS)
     assert [request.body["input"] for request in server.requests] == [TEXTS[:2], TEXTS[2:4], [" "]]
     assert rows == pytest.approx(np.array([unit(text) for text in TEXTS]), abs=1e-6)
+
+
+def test_the_trace_names_who_runs_the_model(server: ScriptedServer) -> None:
+    for opened, provider in ((open_openai, "openai"), (open_ollama, "ollama")):
+        with closing(opened(server.url)) as embedder, span("query") as root:
+            embedder.embed_query("heron")
+        (step,) = root.named("embed")
+        assert (step.facts["model"], step.facts["provider"]) == ("tiny", provider)
 
 
 def test_rows_are_put_in_order_by_their_index() -> None:

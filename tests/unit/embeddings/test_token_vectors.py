@@ -5,6 +5,7 @@ import pytest
 
 from ragcore.embeddings.base import TokenEmbedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.observe import span
 
 TEXTS = ["word " * 400, "The Lisbon office opened in 1998.", "", "  Rain. "]
 
@@ -12,7 +13,9 @@ TEXTS = ["word " * 400, "The Lisbon office opened in 1998.", "", "  Rain. "]
 def test_the_rows_are_those_of_passages_and_the_tokens_stand_where_they_say() -> None:
     embedder = HuggingFaceEmbedding()
     assert isinstance(embedder, TokenEmbedder)
-    found = embedder.embed_tokens(TEXTS)
+    with span("query") as root:
+        found = embedder.embed_tokens(TEXTS)
+    assert [step.facts["provider"] for step in root.named("embed")] == ["ragcore"]
     assert found is not None
     rows, tokens = found
     assert rows == pytest.approx(embedder.embed_passages(TEXTS), abs=1e-5)
