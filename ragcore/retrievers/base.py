@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import signature
 from typing import Any
 
@@ -14,6 +16,7 @@ from ragcore.observe import Span, span
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
 logger = logging.getLogger(__name__)
+_asked: ContextVar[tuple[int, ...]] = ContextVar("_asked", default=())  # retrievers and engines that wait for this answer
 
 
 class BaseRetriever(ABC):
@@ -38,15 +41,15 @@ class BaseRetriever(ABC):
         """The passages for a question, best first, each once. QuestionError when there is none.
 
         In the place of an IndexNode with an object comes what it stands for: the node, with its score; what the retriever
-        finds; or what the query engine answers, as a passage.
+        finds; or what the query engine answers, as a passage. One that leads back to itself is given as it is.
         In the trace: a span "retrieve" with `retriever`, `question`, and `found`, a list of {"id", "score"}; and, where
         objects were followed, `followed`, the same of what is given back.
         """
         bundle = as_bundle(query)
         if bundle.embedding is None and not any(text.strip() for text in (bundle.query_str, *bundle.embedding_strs)):
             raise QuestionError("There is no question.", hint="Type what you want to know.")
-        with span("retrieve", retriever=self.name, question=bundle.query_str) as step:
-            found = self._retrieve(bundle, step)
+        with span("retrieve", retriever=self.name, question=bundle.query_str) as step, _waiting(self):
+            found = list(self._retrieve(bundle, step))
             step.facts.setdefault("found", as_facts(found))
             if any(_object_of(hit) is not None for hit in found):
                 found = distinct(passage for hit in found for passage in _followed(hit, bundle))
@@ -79,20 +82,33 @@ def _object_of(hit: NodeWithScore) -> Any:
     return hit.node.obj if isinstance(hit.node, IndexNode) else None
 
 
+@contextmanager
+def _waiting(asked: object) -> Iterator[None]:
+    token = _asked.set((*_asked.get(), id(asked)))
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
 def _followed(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
     """`passed` are the nodes on the way here: one that comes round to itself is given as it is."""
     target = _object_of(hit)
     score = 1.0 if hit.score is None else hit.score  # a score of 0.0 stays what it is
     if isinstance(target, NodeWithScore):
         score, target = target.score if target.score is not None else score, target.node
-    if target is None or id(hit.node) in passed:
+    if target is None or id(hit.node) in passed or id(target) in _asked.get():
         yield hit
     elif isinstance(target, TextNode):
         yield from _followed(NodeWithScore(target, score), query, (*passed, id(hit.node)))
     elif hasattr(target, "query"):
-        yield as_passage(target.query(query), hit.node, score)
+        with _waiting(target):
+            answer = target.query(query)
+        yield as_passage(answer, hit.node, score)
     elif hasattr(target, "retrieve"):
-        yield from target.retrieve(query)
+        with _waiting(target):
+            found = target.retrieve(query)
+        yield from found
     else:
         raise ValueError(
             f"node {hit.node.id_!r} stands for a {type(target).__name__}, which is no node, retriever or query engine"

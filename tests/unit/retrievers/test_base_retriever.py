@@ -1,11 +1,13 @@
 import asyncio
 import logging
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from ragcore.observe import span
 from ragcore.retrievers import BaseRetriever, RecursiveRetriever
-from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
+from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, Response, TextNode
 from tests.unit.retrievers.doubles import Answering, Finding, pairs
 
 A, B, C = (TextNode(f"text of {id_}", id_) for id_ in "abc")
@@ -39,6 +41,33 @@ def test_nodes_that_lead_to_nodes_are_followed_to_the_end_and_circles_end() -> N
     circle = IndexNode("circle", "circle")
     object.__setattr__(circle, "obj", circle)
     assert pairs(Finding((circle, 0.5)).retrieve("?")) == [("circle", 0.5)]
+
+
+def test_retrievers_and_engines_that_lead_back_to_themselves_end_at_the_node() -> None:
+    class Engine(Answering):
+        def query(self, query: str | QueryBundle) -> Response:
+            return Response(" + ".join(hit.text for hit in own.retrieve(query)))
+
+    own, first, second = Finding(), Finding(), Finding()
+    own.found = [NodeWithScore(IndexNode("again", "i", obj=own), 0.7), NodeWithScore(A, 0.6)]
+    assert pairs(own.retrieve("?")) == pairs(own.retrieve("?")) == [("i", 0.7), ("a", 0.6)]
+    first.found = [NodeWithScore(IndexNode("on", "on", obj=second), 0.7), NodeWithScore(A, 0.6)]
+    second.found = [NodeWithScore(B, 0.5), NodeWithScore(IndexNode("back", "back", obj=first), 0.4)]
+    assert pairs(first.retrieve("?")) == [("b", 0.5), ("back", 0.4), ("a", 0.6)]
+    own.found = [NodeWithScore(IndexNode("again", "i", obj=Engine("")), 0.7), NodeWithScore(A, 0.6)]
+    assert [(hit.text, hit.score) for hit in own.retrieve("?")] == [("again + text of a", 0.7), ("text of a", 0.6)]
+
+
+def test_a_retriever_that_two_nodes_lead_to_is_followed_from_both() -> None:
+    inner = Finding((A, 0.5))
+    both = Finding((IndexNode("one", "1", obj=inner), 0.9), (IndexNode("other", "2", obj=inner), 0.8))
+    assert pairs(both.retrieve("?")) == [("a", 0.5)]
+    assert inner.asked == ["?", "?"]
+
+
+def test_a_vector_is_a_question_without_words() -> None:
+    bundle = QueryBundle("", embedding=np.ones(2, np.float32))
+    assert pairs(Finding((A, 0.5)).retrieve(bundle)) == [("a", 0.5)]
 
 
 def test_what_is_found_on_several_ways_comes_once_as_it_came_first() -> None:
@@ -80,6 +109,9 @@ def test_a_retriever_of_ones_own_may_take_the_question_alone_and_needs_no_name()
 
     class Named(Own):
         name = "named"
+
+        def _retrieve(self, query_bundle: QueryBundle) -> Iterator[NodeWithScore]:  # type: ignore[override]
+            yield NodeWithScore(TextNode(query_bundle.query_str, "n"), 0.5)
 
     with span("root") as root:
         assert [hit.text for hit in (*Own().retrieve("What?"), *Named().retrieve("And?"))] == ["What?", "And?"]
