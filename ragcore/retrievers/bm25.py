@@ -51,11 +51,13 @@ class BM25Retriever(BaseRetriever):
         """Over the passages that an index, a list or a document store has now. ValueError unless one of them is given."""
         if [index, nodes, docstore].count(None) != 2:
             raise ValueError("give one of index, nodes and docstore, whose passages are to be found")
-        if nodes is None:
-            kept = index.docstore if index is not None else docstore
-            nodes = [item for item in kept.docs.values() if isinstance(item, TextNode)] if kept is not None else ()
+        if index is not None:
+            ids = [id_ for info in index.ref_doc_info.values() for id_ in info.node_ids]
+            nodes = index.docstore.get_nodes(ids, raise_error=False)
+        elif docstore is not None:
+            nodes = [item for item in docstore.docs.values() if isinstance(item, TextNode)]
         store = MemoryStore()
-        for split in by_source(nodes, ()):
+        for split in by_source(nodes or (), ()):
             # a store holds a vector for each passage; nobody compares these
             store.put(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
         return cls(store, similarity_top_k, filters=filters)

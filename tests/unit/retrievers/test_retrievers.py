@@ -8,15 +8,18 @@ import pytest
 from ragcore import SummaryIndex, VectorStoreIndex
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import QuestionError
+from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.observe import span
 from ragcore.retrievers.bm25 import BM25Retriever
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
+from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
 
 PLACES = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (3.0, 4.0), "south": (0.0, -1.0)}
+SOUTHERN = MetadataFilters([MetadataFilter("of", "south")])
 
 
 class Compass:
@@ -44,7 +47,7 @@ def store() -> MemoryStore:
     store = MemoryStore()
     for word in PLACES:
         vector = Compass().embed_query(word)
-        store.put(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", embedding=vector)])
+        store.put(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)])
     return store
 
 
@@ -86,7 +89,8 @@ def test_the_bm25_retriever_gives_what_shares_words(store: MemoryStore) -> None:
         "north/0",
         "north-east/0",
     ]
-    assert [id_ for id_, _ in hits(BM25Retriever(store, 5, ["south"]).retrieve("wind"))] == ["south/0"]
+    for limit in ({"document_ids": ["south"]}, {"node_ids": ["south/0"]}, {"filters": SOUTHERN}):
+        assert [id_ for id_, _ in hits(BM25Retriever(store, 5, **limit).retrieve("wind"))] == ["south/0"]  # type: ignore[arg-type]
     assert BM25Retriever(store).retrieve("nothing shared") == []
 
 
@@ -121,9 +125,22 @@ def test_bm25_searches_the_passages_of_an_index_a_list_or_a_document_store() -> 
         BM25Retriever.from_defaults(SummaryIndex(nodes), similarity_top_k=3),
     ):
         assert hits(made.retrieve("north wind")) == expected
+    assert hits(BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=1).retrieve("north wind")) == expected[:1]
     filters = MetadataFilters([MetadataFilter("side", 1)])
     assert [hit.id_ for hit in BM25Retriever.from_defaults(nodes=nodes, filters=filters).retrieve("wind")] == ["n"]
     assert BM25Retriever.from_defaults(nodes=[]).retrieve("wind") == []
     for given in ({}, {"nodes": nodes, "docstore": docstore}):
         with pytest.raises(ValueError, match="one of index, nodes and docstore"):
             BM25Retriever.from_defaults(**given)  # type: ignore[arg-type]
+
+
+def test_bm25_finds_the_passages_of_an_index_and_not_what_is_above_them() -> None:
+    parser = HierarchicalNodeParser([8, 2], chunk_overlap=0, tokenizer=WordTokenizer())
+    nodes = parser([Document("apple pie bread butter", "menu"), Document("plum jam", "jar")])
+    leaves = [(node.id_, node.text) for node in nodes.leaves()]
+    for kind in (VectorStoreIndex, SummaryIndex):
+        index = kind(nodes, embed_model=HashEmbedding(8))
+        index.storage_context.docstore.add_documents([TextNode("a loose apple", "loose")])
+        found = BM25Retriever.from_defaults(index=index, similarity_top_k=9)
+        assert [(hit.id_, hit.text) for hit in found.retrieve("apple")] == leaves[:1]
+        assert [(hit.id_, hit.text) for hit in found.retrieve("jam")] == leaves[2:]
