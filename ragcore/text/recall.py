@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ragcore.schema import ChatMessage, MessageRole
@@ -10,11 +11,17 @@ from ragcore.text.sentences import sentences
 MOST_TURNS = 8  # of more, the latest
 LONGEST = 200  # characters of a quotation
 
+_TURN = re.compile("(?:Asked|Answered): “")
+
 
 def recalled(messages: Sequence[ChatMessage]) -> str:
-    """A line for each of the latest questions, behind what the system noted, such as an earlier summary. "" for no talk."""
-    notes = [message.content.strip() for message in messages if message.role is MessageRole.SYSTEM and message.content.strip()]
-    return "\n".join([*notes, *list(_turns(messages))[-MOST_TURNS:]])
+    """A line for each of the latest questions, with those of an earlier summary, behind what else the system noted. "" for no
+    talk."""
+    system = [message.content for message in messages if message.role is MessageRole.SYSTEM]
+    noted = [line for content in system for line in content.strip().splitlines()]
+    notes = [line for line in noted if not _TURN.match(line)]
+    turns = [*filter(_TURN.match, noted), *_turns(messages)]
+    return "\n".join([*notes, *turns[-MOST_TURNS:]])
 
 
 def _turns(messages: Sequence[ChatMessage]) -> Iterator[str]:
@@ -32,5 +39,5 @@ def _turns(messages: Sequence[ChatMessage]) -> Iterator[str]:
 
 
 def _begin(content: str) -> str:
-    first = next(iter(sentences(content)), "")
+    first = " ".join(next(iter(sentences(content)), "").split())
     return first if len(first) <= LONGEST else f"{first[:LONGEST].rsplit(' ', 1)[0]} …"
