@@ -125,7 +125,8 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     """Sends the newest whole turns that fit `token_limit` as they are, and before them one message that sums up all older ones.
 
     When messages no longer fit, one call of the model sums them up together with the summary so far, and the summary takes
-    their place in the conversation. It comes on top of `token_limit`. Without a model, what does not fit is not sent.
+    their place in the conversation. It comes on top of `token_limit`. Without a model, and where its summary is empty, what
+    does not fit is not sent and the conversation stays as it is.
     """
 
     def __init__(
@@ -147,6 +148,16 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         self._llm = llm
         return self
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens, *, llm: LLM | None = None) -> Self:
+        """`llm` sums up from now on; like the counting, it is not among the plain values."""
+        return super().from_dict(data, count)._summed_up_by(llm)
+
+    @classmethod
+    def from_string(cls, text: str, count: Callable[[str], int] = count_tokens, *, llm: LLM | None = None) -> Self:
+        """`llm` as in `from_dict`."""
+        return cls.from_dict(json.loads(text), count, llm=llm)
+
     def put(self, *messages: ChatMessage) -> None:
         with _changing:
             super().put(*messages)
@@ -158,8 +169,8 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     def get(self, initial_token_count: int = 0) -> list[ChatMessage]:
         """As described above; LLMErrors, which leave the conversation as it was."""
         before = self.get_all()
-        sent = self.fitting(before, initial_token_count)
-        if self._llm is not None and sent != before:
+        sent, summed_up = self._sent(before, initial_token_count)
+        if summed_up:
             with _changing:
                 now = self.chat_store.get_messages(self.chat_store_key)
                 if now[: len(before)] == before:  # nobody else changed what was summed up
@@ -167,16 +178,20 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         return sent
 
     def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
+        return self._sent(messages, initial_token_count)[0]
+
+    def _sent(self, messages: Sequence[ChatMessage], initial_token_count: int) -> tuple[list[ChatMessage], bool]:
+        """What is sent of the messages, and whether it begins with a new summary."""
         room = self._room(initial_token_count)
         summary = list(messages[:1]) if messages and messages[0].additional_kwargs.get(SUMMARY) else []
         talk = messages[len(summary) :]
         if self.cost(talk) <= room:
-            return list(messages)
-        if self._llm is None:
-            return recent(talk, room, self._count)
+            return list(messages), False
         newest = _whole_turns(talk, room, self._count)
         older = (*summary, *talk[: len(talk) - len(newest)])
-        return [*_summed_up(self._llm, self._prompt, older), *newest]
+        if self._llm is not None and (text := _summed_up(self._llm, self._prompt, older)):
+            return [ChatMessage(MessageRole.SYSTEM, text, additional_kwargs={SUMMARY: True}), *newest], True
+        return [*summary, *recent(talk, room, self._count)], False
 
 
 def limit_for(llm: LLM | None) -> int:
@@ -193,9 +208,9 @@ def _whole_turns(messages: Sequence[ChatMessage], tokens: int, count: Callable[[
     return newest if newest == list(messages[len(messages) - len(newest) :]) else []
 
 
-def _summed_up(llm: LLM, prompt: Prompt, messages: tuple[ChatMessage, ...]) -> list[ChatMessage]:
+def _summed_up(llm: LLM, prompt: Prompt, messages: tuple[ChatMessage, ...]) -> str:
     with span("remember", messages=len(messages)) as step:
         call = Packer(llm).take(prompt, {"chat_history": messages}, ()).calls[0]
         summary = llm.generate(call).text.strip()
         step.note(summary=summary)
-    return [ChatMessage(MessageRole.SYSTEM, summary, additional_kwargs={SUMMARY: True})] if summary else []
+    return summary

@@ -93,14 +93,14 @@ def test_what_is_sent_fits_begins_rightly_and_is_the_longest_such_end(messages: 
 
 def test_it_is_kept_as_plain_values_and_comes_back_the_same() -> None:
     messages = [ChatMessage(USER, "hé"), ChatMessage(ASSISTANT, "", "bot", {"tool_calls": [{"id": "1"}]})]
-    memory = buffer(77, *messages)
+    memory = ChatMemoryBuffer(77, messages, words, chat_store_key="ada")
     for back in (
         ChatMemoryBuffer.from_dict(json.loads(json.dumps(memory.to_dict()))),
         ChatMemoryBuffer.from_string(memory.to_string()),
         pickle.loads(pickle.dumps(memory)),
-        pickle.loads(pickle.dumps(ChatSummaryMemoryBuffer(77, messages))),
+        pickle.loads(pickle.dumps(ChatSummaryMemoryBuffer(77, messages, chat_store_key="ada"))),
     ):
-        assert (back.token_limit, back.get_all()) == (77, messages)
+        assert (back.token_limit, back.chat_store_key, back.get_all()) == (77, "ada", messages)
         back.put(messages[0])
         assert memory.get_all() == messages
 
@@ -142,7 +142,7 @@ def test_a_limit_of_nothing_is_refused() -> None:
         ChatMemoryBuffer(0)
 
 
-@pytest.mark.parametrize(("limit", "window", "expected"), [(None, None, 3000), (None, 1000, 750), (50, 1000, 50)])
+@pytest.mark.parametrize(("limit", "window", "expected"), [(None, None, 3000), (None, 1000, 750), (None, 1, 1), (50, 1000, 50)])
 def test_the_limit_is_three_quarters_of_the_window_unless_given(limit: int | None, window: int | None, expected: int) -> None:
     llm = None if window is None else ScriptedLLM(context_window=window)
     assert ChatMemoryBuffer.from_defaults(token_limit=limit, llm=llm).token_limit == expected
@@ -247,6 +247,8 @@ def test_a_last_turn_that_is_too_long_is_summed_up_too() -> None:
 def test_without_a_model_older_messages_are_not_sent_and_not_forgotten() -> None:
     memory = ChatSummaryMemoryBuffer(12, FOUR_TURNS, words)
     assert (memory.get(), memory.get_all()) == (FOUR_TURNS[4:], FOUR_TURNS)
+    memory.set([summary("They met."), *FOUR_TURNS])
+    assert memory.get() == [summary("They met."), *FOUR_TURNS[4:]]
 
 
 def test_a_summary_that_fails_leaves_the_conversation_as_it_was() -> None:
@@ -255,6 +257,23 @@ def test_a_summary_that_fails_leaves_the_conversation_as_it_was() -> None:
         memory.get()
     assert memory.get_all() == FOUR_TURNS
     assert memory.get()[0] == summary("Later.")
+
+
+@pytest.mark.parametrize("earlier", [[], [summary("They met.")]])
+def test_an_empty_summary_leaves_the_conversation_as_it_was(earlier: list[ChatMessage]) -> None:
+    memory, _ = summing(12, [" ", "Later."], *earlier, *FOUR_TURNS)
+    assert memory.get() == [*earlier, *FOUR_TURNS[4:]]
+    assert memory.get_all() == [*earlier, *FOUR_TURNS]
+    assert memory.get() == memory.get_all() == [summary("Later."), *FOUR_TURNS[4:]]
+
+
+def test_a_conversation_that_comes_back_from_plain_values_is_summed_up_by_the_model_given() -> None:
+    kept = ChatSummaryMemoryBuffer(12, [summary("They met."), *FOUR_TURNS], words)
+    for back in (
+        ChatSummaryMemoryBuffer.from_dict(kept.to_dict(), words, llm=ScriptedLLM(["They met and ate."])),
+        ChatSummaryMemoryBuffer.from_string(kept.to_string(), words, llm=ScriptedLLM(["They met and ate."])),
+    ):
+        assert back.get() == back.get_all() == [summary("They met and ate."), *FOUR_TURNS[4:]]
 
 
 def test_what_is_said_while_a_summary_is_made_is_kept() -> None:
