@@ -12,6 +12,7 @@ from ragcore.prompt_templates import Wording, in_place_of
 from ragcore.prompts import CONDENSE_QUESTION
 from ragcore.query_engine.base import QueryEngine
 from ragcore.schema import ChatMessage
+from ragcore.text.refusals import NOTHING_FOUND
 
 
 class CondenseQuestionChatEngine(ChatEngine):
@@ -49,4 +50,8 @@ class CondenseQuestionChatEngine(ChatEngine):
         answer = self._query_engine.stream_query(question)
         found = "\n\n".join(hit.text for hit in answer.source_nodes)
         source = ToolOutput(found, "query_engine", {"query": question}, answer.source_nodes)
-        return Reply(answer.pieces, answer.source_nodes, (source,), remembered=bool(answer.source_nodes))
+        return Reply(answer.pieces, answer.source_nodes, (source,))
+
+    def _remember(self, given: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
+        if reply.source_nodes or turn[-1].content not in NOTHING_FOUND.values():
+            super()._remember(given, reply, turn)

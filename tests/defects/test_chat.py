@@ -66,9 +66,13 @@ def test_d18_the_list_of_messages_given_stays_the_caller_s(mode: str) -> None:
     before = list(given)
     chat = chat_engine(mode, llm=ScriptedLLM(lambda call: "Yes."), retriever=ListRetriever(FOUND), memory=ChatMemoryBuffer())
     chat.chat("Who?", given)
-    list(chat.stream_chat("And?", given))
+    stream = chat.stream_chat("And?", given)
     assert given == before
-    given.append(ChatMessage(USER, "mine"))
+    mine, more = ChatMessage(USER, "mine"), ChatMessage(USER, "more")
+    given.append(mine)
+    list(stream)
+    assert given == [*before, mine]
+    given.append(more)
     assert [message.content for message in chat.chat_history] == ["Hello?", "Hi.", "And?", "Yes."]
 
 

@@ -114,8 +114,9 @@ def test_the_conversation_is_condensed_as_one_line_a_message() -> None:
     llm = word_llm(talking())
     chat, _ = engine(ChatMode.CONDENSE_PLUS_CONTEXT, llm)
     tool = ChatMessage(MessageRole.TOOL, "42", additional_kwargs={"tool_call_id": "1"})
+    calling = ChatMessage(ASSISTANT, "", additional_kwargs={"tool_calls": [{"id": "1"}]})
     answer = chat.chat(
-        "And who?", [ChatMessage(USER, "Hello?"), tool, ChatMessage(ASSISTANT, "Hi.", additional_kwargs={"a": 1})]
+        "And who?", [ChatMessage(USER, "Hello?"), calling, tool, ChatMessage(ASSISTANT, "Hi.", additional_kwargs={"a": 1})]
     )
     assert "Conversation:\nuser: Hello?\nassistant: Hi.\n\nMessage: And who?\nQuestion:" in llm.calls[0].messages[0].content
     assert answer.trace is not None

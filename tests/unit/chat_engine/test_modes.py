@@ -25,12 +25,15 @@ from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.observe import Span
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate
 from ragcore.prompts import Prompt, Task
+from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.query_engine.retriever import RetrieverQueryEngine
+from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle
 from tests.unit.agent.doubles import act, calling, said, wanting
 from tests.unit.response_synthesizers.doubles import ListRetriever, nodes, prompts, word_llm
 
@@ -116,6 +119,17 @@ def test_agents_say_that_nothing_was_found_and_do_not_remember_it(mode: ChatMode
     assert chat.chat_history == []
 
 
+class SpeakingClock(BaseQueryEngine):
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        return AnswerStream(piece for piece in ("It is", " noon."))
+
+
+def test_an_answer_that_needs_no_passages_is_remembered() -> None:
+    chat = CondenseQuestionChatEngine.from_defaults(SpeakingClock(), llm=word_llm([]))
+    assert str(chat.chat("What time is it?")) == "It is noon."
+    assert [message.content for message in chat.chat_history] == ["What time is it?", "It is noon."]
+
+
 @pytest.mark.parametrize(
     ("mode", "calls"),
     [(ChatMode.REACT, ["react", "text_qa", "react"]), (ChatMode.OPENAI, ["agent", "text_qa", "agent"])],
@@ -179,6 +193,13 @@ def test_prefix_messages_stand_before_every_conversation_and_are_no_part_of_it()
         (USER, "Hi"),
     ]
     assert [message.content for message in chat.chat_history] == ["Before", "Yes", "Hi", "Aye."]
+
+
+def test_a_history_takes_the_place_of_what_the_memory_given_with_it_holds() -> None:
+    memory = ChatMemoryBuffer(messages=[ChatMessage(USER, "Forget this.")])
+    before = [ChatMessage(USER, "Before"), ChatMessage(ASSISTANT, "Yes")]
+    chat, _ = simple(memory=memory, chat_history=before)
+    assert chat.chat_history == memory.get_all() == before
 
 
 def test_prefix_messages_leave_less_for_the_conversation() -> None:
