@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
-from ragcore.llms.tool_call import ToolCall, calls_of
+from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.model_server import Refusal, Retries, ended, objects, ollama_server
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
@@ -53,20 +53,20 @@ class Ollama(ServedLLM):
         data = self._server.post("/api/chat", self._body(call, messages, stream=False))
         message = self._message(data)
         return Reply(
-            _said(message), _usage(data), tuple(_calls(message, _called_before(messages))), data.get("done_reason") == "length"
+            _said(message), _usage(data), tuple(_calls(message, unused_ids(messages))), data.get("done_reason") == "length"
         )
 
     def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
         said: list[str] = []
         calls: list[ToolCall] = []
-        before = _called_before(messages)
+        ids = unused_ids(messages)
         with closing(self._server.lines("/api/chat", self._body(call, messages, stream=True))) as lines:
             for line in lines:
                 if not line.strip():
                     continue
                 data = self._server.parsed(line)
                 message = self._message(data)
-                calls += _calls(message, before + len(calls))
+                calls += _calls(message, ids)
                 if piece := _said(message):
                     said.append(piece)
                     yield piece
@@ -114,14 +114,9 @@ def _usage(data: dict[str, Any]) -> Usage | None:
     return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
 
 
-def _calls(message: dict[str, Any], first: int) -> list[ToolCall]:
-    """Ollama's older versions give calls no id; `first` is the number of the first in the conversation."""
-    calls = enumerate(objects(message.get("tool_calls")), start=first)
-    return [ToolCall.read(call, f"call_{number}") for number, call in calls]
-
-
-def _called_before(messages: Sequence[RenderedMessage]) -> int:
-    return sum(len(calls_of(message.additional_kwargs)) for message in messages)
+def _calls(message: dict[str, Any], ids: Iterator[str]) -> list[ToolCall]:
+    """Ollama's older versions give calls no id."""
+    return [ToolCall.read(call, next(ids)) for call in objects(message.get("tool_calls"))]
 
 
 def _shown(call: LLMCall) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from typing import Any
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.served import Replies, Reply, ServedLLM
-from ragcore.llms.tool_call import ToolCall, calls_of
+from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.model_server import ModelServer, Refusal, Retries, api_address, ended, events, objects, openai_base_url
 from ragcore.prompts import RenderedMessage
 from ragcore.schema import MessageRole
@@ -69,7 +69,7 @@ class OpenAICompatibleLLM(ServedLLM):
         while True:
             body = self._body(call, messages, stream=False)
             try:
-                return self._read(self._server.post("/chat/completions", body))
+                return self._read(self._server.post("/chat/completions", body), messages)
             except Refusal as refusal:
                 if not self._gives_way(refusal, body):
                     raise
@@ -79,7 +79,7 @@ class OpenAICompatibleLLM(ServedLLM):
             body = self._body(call, messages, stream=True)
             try:
                 with closing(self._server.lines("/chat/completions", body)) as lines:
-                    reply = yield from self._read_events(lines)
+                    reply = yield from self._read_events(lines, messages)
                     ended(lines)
                     return reply
             except Refusal as refusal:
@@ -111,15 +111,16 @@ class OpenAICompatibleLLM(ServedLLM):
         self._refused |= named  # each is refused once, so this ends; a new set, as other threads may be reading the old
         return bool(named)
 
-    def _read(self, data: dict[str, Any]) -> Reply:
+    def _read(self, data: dict[str, Any], messages: Sequence[RenderedMessage]) -> Reply:
         choice = self._choice(data)
         message = choice.get("message")
         if not isinstance(message, dict):
             raise self._server.unreadable()
-        calls = [ToolCall.read(call, f"call_{index}") for index, call in enumerate(objects(message.get("tool_calls")))]
+        ids = unused_ids(messages)
+        calls = [ToolCall.read(call, next(ids)) for call in objects(message.get("tool_calls"))]
         return Reply(_said(message), _usage(data), tuple(calls), choice.get("finish_reason") == "length")
 
-    def _read_events(self, lines: Iterable[str]) -> Replies:
+    def _read_events(self, lines: Iterable[str], messages: Sequence[RenderedMessage]) -> Replies:
         said: list[str] = []
         calls = CallsInPieces()
         usage: Usage | None = None
@@ -144,7 +145,7 @@ class OpenAICompatibleLLM(ServedLLM):
                 yield piece
         if finish is None:
             raise self._server.broken_off("".join(said))
-        return Reply("".join(said), usage, calls.whole(), finish == "length")
+        return Reply("".join(said), usage, calls.whole(messages), finish == "length")
 
     def _choice(self, data: dict[str, Any]) -> dict[str, Any]:
         if data.get("error"):
@@ -257,11 +258,12 @@ class CallsInPieces:
             arguments = function.get("arguments") or ""
             call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
-    def whole(self) -> tuple[ToolCall, ...]:
+    def whole(self, messages: Sequence[RenderedMessage] = ()) -> tuple[ToolCall, ...]:
+        """Those that came without an id get one that `messages`, what they answer, do not have."""
         calls = [self._calls[index] for index in sorted(self._calls)]
         return tuple(
-            ToolCall.of(call["id"] or f"call_{place}", call["name"], call["arguments"] or "{}")
-            for place, call in enumerate(calls)
+            ToolCall.of(call["id"] or unused, call["name"], call["arguments"] or "{}")
+            for call, unused in zip(calls, unused_ids(messages), strict=False)
         )
 
     def _index(self, delta: dict[str, Any]) -> int:

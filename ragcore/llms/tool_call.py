@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any
+
+from ragcore.prompts import RenderedMessage
 
 
 class Function(dict[str, Any]):
@@ -49,3 +52,9 @@ class ToolCall(dict[str, Any]):
 def calls_of(additional_kwargs: Mapping[str, Any]) -> list[ToolCall]:
     """The tool calls of a message; none where it has none."""
     return [ToolCall.read(call) for call in additional_kwargs.get("tool_calls") or ()]
+
+
+def unused_ids(messages: Iterable[RenderedMessage]) -> Iterator[str]:
+    """For the calls of a server that gives them none: "call_2", "call_3", ... after two calls, without those that are taken."""
+    taken = {call.id for message in messages for call in calls_of(message.additional_kwargs)}
+    return (id_ for number in count(len(taken)) if (id_ := f"call_{number}") not in taken)

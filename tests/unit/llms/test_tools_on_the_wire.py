@@ -18,7 +18,7 @@ from ragcore.llms.base import Generation, LLMCall, LLMMetadata, Usage
 from ragcore.llms.openai import CallsInPieces
 from ragcore.llms.served import ServedLLM
 from ragcore.model_server import BrokenOffError, NoToolsError
-from ragcore.observe import span
+from ragcore.observe import Span, span
 from ragcore.prompts import MESSAGES
 from tests.scripted_server import Fault, ScriptedServer, error
 
@@ -228,9 +228,15 @@ def test_a_name_that_comes_with_every_piece_is_not_doubled() -> None:
     assert calls.whole() == (ToolCall.of("c", "add", '{"a": 1}'), ToolCall.of("call_1", "today", '{"b": 2}'))
 
 
-def test_ids_that_ollama_does_not_give_are_unlike_those_before(ask: Callable[[ServedLLM, LLMCall], Generation]) -> None:
-    with ScriptedServer(lambda messages: "", tool_calls=CALLS[:2]) as server, closing(open_ollama(server.url)) as llm:
-        assert [made["id"] for made in ask(llm, call(*PAST)).tool_calls] == ["call_2", "call_3"]
+def test_ids_that_a_server_does_not_give_are_unlike_those_before(
+    opened: Open, ask: Callable[[ServedLLM, LLMCall], Generation]
+) -> None:
+    calls = [ToolCall.of("", "add"), ToolCall.of("", "today")]
+    with ScriptedServer(lambda messages: "", tool_calls=calls) as server, closing(opened(server.url)) as llm:
+        first = ask(llm, call(*PAST)).message
+        assert [made.id for made in first.additional_kwargs["tool_calls"]] == ["call_2", "call_3"]
+        later = ask(llm, call(QUESTION, first)).message  # and c1 and c2 are forgotten
+        assert [made.id for made in later.additional_kwargs["tool_calls"]] == ["call_4", "call_5"]
 
 
 @pytest.mark.parametrize(
@@ -339,11 +345,14 @@ def test_an_event_loop_gets_the_calls_of_a_stream(opened: Open) -> None:
 
 def test_the_trace_names_tools_and_calls(opened: Open) -> None:
     with ScriptedServer(tool_calls=CALLS[:1]) as server, closing(opened(server.url)) as llm, span("chat") as root:
-        llm.generate(call())
+        llm.generate(call(*PAST))
     (step,) = root.named("llm")
+    _, asked, result, _ = step.facts["messages"]
+    assert asked["tool_calls"] == PAST[1].additional_kwargs["tool_calls"]
+    assert (result["tool_call_id"], result["name"]) == ("c1", "add")
+    assert Span.from_dict(json.loads(json.dumps(root.to_dict()))).to_dict() == root.to_dict()
     assert step.facts["tools"] == ["add", "today"]
     assert [made["function"]["name"] for made in step.facts["tool_calls"]] == ["add"]
-    json.dumps(root.to_dict())
 
 
 def test_a_loop_written_by_hand_runs_tools_until_the_model_answers(opened: Open) -> None:
