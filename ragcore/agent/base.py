@@ -283,7 +283,7 @@ class Agent(ChatEngine):
         """What the model is asked next; `last`: it must not act any more."""
 
     @abstractmethod
-    def _read(self, generation: Generation) -> str | Sequence[Call]:
+    def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         """The answer, or the tools to call."""
 
     @abstractmethod
@@ -348,7 +348,7 @@ class Agent(ChatEngine):
             generation, shown = yield from self._heard(task, last=last)
         except EmptyAnswerError:
             generation, shown = yield from self._heard(task, last=last)
-        wanted = self._read(generation)
+        wanted = self._read(task, generation)
         if last and not isinstance(wanted, str):
             wanted = shown if shown.strip() else _last_result(task)
         if isinstance(wanted, str):

@@ -29,7 +29,7 @@ class FunctionCallingAgent(Agent):
         variables = {"system_prompt": self._system_prompt, "query_str": task.message}
         return self._fitted(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
 
-    def _read(self, generation: Generation) -> str | Sequence[Call]:
+    def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         calls = [_call(wanted) for wanted in generation.tool_calls]
         if not self._parallel:
             calls[1:] = [Call(call.tool, call.arguments, call.id, ONE_AT_A_TIME) for call in calls[1:]]

@@ -35,9 +35,9 @@ class ReActAgent(Agent):
         }
         return self._fitted(LLMCall(self.prompt, variables), task, coda=REACT_FINISH if last else "")
 
-    def _read(self, generation: Generation) -> str | Sequence[Call]:
+    def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         try:
-            read = read_reply(generation.text)
+            read = read_reply(generation.text, task.tools)
         except UnreadableReplyError as error:
             return [Call("", problem=unreadable(str(error)))]
         return read.text if isinstance(read, Answer) else [Call(read.tool, dict(read.arguments))]
@@ -51,7 +51,7 @@ class ReActAgent(Agent):
             assert isinstance(read, Act)
             # Without what the model made up behind the action.
             arguments = json.dumps(read.arguments, ensure_ascii=False)
-            said = f"Thought: {read.thought}\nAction: {read.tool}\nAction Input: {arguments}"
+            said = f"Thought: {read.thought}\nAction: {calls[0].tool}\nAction Input: {arguments}"
         return ChatMessage(MessageRole.ASSISTANT, said), ChatMessage(MessageRole.USER, observation(results[0]))
 
     def _said(self, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:

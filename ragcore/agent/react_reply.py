@@ -2,13 +2,14 @@
 https://arxiv.org/abs/2210.03629).
 
 The first line that begins with Action: or Answer: decides; what a model makes up behind it does not count. Labels may be in
-any case, bold, or headings. A reply without labels is an answer. Arguments are read by `loose_json`, so never guessed.
+any case, bold, or headings; what closes a mark or a fence that was opened before the answer is no part of it. A reply without
+labels is an answer. Arguments are read by `loose_json`, so never guessed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,18 +33,21 @@ class UnreadableReplyError(ValueError):
     """Neither an action nor an answer; the message says what is wrong, in words for the model."""
 
 
-def read_reply(reply: str) -> Act | Answer:
-    """UnreadableReplyError, also where an action's arguments cannot be read with certainty."""
+def read_reply(reply: str, tools: Collection[str] = ()) -> Act | Answer:
+    """`tools` are the names of those there are, by which marks that belong to a name are told from Markdown's.
+
+    UnreadableReplyError, also where an action's arguments cannot be read with certainty.
+    """
     labels = list(_LABEL.finditer(reply))
     decisive = next((label for label in labels if _kind(label) in ("action", "answer")), None)
     if decisive is None:
         return _unlabelled(reply, labels)
     thought = _thought(reply[: decisive.start()])
     if _kind(decisive) == "answer":
-        return Answer(thought, _filled(reply[decisive.end() :]))
+        return Answer(thought, _filled(_answer(reply, decisive)))
     later = (label.start() for label in labels if label.start() > decisive.start() and _kind(label) != "action input")
-    name, arguments = _action(reply, decisive.end(), next(later, len(reply)))
-    return Act(thought, name, arguments)
+    written, arguments = _action(reply, decisive.end(), next(later, len(reply)))
+    return Act(thought, _name(written, tools), arguments)
 
 
 def answer_so_far(text: str) -> str:
@@ -51,7 +55,7 @@ def answer_so_far(text: str) -> str:
     labels = list(_LABEL.finditer(text))
     for label in labels:
         if _kind(label) == "answer":
-            return text[label.end() :].strip()
+            return _answer(text, label, growing=True)
         if _kind(label) == "action":
             return ""
     if labels:
@@ -59,15 +63,16 @@ def answer_so_far(text: str) -> str:
     begun = text.rfind("\n") + 1
     last_line = text[begun:]
     unsure = len(last_line.strip(_MARKS)) < _LONGEST_LABEL
-    return (text[:begun] if unsure else text).strip()
+    shown = (text[:begun] if unsure else text).strip()
+    return "" if _FENCE.fullmatch(shown) else shown
 
 
 def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any]]:
-    """The tool's name, which stands at `start`, and its arguments, the label of which stands before `end`."""
+    """The tool's name as written, which stands at `start`, and its arguments, the label of which stands before `end`."""
     label = _INPUT.search(reply, start, end)
     head = reply[start : label.start() if label else end]
-    name = re.split(r"[(\[{\n]", head.strip(), maxsplit=1)[0].strip(_MARKS + "\"'.,:")
-    if not name:
+    name = re.split(r"[(\[{\n]", head.strip(), maxsplit=1)[0]
+    if not name.strip(_MARKS + _QUOTES):
         raise UnreadableReplyError("there is no tool's name behind Action:")
     if label is None:
         raise UnreadableReplyError("there is no Action Input:")
@@ -80,13 +85,36 @@ def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any]]:
         raise UnreadableReplyError(f"what stands behind Action Input: cannot be read as JSON ({error})") from error
 
 
+def _name(written: str, tools: Collection[str]) -> str:
+    bare = written.strip(" \t\r*#>`" + _QUOTES)
+    plain = bare.strip(_MARKS + _QUOTES)
+    marked = bare.startswith("- ") or bare[0] == bare[-1] == "_"
+    return plain if bare not in tools and (plain in tools or marked) else bare
+
+
 def _unlabelled(reply: str, labels: list[re.Match[str]]) -> Answer:
     if not labels:
         return Answer("", _filled(reply))
     inline = _INLINE_ANSWER.search(reply)
     if inline is None or _kind(labels[0]) != "thought":
         raise UnreadableReplyError("there is neither an Action: nor an Answer:")
-    return Answer(_thought(reply[: inline.start()]), _filled(reply[inline.end() :]))
+    return Answer(_thought(reply[: inline.start()]), _filled(_answer(reply, inline)))
+
+
+def _answer(reply: str, label: re.Match[str], *, growing: bool = False) -> str:
+    """What stands behind its label; while it is `growing`, without what may yet turn out to close a mark or a fence."""
+    answer = reply[label.end() :]
+    if len(_FENCE.findall(reply[: label.start()])) % 2 and (growing or len(_FENCE.findall(answer)) % 2):
+        answer = (_CLOSING if growing else _CLOSED).sub("", answer)
+    opened = _OPENED.search(label.group())
+    if opened is None or opened["mark"] in label.group()[opened.end() :]:
+        return answer.strip()
+    mark = opened["mark"]
+    before, found, behind = answer.partition(mark)
+    if not found:
+        return (answer.rstrip(mark) if growing else answer).strip()
+    closes = before[-1:].strip() and not behind[:1].isalnum()
+    return (before + behind if closes else answer).strip()
 
 
 def _filled(answer: str) -> str:
@@ -96,21 +124,28 @@ def _filled(answer: str) -> str:
 
 
 def _thought(text: str) -> str:
-    return _LABEL.sub("", text).strip()
+    return _LABEL.sub("", _FENCE.sub("", text, count=len(_FENCE.findall(text)) % 2)).strip()
 
 
 def _kind(label: re.Match[str]) -> str:
-    kind = " ".join(label["kind"].lower().split())
+    kind = " ".join(label["kind"].lower().replace("_", " ").split())
     return "answer" if kind == "final answer" else kind
 
 
 _MARKS = " \t\r*_#>`-"
+_QUOTES = "\"'.,:"
 _LONGEST_LABEL = len("Final Answer:")
 _LABEL = re.compile(
-    r"^[ \t*_#>`-]*(?P<kind>thought|action[ \t]+input|action|(?:final[ \t]+)?answer|observation)"
+    r"^[ \t*_#>`-]*(?P<kind>thought|action[ \t_]+input|action|(?:final[ \t_]+)?answer|observation)"
     r"[*_`]*[ \t]*[:\uff1a][*_`]*[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_INPUT = re.compile(r"action[ \t]+input[*_`]*[ \t]*[:\uff1a][*_`]*", re.IGNORECASE)
-_INLINE_ANSWER = re.compile(r"\b(?:Final )?Answer[*_`]*[ \t]*[:\uff1a][*_`]*")
-_BEFORE_JSON = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
+_INPUT = re.compile(r"action[ \t_]+input[*_`]*[ \t]*[:\uff1a][*_`]*", re.IGNORECASE)
+_INLINE_ANSWER = re.compile(
+    r"[*_`]*(?:\b(?:Final )?Answer|(?<=[.!?]\s)(?i:(?:final )?answer))[*_`]*[ \t]*[:\uff1a][*_`]*"  # "no answer: ..." is prose
+)
+_BEFORE_JSON = re.compile(r"\s*(?:`+[ \t]*\w*\s*)?(?=\{)")
+_FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
+_CLOSED = re.compile(r"\n[ \t]*```\s*\Z")
+_CLOSING = re.compile(r"\n[ \t]*`{0,3}\s*\Z")
+_OPENED = re.compile(r"(?P<mark>([*_`])\2*)(?=[^\W_])")

@@ -99,6 +99,15 @@ def test_a_failure_is_a_result_that_the_model_sees(kind: Kind, name: str, argume
     assert contents(llm)[-1][1].removeprefix("Observation: ").startswith(told)
 
 
+@pytest.mark.parametrize("name", ["_lookup", "lookup_", "__call__", "look-up"])
+def test_a_tool_is_called_by_its_name_whatever_marks_are_in_it(kind: Kind, name: str) -> None:
+    named = FunctionTool.from_defaults(lambda word: word.upper(), name=name, description="Look up.")
+    agent, llm = kind.made(kind.act(name, {"word": "a"}), kind.said("Done."), tools=[named])
+    assert [(source.tool_name, source.content) for source in agent.chat("Look up a").sources] == [(name, "A")]
+    if kind.name == REACT:
+        assert f"\nAction: {name}\n" in contents(llm)[-2][1]
+
+
 def test_results_and_arguments_stand_before_the_model_as_json(kind: Kind) -> None:
     @tool
     def look(place: str) -> dict[str, Any]:

@@ -29,6 +29,11 @@ ACTIONS = {
     "fenced on the line": 'Thought: I add.\nAction: add\nAction Input: ```{"a": 1, "b": 2}```',
     "with its arguments named": 'Thought: I add.\nAction: add(a, b)\nAction Input: {"a": 1, "b": 2}',
     "with its description": 'Thought: I add.\nAction: add (add two numbers)\nAction Input: {"a": 1, "b": 2}',
+    "fenced apart from its language": 'Thought: I add.\nAction: add\nAction Input:\n``` json\n{"a": 1, "b": 2}\n```',
+    "in backticks": 'Thought: I add.\nAction: `add`\nAction Input: `{"a": 1, "b": 2}`',
+    "with an underscore in the label": 'Thought: I add.\nAction: add\nAction_Input: {"a": 1, "b": 2}',
+    "in italics": 'Thought: I add.\nAction: _add_\nAction Input: {"a": 1, "b": 2}',
+    "whole in a fence": '```\nThought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\n```',
     "quoted": 'Thought: I add.\nAction: "add".\nAction Input: {"a": 1, "b": 2}',
     "on one line": 'Thought: I add.\nAction: add Action Input: {"a": 1, "b": 2}',
     "with blank lines": '\n\nThought: I add.\n\nAction: add\n\nAction Input:\n\n{"a": 1, "b": 2}\n',
@@ -83,6 +88,20 @@ def test_an_action_of_another_kind_is_read(reply: str, act: Act) -> None:
         ("Thought: done. Answer: 42", Answer("done.", "42")),
         ("Thought: ok\nAnswer: The Action: field names it.", Answer("ok", "The Action: field names it.")),
         ("Thought: ok\nAnswer: First.\nAction: is a word.", Answer("ok", "First.\nAction: is a word.")),
+        ("thought: done. answer: 42", Answer("done.", "42")),
+        ("Thought: done. **Answer: 42**", Answer("done.", "42")),
+        ("**Answer: 42**", Answer("", "42")),
+        ("**Answer: 42**\nand more", Answer("", "42\nand more")),
+        ("__Final Answer: 42__.", Answer("", "42.")),
+        ("`Answer: 42`", Answer("", "42")),
+        ("**Answer: 2**3 is 8**", Answer("", "2**3 is 8**")),
+        ("**Answer:** It is **42**", Answer("", "It is **42**")),
+        ("```\nThought: done\nAnswer: 42\n```", Answer("done", "42")),
+        ("```text\nThought: done. Answer: 42\n```\n", Answer("done.", "42")),
+        ("```\n**Answer: 42**\n```", Answer("", "42")),
+        ("```\nAnswer: So:\n```python\nf()\n```\n```", Answer("", "So:\n```python\nf()\n```")),
+        ("```\nAnswer: So:\n```python\nf()\n```", Answer("", "So:\n```python\nf()\n```")),
+        ("Answer: So:\n```\nf()\n```", Answer("", "So:\n```\nf()\n```")),
         ("The Action: field names the tool.", Answer("", "The Action: field names the tool.")),
         ("Thought: ok\nAnswer: {not json", Answer("ok", "{not json")),
     ],
@@ -92,9 +111,32 @@ def test_an_answer_is_read(reply: str, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("_lookup", "_lookup"),
+        ("lookup_", "lookup_"),
+        ("`_lookup`", "_lookup"),
+        ("**lookup_**", "lookup_"),
+        ("__call__", "__call__"),
+        ("-x", "-x"),
+        ("- add", "add"),
+        ("_add_", "add"),
+        ("__`add`__", "add"),
+        ("_other", "_other"),
+    ],
+)
+def test_marks_that_belong_to_a_tool_s_name_stay(written: str, name: str) -> None:
+    tools = ("_lookup", "lookup_", "lookup", "__call__", "-x", "add")
+    assert read_reply(f"Action: {written}\nAction Input: {{}}", tools) == Act("", name, {})
+    if name != "__call__":  # in bold, as far as can be told without the tools
+        assert read_reply(f"Action: {written}\nAction Input: {{}}") == Act("", name, {})
+
+
+@pytest.mark.parametrize(
     ("reply", "problem"),
     [
         ("Thought: I must think.", "neither an Action: nor an Answer:"),
+        ("Thought: I have no answer: it is not there.", "neither an Action: nor an Answer:"),
         ("Observation: 7", "neither an Action: nor an Answer:"),
         ('Action Input: {"text": "Answer: 7"}', "neither an Action: nor an Answer:"),
         ("Thought: x\nAction: add", "no Action Input:"),
@@ -121,7 +163,18 @@ def test_nothing_of_an_action_is_ever_shown(reply: str) -> None:
     assert {answer_so_far(reply[:end]) for end in range(len(reply) + 1)} == {""}
 
 
-@pytest.mark.parametrize("reply", ["Thought: the Answer: is near\nAnswer: It is\n42.", "**Answer:** It is\n42.", "It is\n42."])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Thought: the Answer: is near\nAnswer: It is\n42.",
+        "**Answer:** It is\n42.",
+        "**Answer: It is**\n42.",
+        "```\nThought: done\nAnswer: It is\n42.\n```\n",
+        "```\nAnswer: It is\n```python\n42\n```\n```",
+        "```Answer: It is 4`2```",
+        "It is\n42.",
+    ],
+)
 def test_an_answer_grows_to_what_is_read(reply: str) -> None:
     answer = read_reply(reply)
     assert isinstance(answer, Answer)
@@ -131,7 +184,10 @@ def test_an_answer_grows_to_what_is_read(reply: str) -> None:
     assert shown[-1].startswith("It is")
 
 
-@given(st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60))
+PARTS = ["Answer:", "Thought:", "Action:", "```", "**", "_", "`", "*", "\n", " ", "x", "4", "answer: ", ". "]
+
+
+@given(st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60) | st.lists(st.sampled_from(PARTS)).map("".join))
 def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
     try:
         read = read_reply(reply)
@@ -139,3 +195,11 @@ def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
         return
     if isinstance(read, Answer):
         assert read.text.startswith(answer_so_far(reply))
+
+
+@given(st.lists(st.sampled_from(PARTS)).map("".join))
+def test_what_is_shown_behind_a_label_is_never_taken_back(answer: str) -> None:
+    for label in ("Answer: ", "**Answer: ", "`Answer: ", "```\nThought: x\nAnswer: ", "```\n**Answer: "):
+        reply = label + answer
+        shown = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]
+        assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
