@@ -33,8 +33,8 @@ class AutoMergingRetriever(BaseRetriever):
       with the mean of their scores.
 
     Best first, ties as they came. Scores that are None count as 0. The nodes come from `storage_context`, from a docstore, or
-    from a store; a parent that is not there is a StoreError, a passage between that is not there stays away. In the trace:
-    `leaves` (what was found), `merged` and `filled_in`.
+    from a store; a parent that is not there is a StoreError, a passage between that is not there stays away. Where links go in
+    circles, a node gives way to none that gave way to it. In the trace: `leaves` (what was found), `merged` and `filled_in`.
     """
 
     name = "auto_merging"
@@ -87,12 +87,13 @@ class AutoMergingRetriever(BaseRetriever):
         present = {hit.node.id_ for hit in hits}
         added: list[NodeWithScore] = []
         gone: set[str] = set()
-        for id_, children in found.items():
+        for id_, below in found.items():
             if id_ not in parents:
                 raise StoreError(
-                    f"The passage {children[0].node.id_!r} is part of {id_!r}, which is not in the document store.",
+                    f"The passage {below[0].node.id_!r} is part of {id_!r}, which is not in the document store.",
                     hint="Put the nodes of all levels there: storage_context.docstore.add_documents(nodes)",
                 )
+            children = [child for child in below if id_ not in _merged_into(child.node.id_, merged)]
             if len(children) / max(len(parents[id_].child_ids), 1) > self._ratio:
                 gone |= {child.node.id_ for child in children}
                 merged.setdefault(id_, []).extend(child.node.id_ for child in children)
@@ -105,6 +106,11 @@ class AutoMergingRetriever(BaseRetriever):
         if not ids:
             return {}
         return {node.id_: node for node in _nodes_in(self._source, ids)}
+
+
+def _merged_into(id_: str, merged: Mapping[str, Sequence[str]]) -> set[str]:
+    """This node and all that gave way to it, which cannot be above it, whatever their links say."""
+    return {id_}.union(*(_merged_into(child, merged) for child in merged.get(id_, ())))
 
 
 def _nodes_in(source: StorageContext | DocumentStore | NodesById, ids: Sequence[str]) -> Sequence[TextNode]:

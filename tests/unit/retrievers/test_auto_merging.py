@@ -145,6 +145,33 @@ def test_a_passage_between_that_is_the_only_child_of_its_parent_is_filled_in_onc
     assert (facts["filled_in"], facts["merged"]) == (["b"], {"over b": ["b"]})
 
 
+@pytest.mark.parametrize(
+    ("parents", "found", "expected"),
+    [
+        ({"a": "a"}, "a", "a"),
+        ({"a": "a", "x": "a"}, "ax", "a"),
+        ({"a": "b", "b": "a"}, "a", "b"),
+        ({"a": "b", "b": "a"}, "ab", "b"),
+        ({"a": "b", "b": "c", "c": "a"}, "abc", "c"),
+        ({"x": "a", "a": "b", "b": "a"}, "x", "b"),
+    ],
+)
+def test_links_that_go_in_circles_end_and_lose_nothing(parents: dict[str, str], found: str, expected: str) -> None:
+    nodes = {
+        id_: TextNode(id_, id_, parent_id=above, child_ids=tuple(below for below in parents if parents[below] == id_))
+        for id_, above in parents.items()
+    }
+    hits = merged(list(nodes.values()), [(nodes[id_], 0.5) for id_ in found], 0.4)
+    assert pairs(hits) == [(id_, 0.5) for id_ in expected]
+
+
+def test_a_verbose_one_logs_the_trace(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ragcore.retrievers")
+    for verbose in (False, True):
+        AutoMergingRetriever(Finding((TextNode("alone"), 0.5)), docstore([]), verbose=verbose).retrieve("?")
+    assert [message.partition(":")[0] for message in caplog.messages] == ["retrieve"]
+
+
 @pytest.mark.parametrize("reloaded", [False, True])
 def test_an_index_of_a_hierarchy_has_all_it_needs_also_after_a_reload(tmp_path: Path, reloaded: bool) -> None:
     from ragcore.indices.loading import load_index_from_storage
