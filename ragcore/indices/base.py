@@ -15,7 +15,7 @@ from ragcore.concurrency import awaitable
 from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError
-from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt
+from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
@@ -152,18 +152,23 @@ class BaseIndex(ABC):
         return self.insert(document)
 
     def refresh_ref_docs(self, documents: Sequence[Document]) -> list[bool]:
-        """Add what is new and replace what has changed, by hash; True at the places of those."""
+        """Add what is new and replace what has changed, by hash; True at the places of those.
+
+        The last of several documents with one id is the one that counts.
+        """
+        refuse_others(documents)
+        last = {document.id_: document for document in documents}
         hashes = self._hashes()
-        changed = [hashes.get(document.id_) != document.hash for document in documents]
-        self.insert_documents([document for document, is_new in zip(documents, changed, strict=True) if is_new])
-        return changed
+        changed = {id_: document for id_, document in last.items() if hashes.get(id_) != document.hash}
+        self.insert_documents(list(changed.values()))
+        return [document.id_ in changed for document in documents]
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
         """Remove a document for good; gives the number of its passages. UnknownDocumentError.
 
         What the shared docstore has of it goes too, unless `delete_from_docstore` is False.
         """
-        with self.storage_context.transaction():
+        with self.storage_context.change(self._record), self.storage_context.transaction():
             passages = self._removed(ref_doc_id)
             if delete_from_docstore:
                 self.storage_context.docstore.delete_ref_doc(ref_doc_id, raise_error=False)
@@ -257,6 +262,10 @@ class BaseIndex(ABC):
         """The passages of a document, with the document itself where the index keeps it; None when it is not there."""
 
     @abstractmethod
+    def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
+        """None when the document is not there."""
+
+    @abstractmethod
     def _hashes(self) -> Mapping[str, str]:
         """The hash of each document by its id."""
 
@@ -277,11 +286,20 @@ class BaseIndex(ABC):
     def _open(self) -> None:  # noqa: B027 - most kinds have nothing to open
         """Called once, with a new record or an old one: refuse what does not go with it, and open what it names."""
 
-    def _share(self, split: Split) -> None:
-        """Put what stands above the passages where an AutoMergingRetriever finds it."""
+    def _share(self, split: Split, before: Sequence[str]) -> None:
+        """Put what stands above the passages where an AutoMergingRetriever finds it, and into a docstore that was given the
+        passages too, in place of those with the ids `before`. What is there already is kept as the index has it."""
+        shared, id_ = self.storage_context.docstore, split.document.id_
         if split.inner:
-            self.storage_context.docstore.delete_ref_doc(split.document.id_, raise_error=False)
-            self.storage_context.docstore.add_documents(split.inner)
+            shared.delete_ref_doc(id_, raise_error=False)
+        info = shared.get_ref_doc_info(id_)
+        there = set(info.node_ids) if info else set()
+        passages = {node.id_: replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes}
+        taken = passages if self.storage_context.docstore_is_given else passages.keys() & there
+        if kept := [*split.inner, *(node for node in passages.values() if node.id_ in taken)]:
+            shared.add_documents(kept)
+        for gone in there.intersection(before).difference(passages):
+            shared.delete_document(gone)
 
     def _store(
         self,
@@ -291,10 +309,15 @@ class BaseIndex(ABC):
         joined: bool = False,
         new: bool = False,
     ) -> int:
-        with span("index", kind=self.kind) as step:
-            write = self._prepared(self._split(given, objects, joined=joined))
+        refuse_others([*given, *objects])
+        with span("index", kind=self.kind) as step, self.storage_context.change(self._record):
+            splits = self._split(given, objects, joined=joined)
+            write = self._prepared(splits)
             with self.storage_context.transaction():
+                before = [self._passage_ids(split.document.id_) for split in splits]
                 passages = write()
+                for split, ids in zip(splits, before, strict=True):
+                    self._share(split, ids)
                 if new:
                     self._record = self.storage_context.add_index(self._record)
             step.note(passages=passages)

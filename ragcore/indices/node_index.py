@@ -75,7 +75,6 @@ class NodeIndex(BaseIndex):
                     self._removed(split.document.id_)
                 self.nodes.add_documents(split.nodes)
                 self.nodes.set_document_hash(split.document.id_, split.document.hash)
-                self._share(split)
             learned()
             return sum(len(split.nodes) for split in owned)
 
@@ -84,13 +83,16 @@ class NodeIndex(BaseIndex):
     def _removed(self, ref_doc_id: str) -> int:
         if not self.nodes.has_ref_doc(ref_doc_id):
             raise UnknownDocumentError(ref_doc_id)
-        info = self.nodes.get_ref_doc_info(ref_doc_id)
-        self._forgotten(ref_doc_id, info.node_ids if info else ())
+        self._forgotten(ref_doc_id, self._passage_ids(ref_doc_id))
         return self.nodes.delete_ref_doc(ref_doc_id)
 
     def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+        ids = self._passage_ids(ref_doc_id)
+        return (None, self.nodes.get_nodes(ids)) if ids else None
+
+    def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
         info = self.nodes.get_ref_doc_info(ref_doc_id)
-        return (None, self.nodes.get_nodes(info.node_ids)) if info else None
+        return info.node_ids if info else ()
 
     def _hashes(self) -> Mapping[str, str]:
         return self.nodes.get_all_document_hashes()

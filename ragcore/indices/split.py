@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from reprlib import repr as shortened
 
 from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
 
@@ -19,6 +20,13 @@ class Split:
 
     def without_empty_nodes(self) -> Split:
         return replace(self, nodes=tuple(node for node in self.nodes if _has_content(node)))
+
+
+def refuse_others(items: Iterable[object]) -> None:
+    """TypeError for what is no document and no node."""
+    for item in items:
+        if not isinstance(item, Document | TextNode):
+            raise TypeError(f"an index takes documents and nodes, not {shortened(item)}")
 
 
 def leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[TextNode]]:

@@ -96,13 +96,13 @@ class TreeIndex(NodeIndex):
         return tree.TreeSelectLeafEmbeddingRetriever(self, child_branch_factor)
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
-        info = self.nodes.get_ref_doc_info(ref_doc_id)
-        if info is None and not self.nodes.has_ref_doc(ref_doc_id):
-            raise UnknownDocumentError(ref_doc_id)
-        write = self._changed(gone=info.node_ids if info else (), new=[])
-        with self.storage_context.transaction():
-            passages = super().delete_ref_doc(ref_doc_id, delete_from_docstore)
-            write()
+        with self.storage_context.change(self._record):
+            if not self.nodes.has_ref_doc(ref_doc_id):
+                raise UnknownDocumentError(ref_doc_id)
+            write = self._changed(gone=self._passage_ids(ref_doc_id), new=[])
+            with self.storage_context.transaction():
+                passages = super().delete_ref_doc(ref_doc_id, delete_from_docstore)
+                write()
         return passages
 
     @property
@@ -126,9 +126,8 @@ class TreeIndex(NodeIndex):
         return {"num_children": self.num_children, "build_tree": self.build_tree}
 
     def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
-        infos = [self.nodes.get_ref_doc_info(split.document.id_) for split in splits]
         return self._changed(
-            gone=[id_ for info in infos if info for id_ in info.node_ids],
+            gone=[id_ for split in splits for id_ in self._passage_ids(split.document.id_)],
             new=[node for split in splits for node in split.nodes],
         )
 

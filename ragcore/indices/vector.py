@@ -63,7 +63,12 @@ class VectorStoreIndex(BaseIndex):
         insert_batch_size: int = 2048,
         show_progress: bool = False,
     ) -> None:
-        """`store` keeps the vectors, in place of the context's. Texts are embedded `insert_batch_size` at a time."""
+        """`store` keeps the vectors, in place of the context's. Texts are embedded `insert_batch_size` at a time.
+
+        ValueError for an `insert_batch_size` below 1.
+        """
+        if insert_batch_size < 1:
+            raise ValueError(f"insert_batch_size is {insert_batch_size}; it must be at least 1.")
         self._given_store = store
         self._batch = insert_batch_size
         super().__init__(
@@ -239,8 +244,6 @@ class VectorStoreIndex(BaseIndex):
                     self.store.put(split.document, split.nodes)
             else:
                 put_all(self.store, embedded)
-            for split in embedded:
-                self._share(split)
             return sum(len(split.nodes) for split in embedded)
 
         return write
@@ -250,6 +253,9 @@ class VectorStoreIndex(BaseIndex):
 
     def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
         return held_by(self.store, ref_doc_id)
+
+    def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
+        return self.store.passage_ids(ref_doc_id)
 
     def _hashes(self) -> Mapping[str, str]:
         return {stored.id_: stored.hash for stored in self.store.documents()}

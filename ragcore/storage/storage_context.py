@@ -11,6 +11,7 @@ purpose is `docstore`.
 from __future__ import annotations
 
 import shutil
+import threading
 import weakref
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -33,7 +34,10 @@ SHARED = ""  # the place of what all indexes share
 
 
 class StorageContext:
-    """`docstore` and `vector_store`, where given, take the place of the storage's own."""
+    """`docstore`, `index_store` and `vector_store`, where given, take the place of the storage's own.
+
+    A `docstore` that is given gets the passages of the indexes, too, as long as it is given.
+    """
 
     def __init__(
         self,
@@ -46,8 +50,9 @@ class StorageContext:
         self.vector_store = vector_store  # None: each index has its own
         self.index_store: IndexStore = storage.index_store if index_store is None else index_store
         self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
-        self._shares_own_documents = docstore is None
+        self.docstore_is_given = docstore is not None
         self._stores: dict[str, Store] = {}  # by place, those that one index was given
+        self._changes: dict[str, AbstractContextManager[object]] = {}  # by place, what is held during a change
 
     @classmethod
     def from_defaults(
@@ -135,6 +140,13 @@ class StorageContext:
         self.index_store.put(told)
         return told
 
+    def change(self, record: IndexRecord) -> AbstractContextManager[object]:
+        """Of one index there is one change at a time, from what it looks at to what it stores; readers need not wait.
+
+        It begins before the transaction, which would keep others waiting while models are asked.
+        """
+        return self._changes.setdefault(record.place, threading.RLock())
+
     def transaction(self) -> AbstractContextManager[None]:
         """In a folder, what is stored inside is stored together or not at all. Stores that were given are not part of it."""
         return self.storage.transaction()
@@ -183,7 +195,7 @@ class StorageContext:
     @property
     def _given(self) -> bool:
         """Whether anything of this context is not kept in its storage."""
-        own = self.index_store is self.storage.index_store and self._shares_own_documents
+        own = self.index_store is self.storage.index_store and not self.docstore_is_given
         return not own or self.vector_store is not None or bool(self._stores)
 
     def _copy_to(self, target: Storage) -> None:

@@ -347,6 +347,9 @@ def test_texts_are_embedded_in_batches_of_the_size_asked_for() -> None:
     nodes = [TextNode(str(number)) for number in range(5)]
     VectorStoreIndex(nodes, embed_model=embedder, insert_batch_size=2)
     assert embedder.given == [["0", "1"], ["2", "3"], ["4"]]
+    for size in (0, -1):
+        with pytest.raises(ValueError, match=f"insert_batch_size is {size}"):
+            VectorStoreIndex(nodes, embed_model=embedder, insert_batch_size=size)
 
 
 def test_objects_are_nodes_that_keep_what_they_stand_for() -> None:
