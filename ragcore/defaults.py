@@ -32,7 +32,8 @@ class SettingsOfAScript:
     """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes.
 
     `context_window`, `num_output`, and those of a `prompt_helper`, take the place of what the model of these settings says
-    itself, wherever it is used; a model that is given has its own. Read without being chosen, they are that model's.
+    itself, wherever it is used, and in what its server is asked; a model that is given has its own. Read without being
+    chosen, they are that model's.
     """
 
     llm: LLM | None = None

@@ -41,13 +41,15 @@ class LLMMetadata:
 @dataclass(frozen=True, slots=True)
 class LLMCall:
     """`tools` are in OpenAI's format, as `ToolMetadata.to_openai_tool` gives them; `tool_choice` is "auto", "none", "required"
-    or the name of one, which the model must call; ValueError for any other."""
+    or the name of one, which the model must call; ValueError for any other. `metadata` are what the call was packed for, where
+    they are not the model's own."""
 
     prompt: Prompt
     variables: Variables
     history: tuple[ChatMessage, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     tool_choice: str = "auto"
+    metadata: LLMMetadata | None = None
 
     def __post_init__(self) -> None:
         names = [str(tool["function"]["name"]) for tool in self.tools]

@@ -76,6 +76,7 @@ class Ollama(ServedLLM):
         raise self._server.broken_off("".join(said))
 
     def _body(self, call: LLMCall, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+        sizes = call.metadata or self.metadata
         return {
             "model": self.metadata.model_name,
             "messages": [_on_the_wire(message) for message in messages],
@@ -84,8 +85,8 @@ class Ollama(ServedLLM):
             "keep_alive": self._keep_alive,
             "options": {
                 "temperature": self._temperature,
-                "num_ctx": self.metadata.context_window,  # left out, Ollama cuts the prompt to a few thousand tokens in silence
-                "num_predict": self.metadata.num_output,
+                "num_ctx": sizes.context_window,  # left out, Ollama cuts the prompt to a few thousand tokens in silence
+                "num_predict": sizes.num_output,
             },
         }
 

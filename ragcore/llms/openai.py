@@ -97,7 +97,7 @@ class OpenAICompatibleLLM(ServedLLM):
             body["tool_choice"] = {"type": "function", "function": {"name": call.tool_choice}} if named else call.tool_choice
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
-            body[limit] = self.metadata.num_output
+            body[limit] = (call.metadata or self.metadata).num_output
         if stream:
             body["stream"] = True
             body["stream_options"] = {"include_usage": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import fields, replace
 
 import pytest
@@ -21,10 +22,16 @@ from ragcore import (
 from ragcore.defaults import services
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.llms.base import LLMMetadata
 from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.llms.ollama import Ollama
+from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.llms.windowed import WindowedLLM
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.token import TokenTextSplitter
+from ragcore.observe import span
+from tests.scripted_server import ScriptedServer
 
 TEXT = " ".join(f"Word{number} stands here." for number in range(100))
 
@@ -140,3 +147,19 @@ def test_a_chosen_window_holds_for_the_model_of_the_settings_and_not_for_one_tha
     assert services().llm.metadata == replace(Settings.llm.metadata, context_window=500, num_output=50)
     assert services().llm.predict(PromptTemplate("{word} two"), word="one") == "Yes."
     assert services().llm.count_tokens("one two") == 2
+
+
+@pytest.mark.parametrize("kind", [Ollama, OpenAICompatibleLLM])
+def test_a_model_behind_a_server_is_asked_with_the_sizes_that_were_chosen(kind: type[Ollama | OpenAICompatibleLLM]) -> None:
+    with ScriptedServer(lambda messages: "Yes.") as server, closing(kind("tiny", server.url)) as llm:
+        Settings.llm = llm
+        Settings.context_window, Settings.num_output = 32_000, 2_000
+        with span("query") as root:
+            assert "".join(services().llm.stream(PromptTemplate("Why?"))) == "Yes."
+            services().llm.complete("Why?")
+            WindowedLLM(services().llm, LLMMetadata("tiny", 900, 90)).complete("Why?")
+            llm.complete("Why?")
+    asked = [chat.body.get("options", {}) | chat.body for chat in server.chats]
+    assert [body.get("num_ctx") for body in asked] == ([32_000, 32_000, 900, 8192] if kind is Ollama else [None] * 4)
+    assert [body.get("num_predict", body.get("max_tokens")) for body in asked] == [2_000, 2_000, 90, 768]
+    assert [step.facts["provider"] for step in root.named("llm")] == [llm.provider] * 4
