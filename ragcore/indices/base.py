@@ -263,7 +263,7 @@ class BaseIndex(ABC):
 
     @abstractmethod
     def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
-        """None when the document is not there."""
+        """In reading order; none when the document is not there."""
 
     @abstractmethod
     def _hashes(self) -> Mapping[str, str]:
@@ -294,11 +294,12 @@ class BaseIndex(ABC):
             shared.delete_ref_doc(id_, raise_error=False)
         info = shared.get_ref_doc_info(id_)
         there = set(info.node_ids) if info else set()
-        passages = {node.id_: replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes}
-        taken = passages if self.storage_context.docstore_is_given else passages.keys() & there
-        if kept := [*split.inner, *(node for node in passages.values() if node.id_ in taken)]:
+        passages = {node.id_ for node in split.nodes}
+        taken = passages if self.storage_context.docstore_is_given else passages & there
+        bare = [replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in taken]
+        if kept := [*split.inner, *bare]:
             shared.add_documents(kept)
-        for gone in there.intersection(before).difference(passages):
+        for gone in there.intersection(before) - passages:
             shared.delete_document(gone)
 
     def _store(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector
+    from ragcore.vector_stores.ranking import Similarity
 
 logger = logging.getLogger(__name__)
 
@@ -133,26 +134,30 @@ class VectorStoreIndex(BaseIndex):
         similarity_top_k: int = 2,
         *,
         vector_store_query_mode: VectorStoreQueryMode | str = "default",
+        similarity: Similarity = "cosine",
         filters: MetadataFilters | None = None,
         document_ids: Collection[str] | None = None,
         doc_ids: Collection[str] | None = None,
         node_ids: Collection[str] | None = None,
         alpha: float | None = None,
+        mmr_threshold: float | None = None,
         sparse_top_k: int | None = None,
         vector_store_kwargs: Mapping[str, float] | None = None,
     ) -> VectorIndexRetriever:
-        """The arguments are those of VectorIndexRetriever."""
+        """The arguments are those of VectorIndexRetriever; the embedder is the index's."""
         from ragcore.retrievers.vector import VectorIndexRetriever
 
         return VectorIndexRetriever(
             self,
             similarity_top_k=similarity_top_k,
             vector_store_query_mode=vector_store_query_mode,
+            similarity=similarity,
             filters=filters,
             document_ids=document_ids,
             doc_ids=doc_ids,
             node_ids=node_ids,
             alpha=alpha,
+            mmr_threshold=mmr_threshold,
             sparse_top_k=sparse_top_k,
             vector_store_kwargs=vector_store_kwargs,
         )
@@ -275,7 +280,10 @@ class VectorStoreIndex(BaseIndex):
 
 
 def put_all(store: Store, splits: Sequence[Split]) -> None:
-    """Store these documents; when one fails, those before it are undone. For a store that no transaction is around."""
+    """Store these documents; when one fails, those before it are undone. For a store that no transaction is around.
+
+    What is put back comes last in the order of the store, as newly added.
+    """
     undo: list[Callable[[], object]] = []
     try:
         for split in splits:

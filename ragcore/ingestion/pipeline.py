@@ -1,7 +1,8 @@
 """Documents in, passages out, through the same steps each time, doing only what was not done before.
 
 A run is whole or it has not happened: when a step fails, or the store refuses a passage, the document store and the vector
-store are as they were before, and the same documents can be given again.
+store hold what they held before, and the same documents can be given again. What had been written by then and was put back
+comes last where there is an order, as newly added.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ragcore.ingestion.steps import Item, run_transformations
 from ragcore.observe import span
 from ragcore.schema import Document, TextNode, content_hash
 from ragcore.storage.disk import FILE as STORAGE_FILE
+from ragcore.storage.disk import DiskStorage
 from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore
 from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.base import Store
@@ -126,11 +128,16 @@ class IngestionPipeline:
     arun = awaitable(run)
 
     def persist(self, persist_dir: str | Path = "./pipeline_storage") -> None:
-        """Write the cache and the document store into a folder, replacing what is there. The vector store keeps itself."""
+        """Write the cache and the document store into a folder, replacing what is there. The vector store keeps itself.
+
+        Without a document store an older one goes, unless an index keeps what it has there, too.
+        """
         folder = Path(persist_dir)
         self.cache.persist(folder / CACHE_FILE)
         if self.docstore is not None:
             StorageContext.from_defaults(docstore=self.docstore).persist(folder)
+        elif (folder / STORAGE_FILE).is_file():
+            _remove_docstore(folder)
 
     def load(self, persist_dir: str | Path = "./pipeline_storage") -> None:
         """Take copies of what was persisted there, in place of the cache and, where one was persisted, the document store.
@@ -186,6 +193,15 @@ class IngestionPipeline:
         for source in wanted:
             docstore.add_documents([item for item in source.items if isinstance(item, Document)])
             docstore.set_document_hash(source.id_, source.hash)
+
+
+def _remove_docstore(folder: Path) -> None:
+    storage = DiskStorage(folder)
+    indexes = storage.index_store.all()
+    storage.close()
+    if not indexes:
+        for file in folder.glob(f"{STORAGE_FILE}*"):
+            file.unlink()
 
 
 def _sources(items: Sequence[Item]) -> list[_Source]:

@@ -109,15 +109,15 @@ def test_a_passage_without_text_is_not_asked_about_and_no_passages_are_no_calls(
 
 
 def test_calls_run_at_the_same_time_and_their_results_stand_in_order() -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(5, timeout=10)
 
     class Waiting(ScriptedLLM):
         def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-            together.wait()  # goes on only once four calls have come
+            together.wait()  # goes on only once five calls have come
             return super()._generate(call, messages)
 
-    found = SummaryExtractor(Waiting(shown), num_workers=4)([node(str(number)) for number in range(8)])
-    assert [each.metadata["section_summary"] for each in found] == [str(number) for number in range(8)]
+    found = SummaryExtractor(Waiting(shown), num_workers=5)([node(str(number)) for number in range(10)])
+    assert [each.metadata["section_summary"] for each in found] == [str(number) for number in range(10)]
 
 
 def test_a_failing_call_fails_the_whole_step() -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DimensionError, EmbeddingError, LLMServerError, StoreError
 from ragcore.extractors import KeywordExtractor, SummaryExtractor, TitleExtractor
+from ragcore.indices.loading import load_index_from_storage
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
 from ragcore.llms.scripted import ScriptedLLM
@@ -17,6 +19,7 @@ from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.observe import span
 from ragcore.schema import Document, IndexNode, MetadataMode, Page, Template, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
+from ragcore.storage.storage_context import StorageContext
 from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.memory import MemoryStore
 from tests.unit.ingestion.doubles import Counting, documents, splitter, told
@@ -380,6 +383,26 @@ def test_a_pipeline_that_was_persisted_goes_on_where_it_was(tmp_path: Path) -> N
         bare.load(tmp_path / "elsewhere")
 
 
+def test_a_pipeline_without_a_document_store_leaves_no_older_one_where_it_is_persisted(tmp_path: Path) -> None:
+    pipeline, _, _ = upserting()
+    pipeline.run(documents(1))
+    pipeline.persist(tmp_path)
+    IngestionPipeline([splitter()]).persist(tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["cache.db"]
+    again = IngestionPipeline([splitter()])
+    again.load(tmp_path)
+    assert again.docstore is None
+    assert len(again.run(documents(1))) == 2
+
+
+def test_a_pipeline_without_a_document_store_leaves_an_index_where_it_is_persisted(tmp_path: Path) -> None:
+    index = VectorStoreIndex(documents(1), embed_model=HashEmbedding(32), transformations=[splitter()])
+    index.storage_context.persist(tmp_path)
+    IngestionPipeline([splitter()]).persist(tmp_path)
+    opened = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=HashEmbedding(32))
+    assert list(opened.ref_doc_info) == ["d0"]
+
+
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))
 def test_a_run_that_fails_leaves_everything_as_it_was_and_can_be_repeated(strategy: DocstoreStrategy) -> None:
     embedder = Counting()
@@ -464,6 +487,22 @@ def test_the_trace_says_what_was_done() -> None:
 
 def test_an_event_loop_may_run_it() -> None:
     assert told(asyncio.run(IngestionPipeline([splitter()]).arun(documents(2)))) == told(splitter()(documents(2)))
+
+
+@pytest.mark.parametrize("scope", ["node", "document"])
+def test_workers_work_at_the_same_time(scope: str) -> None:
+    together = threading.Barrier(3, timeout=10)
+
+    @dataclass
+    class Waiting:
+        works_on: str = scope
+
+        def __call__(self, nodes: Sequence[Document | TextNode]) -> Sequence[Document | TextNode]:
+            together.wait()  # goes on only once three calls have come
+            return nodes
+
+    made = IngestionPipeline([Waiting()]).run(documents(3), num_workers=3)
+    assert [node.id_ for node in made] == ["d0", "d1", "d2"]
 
 
 def test_fewer_than_one_worker_is_a_mistake() -> None:
