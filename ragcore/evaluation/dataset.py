@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from ragcore.defaults import services
-from ragcore.errors import DamagedFileError
+from ragcore.errors import DamagedFileError, Problem, RagError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.parallel import in_order
@@ -22,12 +22,16 @@ from ragcore.text.listed import listed
 
 @dataclass(frozen=True)
 class EmbeddingQAFinetuneDataset:
-    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the corpus that answer a query, by its id."""
+    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the corpus that answer a query, by its id.
+
+    `problems`: why no question could be written for a passage, by its id.
+    """
 
     queries: Mapping[str, str]
     corpus: Mapping[str, str]
     relevant_docs: Mapping[str, Sequence[str]]
     mode: str = "text"
+    problems: Mapping[str, Problem] = field(default_factory=dict)
 
     @property
     def query_docid_pairs(self) -> list[tuple[str, list[str]]]:
@@ -35,7 +39,8 @@ class EmbeddingQAFinetuneDataset:
         return [(query, list(self.relevant_docs[id_])) for id_, query in self.queries.items()]
 
     def save_json(self, path: str | Path) -> None:
-        Path(path).write_text(json.dumps(asdict(self), indent=4, ensure_ascii=False), "utf-8")
+        kept = {name: value for name, value in asdict(self).items() if name != "problems" or value}
+        Path(path).write_text(json.dumps(kept, indent=4, ensure_ascii=False), "utf-8")
 
     @classmethod
     def from_json(cls, path: str | Path) -> EmbeddingQAFinetuneDataset:
@@ -58,26 +63,36 @@ def generate_question_context_pairs(
 ) -> EmbeddingQAFinetuneDataset:
     """One call for each passage, which writes at most `num_questions_per_chunk` questions that this passage answers.
 
-    The id of a question follows from its passage and number. A passage for which the model writes nothing has none.
+    The id of a question follows from its passage and number. A passage for which the model writes nothing has none; one for
+    which it fails is among the dataset's `problems`. LLMErrors where it fails for every passage.
     """
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")
     model = services(llm).llm
     prompt = in_place_of(QUESTIONS, qa_generate_prompt, model)
 
-    def ask(node: TextNode) -> list[str]:
+    def ask(node: TextNode) -> list[str] | RagError:
         variables: dict[str, Variable] = {"context_str": (Passage(node.text),), "num_questions": str(num_questions_per_chunk)}
-        return listed(model.generate(LLMCall(prompt, variables)).text)[:num_questions_per_chunk]
+        try:
+            return listed(model.generate(LLMCall(prompt, variables)).text)[:num_questions_per_chunk]
+        except RagError as error:
+            return error
 
-    with span("generate_questions", passages=len(nodes)):
-        asked = in_order(ask, nodes, workers=workers)
+    with span("generate_questions", passages=len(nodes)) as step:
+        asked = list(zip(nodes, in_order(ask, nodes, workers=workers), strict=True))
+        failed = {node.id_: came for node, came in asked if isinstance(came, RagError)}
+        step.note(failed=len(failed))
+        if failed and len(failed) == len(nodes):
+            raise next(iter(failed.values()))
     written = {
         f"{node.id_}:{number}": (question, node.id_)
-        for node, questions in zip(nodes, asked, strict=True)
-        for number, question in enumerate(questions, 1)
+        for node, came in asked
+        if not isinstance(came, RagError)
+        for number, question in enumerate(came, 1)
     }
     return EmbeddingQAFinetuneDataset(
         queries={id_: question for id_, (question, _) in written.items()},
         corpus={node.id_: node.text for node in nodes},
         relevant_docs={id_: [source] for id_, (_, source) in written.items()},
+        problems={id_: Problem.of(error) for id_, error in failed.items()},
     )

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from ragcore.concurrency import awaitable
+from ragcore.errors import Problem, RagError
 from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
 from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
 from ragcore.observe import span
@@ -18,13 +19,17 @@ from ragcore.schema import QueryBundle, as_bundle
 
 @dataclass(frozen=True, slots=True)
 class RetrievalEvalResult:
-    """What was found for a question, best first, and the score of each metric under its name."""
+    """What was found for a question, best first, and the score of each metric under its name.
+
+    `problem`: why nothing could be looked for; then there are no scores.
+    """
 
     query: str
     expected_ids: tuple[str, ...]
     retrieved_ids: tuple[str, ...]
     retrieved_texts: tuple[str, ...]
     metric_dict: Mapping[str, RetrievalMetricResult]
+    problem: Problem | None = None
 
     @property
     def metric_vals_dict(self) -> dict[str, float]:
@@ -67,15 +72,23 @@ class RetrieverEvaluator:
         return RetrievalEvalResult(bundle.query_str, tuple(expected_ids), retrieved, tuple(hit.text for hit in hits), scores)
 
     def evaluate_dataset(self, dataset: EmbeddingQAFinetuneDataset, workers: int = 2) -> list[RetrievalEvalResult]:
-        """A result for each question, in the order of the dataset."""
-        pairs = list(dataset.query_docid_pairs)
-        return in_order(lambda pair: self.evaluate(*pair), pairs, workers=workers)
+        """A result for each question, in the order of the dataset; one that fails with a RagError has its `problem`, and the
+        others go on."""
+
+        def evaluated(pair: tuple[str, list[str]]) -> RetrievalEvalResult:
+            query, expected = pair
+            try:
+                return self.evaluate(query, expected)
+            except RagError as error:
+                return RetrievalEvalResult(query, tuple(expected), (), (), {}, Problem.of(error))
+
+        return in_order(evaluated, dataset.query_docid_pairs, workers=workers)
 
     aevaluate = awaitable(evaluate)
     aevaluate_dataset = awaitable(evaluate_dataset)
 
 
 def mean_scores(results: Sequence[RetrievalEvalResult]) -> dict[str, float]:
-    """The mean of each metric over all questions; nothing for no results."""
-    names = results[0].metric_dict if results else {}
-    return {name: fmean(result.metric_dict[name].score for result in results) for name in names}
+    """The mean of each metric over all questions that have it, those with a `problem` left out; nothing for none."""
+    scored = [result.metric_vals_dict for result in results if result.problem is None]
+    return {name: fmean(scores[name] for scores in scored) for name in (scored[0] if scored else {})}

@@ -78,6 +78,19 @@ def test_questions_are_asked_of_an_engine_and_one_that_fails_fails_for_every_eva
     assert results["faithful"][2].contexts == ("c3",)
 
 
+def test_questions_are_asked_of_an_engine_at_the_same_time() -> None:
+    together = threading.Barrier(3, timeout=5)
+
+    class Waits(Engine):
+        def query(self, query: str, /) -> Response:
+            together.wait()
+            return super().query(query)
+
+    runner = BatchEvalRunner({"alike": SemanticSimilarityEvaluator(HashEmbedding())}, workers=3)
+    results = runner.evaluate_queries(Waits(), ["q1", "q3", "q4"], reference=["a1", "a3", "a4"])
+    assert [result.passing for result in results["alike"]] == [True, True, True]
+
+
 def test_answers_are_judged_with_their_passages() -> None:
     runner = BatchEvalRunner({"faithful": FaithfulnessEvaluator(ScriptedLLM(verdicts))})
     responses = [Engine().query("q1"), Engine().query("q3")]

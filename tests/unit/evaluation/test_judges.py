@@ -164,11 +164,10 @@ def test_similarity_is_the_cosine_of_both_texts() -> None:
     result = evaluator.evaluate(response="cats sleep", reference="cats sleep on warm mats")
     cosine = float(embedder.embed_query("cats sleep") @ embedder.embed_query("cats sleep on warm mats"))
     assert (result.score, result.passing) == (pytest.approx(cosine), False)
-    assert (
-        SemanticSimilarityEvaluator(embedder, cosine - 0.01)
-        .evaluate(response="cats sleep", reference="cats sleep on warm mats")
-        .passing
-    )
+    assert result.score is not None
+    for threshold, passing in [(result.score - 0.01, True), (result.score, True), (result.score + 1e-6, False)]:
+        evaluator = SemanticSimilarityEvaluator(embedder, threshold)
+        assert evaluator.evaluate(response="cats sleep", reference="cats sleep on warm mats").passing is passing
 
 
 @pytest.mark.parametrize(
