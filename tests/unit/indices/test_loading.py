@@ -8,13 +8,13 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
 from ragcore.indices.base import BaseIndex
 from ragcore.indices.document_summary import DocumentSummaryIndex
-from ragcore.indices.keyword_table import RAKEKeywordTableIndex, SimpleKeywordTableIndex
+from ragcore.indices.keyword_table import BaseKeywordTableIndex, RAKEKeywordTableIndex, SimpleKeywordTableIndex
 from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
 from ragcore.indices.summary import SummaryIndex
 from ragcore.indices.tree import TreeIndex
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.llms.extractive import ExtractiveLLM
-from ragcore.schema import Document
+from ragcore.schema import Document, TextNode
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 
@@ -68,6 +68,34 @@ def test_another_embedding_model_than_the_index_was_built_with_is_refused(tmp_pa
     with pytest.raises(StoreError, match=r"built with the embedding model hash-16, but hash-32 was given") as error:
         load_index_from_storage(context, embed_model=HashEmbedding(32))
     assert "embed_model" in error.value.hint
+
+
+@pytest.mark.parametrize("kind", [SimpleKeywordTableIndex, RAKEKeywordTableIndex])
+def test_a_loaded_keyword_table_goes_on_with_as_many_keywords_as_it_was_made_with(
+    kind: type[BaseKeywordTableIndex], tmp_path: Path
+) -> None:
+    kind([], embed_model=EMBEDDER, max_keywords_per_chunk=1).storage_context.persist(tmp_path)
+    index = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=EMBEDDER)
+    assert isinstance(index, BaseKeywordTableIndex)
+    index.insert(Document("cats, dogs, owls", "d"))
+    assert len(index.nodes_with(["cat", "dog", "owl"])) == 1
+
+
+def test_a_loaded_tree_goes_on_in_the_shape_it_was_made_in(tmp_path: Path) -> None:
+    services = {"embed_model": EMBEDDER, "llm": ExtractiveLLM(EMBEDDER)}
+    context = StorageContext.from_defaults()
+    TreeIndex([], storage_context=context, num_children=2, **services).set_index_id("two")  # type: ignore[arg-type]
+    TreeIndex([], storage_context=context, build_tree=False, **services).set_index_id("none")  # type: ignore[arg-type]
+    context.persist(tmp_path)
+    opened = StorageContext.from_defaults(persist_dir=tmp_path)
+    nodes = [TextNode(f"Cats purr {number}.", f"n{number}") for number in range(3)]
+    two, none = load_indices_from_storage(opened, ["two", "none"], **services)  # type: ignore[arg-type]
+    assert isinstance(two, TreeIndex)
+    assert isinstance(none, TreeIndex)
+    for index in (two, none):
+        index.insert_nodes(nodes)
+    assert [len(below) for _, below in two.items(two.root_ids)] == [2, 1]
+    assert none.entries() == {}
 
 
 KINDS = (VectorStoreIndex, SummaryIndex, TreeIndex, SimpleKeywordTableIndex, RAKEKeywordTableIndex, DocumentSummaryIndex)

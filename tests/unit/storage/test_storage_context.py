@@ -19,7 +19,7 @@ from ragcore.schema import Document, TextNode
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.storage.disk import DiskStorage
 from ragcore.storage.docstore import SimpleDocumentStore
-from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.index_store import IndexRecord, SimpleIndexStore
 from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
@@ -218,6 +218,19 @@ def test_a_given_store_in_memory_is_persisted_with_the_rest(tmp_path: Path) -> N
     last = loaded(tmp_path)
     assert list(last.storage_context.docstore.docs) == ["m"]
     assert [node.text for node in last.store.passages()] == ["cats purr"]
+
+
+def test_an_index_store_that_was_given_has_the_records_and_is_persisted_with_the_rest(tmp_path: Path) -> None:
+    index_store = SimpleIndexStore()
+    context = StorageContext.from_defaults(index_store=index_store)
+    index = index_of("cats purr", context=context)
+    assert [record.index_id for record in index_store.all()] == [index.index_id]
+    assert context.storage.index_store.all() == []
+    context.persist(tmp_path)
+    assert [node.text for node in loaded(tmp_path).store.passages()] == ["cats purr"]
+    # Given beside a folder, it replaces what the folder has when it is persisted there.
+    StorageContext.from_defaults(index_store=SimpleIndexStore(), persist_dir=tmp_path).persist(tmp_path)
+    assert opened(tmp_path).index_store.all() == []
 
 
 def test_what_one_process_changes_another_sees(tmp_path: Path) -> None:
