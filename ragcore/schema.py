@@ -322,6 +322,8 @@ class QueryBundle:
 
 
 def as_bundle(query: str | QueryBundle) -> QueryBundle:
+    if not isinstance(query, str | QueryBundle):
+        raise TypeError(f"a question is a text or a QueryBundle, not {query!r}")
     return QueryBundle(query) if isinstance(query, str) else query
 
 

@@ -73,10 +73,14 @@ class VectorIndexRetriever(BaseRetriever):
             raise ValueError(f"similarity must be one of {get_args(Similarity)}, not {similarity!r}")
         if document_ids is not None and doc_ids is not None:
             raise ValueError("document_ids and doc_ids are two names of one argument; give one of them")
+        if alpha is not None and not 0 <= alpha <= 1:
+            raise ValueError(f"alpha must be from 0 to 1, not {alpha}")
         if isinstance(index, VectorIndex):
             self._store, self._embedder = index.store, embed_model or index.embed_model
-        else:
+        elif hasattr(index, "search"):
             self._store, self._embedder = index, embedder(embed_model)
+        else:
+            raise ValueError(f"a {type(index).__name__} has no vectors to search; give a VectorStoreIndex, or a store")
         self.similarity_top_k = similarity_top_k
         self._similarity: Similarity = similarity
         self._scope = Scope(doc_ids if document_ids is None else document_ids, node_ids, filters)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.filters import Filter, MetadataFilters
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -42,12 +42,16 @@ class Candidates:
 class Scope:
     """Which passages may be found: those of these documents, with these ids, that pass these filters, where given.
 
-    An empty collection is none.
+    An empty collection is none. ValueError for filters that are none, such as a list.
     """
 
     document_ids: Collection[str] | None = None
     node_ids: Collection[str] | None = None
     filters: MetadataFilters | None = None
+
+    def __post_init__(self) -> None:
+        if self.filters is not None and not isinstance(self.filters, Filter):
+            raise ValueError(f"a {type(self.filters).__name__} is no filter: MetadataFilters([...]) takes several filters")
 
 
 EVERYTHING = Scope()

@@ -99,6 +99,8 @@ def test_no_question_is_an_error_that_says_so(store: MemoryStore, question: str 
     for retriever in (VectorIndexRetriever(store, Compass()), BM25Retriever(store)):
         with pytest.raises(QuestionError, match="no question"):
             retriever.retrieve(question)
+        with pytest.raises(TypeError, match="a question is a text or a QueryBundle, not None"):
+            retriever.retrieve(None)  # type: ignore[arg-type]
 
 
 def test_the_trace_says_what_was_found(store: MemoryStore) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ragcore import SummaryIndex
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DimensionError
 from ragcore.retrievers.hybrid import HybridRetriever
@@ -274,6 +275,10 @@ def test_what_cannot_be_is_said_at_once() -> None:
         ({"vector_store_query_mode": "semantic_hybrid"}, "no store here has the mode"),
         ({"similarity": "manhattan"}, "not 'manhattan'"),
         ({"document_ids": ["a"], "doc_ids": ["a"]}, "two names of one argument"),
+        ({"vector_store_query_mode": "hybrid", "alpha": 5}, "alpha must be from 0 to 1, not 5"),
+        ({"filters": [MetadataFilter("i", 1)]}, r"a list is no filter: MetadataFilters\(\[\.\.\.\]\)"),
     ):
         with pytest.raises(ValueError, match=message):
-            ask(store, [1.0, 0.0], **options)
+            VectorIndexRetriever(store, HashEmbedding(8), **options)
+    with pytest.raises(ValueError, match="a SummaryIndex has no vectors to search"):
+        VectorIndexRetriever(SummaryIndex([], embed_model=HashEmbedding(8)))  # type: ignore[arg-type]
