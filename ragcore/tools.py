@@ -139,7 +139,7 @@ class FunctionTool(BaseTool):
     ) -> None:
         if fn is None and async_fn is None:
             raise ValueError("a tool needs a function: fn or async_fn")
-        if fn is not None and inspect.iscoroutinefunction(fn):
+        if fn is not None and (inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)):
             fn, async_fn = None, async_fn or fn
         self.fn = fn
         self.async_fn = async_fn
@@ -171,10 +171,10 @@ class FunctionTool(BaseTool):
         return cls(fn, tool_metadata, async_fn)
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        if self.fn is not None:
-            return self._output(args, kwargs, _called(self.fn, args, kwargs))
-        assert self.async_fn is not None
-        return self._output(args, kwargs, _finished(_called(self.async_fn, args, kwargs)))
+        function = self.async_fn if self.fn is None else self.fn
+        assert function is not None
+        result = _called(function, args, kwargs)
+        return self._output(args, kwargs, _finished(result) if inspect.iscoroutine(result) else result)
 
     async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
         if self.async_fn is None:

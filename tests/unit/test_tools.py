@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import threading
+from functools import partial
 from typing import Annotated, Any
 
 import pytest
@@ -193,17 +194,38 @@ def test_a_description_that_no_server_would_take_is_refused() -> None:
         ToolMetadata("d" * 1025, "a").to_openai_tool()
 
 
-def test_an_async_function_runs_with_and_without_a_loop_around_it() -> None:
-    @tool
-    async def later(a: int) -> int:
-        await asyncio.sleep(0)
-        return a + 1
+async def next_number(a: int) -> int:
+    """The number after a."""
+    await asyncio.sleep(0)
+    return a + 1
+
+
+class NextNumber:
+    async def __call__(self, a: int) -> int:
+        return await next_number(a)
+
+
+@pytest.mark.parametrize("function", [next_number, NextNumber(), partial(next_number), lambda a: next_number(a)])
+def test_an_async_function_runs_with_and_without_a_loop_around_it(function: Any) -> None:
+    later = FunctionTool.from_defaults(function, "later", "Count on.")
 
     async def inside() -> tuple[Any, Any, Any]:
         return later(a=1).raw_output, (await later.acall(a=2)).raw_output, run_tool(later, {"a": 3}).raw_output
 
     assert later(a=0).raw_output == 1
     assert asyncio.run(inside()) == (2, 3, 4)
+
+
+def test_an_async_function_that_is_awaited_runs_in_the_loop_around_it() -> None:
+    class Loop:
+        async def __call__(self) -> Any:
+            return asyncio.get_running_loop()
+
+    async def inside() -> bool:
+        made = FunctionTool.from_defaults(Loop(), "loop", "The loop.")
+        return (await made.acall()).raw_output is asyncio.get_running_loop()
+
+    assert asyncio.run(inside())
 
 
 def test_a_function_that_is_not_async_runs_in_a_thread_where_it_is_awaited() -> None:
@@ -238,6 +260,14 @@ def test_a_failing_tool_runs_once_and_its_error_is_the_result() -> None:
     assert output.raw_input == {"args": (), "kwargs": {"a": 1}}
     with pytest.raises(TypeError, match="no such thing"):
         fail(a=1)
+
+
+def test_a_tool_that_fails_without_a_word_is_said_to_have_failed_with_what() -> None:
+    @tool
+    def fail() -> None:
+        raise NotImplementedError
+
+    assert run_tool(fail, {}).content == "Error: NotImplementedError"
 
 
 @pytest.mark.parametrize(
