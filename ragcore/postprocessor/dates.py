@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,11 +24,11 @@ def written(metadata: Metadata, key: str) -> float:
     """
     value = metadata.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) <= sys.float_info.max else -math.inf
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             date = read(str(value).strip())
-        except ValueError:  # not in this form
+        except (ValueError, OverflowError):  # not in this form, or in a zone that there is not
             continue
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     return -math.inf

@@ -16,7 +16,7 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
     """Keeps a passage with at least one of `required_keywords`, where there are such, and none of `exclude_keywords`.
 
     A keyword is a word, or several in a row, of any language. Whole words count, whether in capitals or not; in scripts
-    without spaces, wherever it stands.
+    without spaces, wherever it stands. ValueError for a text in the place of a list of keywords.
     """
 
     def __init__(self, required_keywords: Sequence[str] = (), exclude_keywords: Sequence[str] = ()) -> None:
@@ -34,6 +34,8 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
 
 
 def _any_of(keywords: Sequence[str]) -> re.Pattern[str] | None:
+    if isinstance(keywords, str):
+        raise ValueError(f"a list of keywords is needed, not the text {keywords!r}")
     folded = [_folded(keyword).strip() for keyword in keywords]
     return re.compile("|".join(_bounded(keyword) for keyword in folded if keyword)) if any(folded) else None
 

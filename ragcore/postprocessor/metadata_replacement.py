@@ -10,7 +10,7 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class MetadataReplacementPostProcessor(BaseNodePostprocessor):
-    """The text becomes what the metadata has under `target_metadata_key`; a passage without the key stays as it is.
+    """The text becomes what the metadata has under `target_metadata_key`; a passage with nothing there stays as it is.
 
     Its offsets go on saying where the passage stands that was found.
     """
@@ -22,6 +22,5 @@ class MetadataReplacementPostProcessor(BaseNodePostprocessor):
         return [self._replaced(hit) for hit in nodes]
 
     def _replaced(self, hit: NodeWithScore) -> NodeWithScore:
-        if self._key not in hit.metadata:
-            return hit
-        return replace(hit, node=replace(hit.node, text=str(hit.metadata[self._key])))
+        text = hit.metadata.get(self._key)
+        return hit if text is None else replace(hit, node=replace(hit.node, text=str(text)))

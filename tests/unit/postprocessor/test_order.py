@@ -56,8 +56,12 @@ def test_dates_are_read_in_the_forms_that_files_and_mails_have(value: str | int,
     assert written({"date": value}, "date") == expected.timestamp()
 
 
-@pytest.mark.parametrize("value", ["", "soon", None, True, "2024-13-01"])
-def test_what_is_no_date_is_older_than_everything(value: str | bool | None) -> None:
+@pytest.mark.parametrize(
+    "value",
+    ["", "soon", None, True, "2024-13-01", "Mon, 01 Jan 2024 00:00:00 +9999999999999999999", 10**400, float("nan")],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_is_no_date_is_older_than_everything(value: str | float | None) -> None:
     assert written({"date": value}, "date") == float("-inf")
     assert written({}, "date") == float("-inf")
 
@@ -88,6 +92,9 @@ def test_a_passage_goes_when_a_newer_one_that_stays_says_nearly_the_same() -> No
     assert names(processor.postprocess_nodes(hidden)) == ["2022-01-01", "2021-01-01"]
     everything = EmbeddingRecencyPostprocessor(HashEmbedding(1024), similarity_cutoff=1.0)
     assert names(everything.postprocess_nodes(hidden)) == sorted(texts, reverse=True)
+    at = [NodeWithScore(TextNode(text, text, {"at": at})) for at, text in enumerate("abc")]
+    later_first = EmbeddingRecencyPostprocessor(HashEmbedding(1024), date_key="at", similarity_cutoff=1.0)
+    assert names(later_first.postprocess_nodes(at)) == ["c", "b", "a"]
     assert processor.postprocess_nodes([]) == []
 
 
@@ -123,6 +130,9 @@ def test_what_was_used_lately_comes_first() -> None:
     assert names(ranked) == ["b", "a", "c"]
     assert [hit.score for hit in ranked] == pytest.approx([0.5 + 0.5**0.5, 0.5 + 0.5, 0.5 + 0.5**3])
     assert TimeWeightedPostprocessor(clock=clock).postprocess_nodes(found)[0].score == pytest.approx(0.5 + 0.01**0.5)
+    for share in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=f"from 0 to 1, not {share}"):
+            TimeWeightedPostprocessor(time_decay=share)
 
 
 def test_what_is_used_now_is_remembered_and_no_passage_is_edited() -> None:

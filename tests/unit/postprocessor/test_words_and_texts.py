@@ -50,16 +50,20 @@ def test_one_required_keyword_is_enough_and_one_excluded_too_much() -> None:
     assert kept == found[:2]
     assert KeywordNodePostprocessor().postprocess_nodes(found) == found
     assert KeywordNodePostprocessor(["", " "]).postprocess_nodes(found) == found
+    for given in ({"required_keywords": "fish"}, {"exclude_keywords": "fish"}):
+        with pytest.raises(ValueError, match="a list of keywords is needed, not the text 'fish'"):
+            KeywordNodePostprocessor(**given)
 
 
 def test_the_window_around_a_sentence_takes_its_place() -> None:
     sentence = TextNode("Two.", "s", {"window": "One. Two. Three.", "n": 7}, start_char_idx=5, end_char_idx=9)
     plain = NodeWithScore(TextNode("no window", "p"), 0.1)
-    replaced, same = MetadataReplacementPostProcessor(target_metadata_key="window").postprocess_nodes(
-        [NodeWithScore(sentence, 0.7), plain]
+    empty = NodeWithScore(TextNode("nothing in it", "e", {"window": None}), 0.1)
+    replaced, *same = MetadataReplacementPostProcessor(target_metadata_key="window").postprocess_nodes(
+        [NodeWithScore(sentence, 0.7), plain, empty]
     )
     assert (replaced.text, replaced.score, replaced.node.id_) == ("One. Two. Three.", 0.7, "s")
-    assert same is plain
+    assert same == [plain, empty]
     assert sentence.text == "Two."
     assert MetadataReplacementPostProcessor("n").postprocess_nodes([NodeWithScore(sentence)])[0].text == "7"
 
