@@ -127,6 +127,27 @@ def test_a_listener_hears_each_span_begin_and_end(heard: Heard) -> None:
     ]
 
 
+def test_listeners_hear_in_the_order_in_which_they_came() -> None:
+    told: list[str] = []
+
+    class Named(Listener):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def started(self, step: Span) -> None:
+            told.append(f"{self.name} started")
+
+        def finished(self, step: Span) -> None:
+            told.append(f"{self.name} finished")
+
+    removes = [add_listener(Named(name)) for name in ("first", "second")]
+    with span("query"):
+        pass
+    for remove in removes:
+        remove()
+    assert told == ["first started", "second started", "first finished", "second finished"]
+
+
 def test_a_listener_that_is_removed_hears_no_more_and_the_others_go_on(heard: Heard) -> None:
     listener = Heard()
     remove = add_listener(listener)

@@ -188,12 +188,15 @@ def test_the_answer_streams_and_tools_at_work_are_signs_of_life(kind: Kind) -> N
 
 def test_in_an_event_loop_it_does_the_same(kind: Kind) -> None:
     async def talk() -> list[str]:
-        agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.said("It is three."), kind.said("Bye."))
+        agent, _ = kind.made(
+            kind.act("add", {"a": 1, "b": 2}), kind.said("It is three."), kind.said("Bye."), kind.said("Well.")
+        )
         first = await agent.achat("1 + 2?")
         stream = await agent.astream_chat("So?")
-        return [first.response, first.sources[0].content, *[piece async for piece in stream.async_response_gen() if piece]]
+        pieces = [piece async for piece in stream.async_response_gen() if piece]
+        return [first.response, first.sources[0].content, *pieces, str(await agent.aquery("Well?"))]
 
-    assert asyncio.run(talk()) == ["It is three.", "3", "Bye."]
+    assert asyncio.run(talk()) == ["It is three.", "3", "Bye.", "Well."]
 
 
 def test_a_query_has_a_conversation_of_its_own_so_an_agent_may_be_a_tool_of_another(kind: Kind) -> None:
@@ -258,6 +261,8 @@ def test_steps_can_be_run_undone_and_finished_one_by_one(kind: Kind) -> None:
     answer = agent.finalize_response(task.task_id)
     assert (answer.response, [source.content for source in answer.sources]) == ("7.", ["3", "7"])
     assert history(agent) == [("user", "1 + 2 + 4?"), ("assistant", "7.")]
+    between = [message.role for message in agent.chat_history[1:-1]]
+    assert between == ([ASSISTANT, MessageRole.TOOL] * 2 if kind.name == OPENAI else [])
     for gone in (agent.run_step, agent.undo_step, agent.finalize_response):
         with pytest.raises(ValueError, match="no task"):
             gone(task.task_id)
@@ -330,9 +335,14 @@ def test_citations_count_through_the_passages_of_all_tools(kind: Kind) -> None:
 
 
 def test_that_nothing_was_found_is_said_and_not_remembered(kind: Kind) -> None:
-    docs = QueryEngineTool.from_defaults(Engine([], []), name="docs")
+    docs = QueryEngineTool.from_defaults(Engine([], [], []), name="docs")
     agent, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
     assert (str(agent.chat("What?")), agent.chat_history) == ("Nothing.", [])
+    stepwise, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
+    task = stepwise.create_task("What?")
+    while not stepwise.run_step(task.task_id).is_last:
+        pass
+    assert (str(stepwise.finalize_response(task.task_id)), stepwise.chat_history) == ("Nothing.", [])
     more, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Hello Ada, nothing."), tools=[docs])
     more.chat("I am Ada")
     assert history(more) == [("user", "I am Ada"), ("assistant", "Hello Ada, nothing.")]
