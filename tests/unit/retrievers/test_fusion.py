@@ -139,6 +139,25 @@ def test_relative_scores_are_shared_between_retrievers_and_questions() -> None:
     assert found_by(ScriptedLLM(["q1\nq2"]), "relative_score") == pytest.approx({"a": 2 / 6, "b": 1 / 6, "c": 2 / 6, "d": 0})
 
 
+def test_scores_by_distance_from_the_mean_are_shared_between_questions_too() -> None:
+    # a list of two stands at the mean and one deviation to each side of it: 4/6 and 2/6; one alone counts 1
+    expected = {"a": 4 / 6 + 4 / 6, "b": 2 / 6 + 4 / 6, "c": 1 + 2 / 6 + 1, "d": 2 / 6}
+    found = found_by(ScriptedLLM(["q1\nq2"]), "dist_based_score")
+    assert found == pytest.approx({id_: score / 6 for id_, score in expected.items()})
+
+
+def test_the_other_questions_are_asked_for_in_ones_own_words_and_a_verbose_one_logs_the_trace(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "ragcore.retrievers")
+    for verbose in (False, True):
+        llm = ScriptedLLM(["q1"])
+        wording = "Say {query_str} in {num_queries} ways."
+        QueryFusionRetriever([ONE], llm, wording, num_queries=2, verbose=verbose).retrieve("q")
+        assert [message.content for message in llm.calls[0].messages] == ["Say q in 1 ways."]
+    assert [message.partition(":")[0] for message in caplog.messages] == ["retrieve"]
+
+
 def test_simple_takes_the_highest_score_of_all_questions() -> None:
     assert found_by(ScriptedLLM(["q1\nq2"]), "simple") == {"a": 3.0, "b": 0.8, "c": 4.0, "d": 1.0}
 

@@ -8,7 +8,7 @@ import pytest
 
 from ragcore.vector_stores import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
-FISH = {"kind": "Fish", "weight": 3, "tags": ["red", "small"], "note": "", "owner": None, "sold": True}
+FISH = {"kind": "Fish", "weight": 3, "tags": ["red", "small"], "note": "", "owner": None, "sold": True, "street": "Hafenstraße"}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,13 @@ FISH = {"kind": "Fish", "weight": 3, "tags": ["red", "small"], "note": "", "owne
         ("kind", "text_match", "is", True),
         ("kind", "text_match", "IS", False),
         ("kind", "text_match_insensitive", "FISH", True),
+        ("street", "text_match_insensitive", "STRASSE", True),
         ("weight", "text_match", "3", False),
+        ("tags", "==", ("red", "small"), True),
+        ("tags", "==", ["small", "red"], False),
+        ("tags", "==", ["red"], False),
+        ("tags", "==", "red", False),
+        ("tags", "!=", ("red", "small"), False),
         ("note", "is_empty", None, True),
         ("owner", "is_empty", None, True),
         ("tags", "is_empty", None, False),
