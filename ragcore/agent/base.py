@@ -32,7 +32,7 @@ from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.model_server import EmptyAnswerError
-from ragcore.observe import span, start, stream_in
+from ragcore.observe import Span, span, start, stream_in
 from ragcore.parallel import in_order
 from ragcore.prompts import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import cited_anew
@@ -85,6 +85,7 @@ class Task:
     given: tuple[ChatMessage, ...] | None = None
     task_id: str = field(default_factory=new_id)
     rounds: list[Round] = field(default_factory=list)
+    steps: list[Span] = field(default_factory=list)  # of all rounds that were run, those undone or failed too
 
     @property
     def sources(self) -> tuple[ToolOutput, ...]:
@@ -250,7 +251,10 @@ class Agent(ChatEngine):
         task.rounds.pop()
 
     def finalize_response(self, task_id: str) -> AgentChatResponse:
-        """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step."""
+        """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step.
+
+        Its trace has all steps that were run, those undone too; its `seconds` are theirs.
+        """
         task = self.get_task(task_id)
         if task.last is None:
             raise ValueError(f"task {task_id!r} has no answer yet; run its next step")
@@ -258,7 +262,7 @@ class Agent(ChatEngine):
         self._tell(reply, task)
         self._remember(task.given, reply, as_turn(task.message, reply.answer or "", reply.between))
         self.delete_task(task_id)
-        return self._response(task)
+        return replace(self._response(task), trace=self._trace(task))
 
     def delete_task(self, task_id: str) -> None:
         self._tasks.pop(task_id, None)
@@ -334,6 +338,11 @@ class Agent(ChatEngine):
         answer, end = (task.last.answer or "", task.last.end) if task.last else ("", End.ANSWERED)
         return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
 
+    def _trace(self, task: Task) -> Span:
+        calls = sum(len(step.named("llm")) for step in task.steps)
+        facts = {"mode": self.mode, "question": task.message, "calls": calls}
+        return Span(self.span_name, facts, task.steps[0].started, sum(step.seconds for step in task.steps), children=task.steps)
+
     def _step_output(self, task: Task) -> TaskStepOutput:
         return TaskStepOutput(task.task_id, self._response(task), task.last is not None)
 
@@ -341,6 +350,7 @@ class Agent(ChatEngine):
         """The next round of a task, which is put into it when it is finished."""
         number = len(task.rounds) + 1
         step = start("step", round=number, of=self._max_iterations)
+        task.steps.append(step)
         yield from stream_in(step, self._asked_and_done(task, last=number > self._max_iterations))
 
     def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:

@@ -261,6 +261,11 @@ def test_steps_can_be_run_undone_and_finished_one_by_one(kind: Kind) -> None:
     answer = agent.finalize_response(task.task_id)
     assert (answer.response, [source.content for source in answer.sources]) == ("7.", ["3", "7"])
     assert history(agent) == [("user", "1 + 2 + 4?"), ("assistant", "7.")]
+    assert answer.trace is not None
+    assert (answer.trace.name, answer.trace.facts) == ("agent", {"mode": agent.mode, "question": "1 + 2 + 4?", "calls": 4})
+    assert [step.facts["round"] for step in answer.trace.children] == [1, 2, 2, 3]
+    assert [step.facts["result"] for step in answer.trace.named("tool")] == ["3", "10", "7"]
+    assert answer.trace.seconds == sum(step.seconds for step in answer.trace.children) > 0
     between = [message.role for message in agent.chat_history[1:-1]]
     assert between == ([ASSISTANT, MessageRole.TOOL] * 2 if kind.name == OPENAI else [])
     for gone in (agent.run_step, agent.undo_step, agent.finalize_response):
