@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from ragcore.defaults import services
 from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.room import shortened
+from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.postprocessor.chain import Direction, reader_of, with_neighbours
 from ragcore.prompts import NEIGHBOUR, Passage, Prompt, Variables
@@ -16,7 +18,10 @@ from ragcore.vector_stores.base import Store
 
 
 class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
-    """As PrevNextNodePostprocessor, with the side chosen for each passage by one call. A reply that names none adds nothing."""
+    """As PrevNextNodePostprocessor, with the side chosen for each passage by one call. A reply that names none adds nothing.
+
+    A passage that is too long for the call loses its end there, which a span "choose" says.
+    """
 
     def __init__(
         self, docstore: Store | DocumentStore, llm: LLM | None = None, num_nodes: int = 1, prompt: Prompt = NEIGHBOUR
@@ -31,8 +36,10 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
         return with_neighbours([(hit, self._side(hit, question)) for hit in nodes], self._count, self._read)
 
     def _side(self, hit: NodeWithScore, question: str) -> Direction:
-        told: Variables = {"context_str": (Passage(hit.text),), "query_str": question}
-        reply = self._llm.generate(LLMCall(self._prompt, told)).text
+        with span("choose", texts=1) as step:
+            (text,) = shortened(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
+            told: Variables = {"context_str": (Passage(text),), "query_str": question}
+            reply = self._llm.generate(LLMCall(self._prompt, told)).text
         named = re.search(r"\b(previous|next|none)\b", reply.lower())
         sides: dict[str, Direction] = {"previous": "previous", "next": "next"}
         return sides.get(named[1], "none") if named else "none"

@@ -14,8 +14,9 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class LLMRerank(BaseNodePostprocessor):
-    """The `top_n` most helpful, with the model's 1 to 10 as score; what it does not name goes. One call a batch.
+    """The `top_n` most helpful, with the model's 0 to 10 as score; what it does not name goes. One call a batch.
 
+    Passages that are too long for a call lose their ends there, which a span "choose" says.
     When not one reply can be read, the passages stay as they were found, `top_n` of them, and the span "rerank" says so.
     """
 

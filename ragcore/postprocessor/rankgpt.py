@@ -19,7 +19,8 @@ class RankGPTRerank(BaseNodePostprocessor):
     """The first `top_n` of the model's order; every passage keeps its score.
 
     In each window of `window_size` passages those that the model names come first, the most helpful at the top, and the others
-    stay behind them as they were. Windows overlap by all but `step`, so that the best rise to the front. One call a window.
+    stay behind them as they were. Windows overlap by all but `step`, so that the best rise to the front. One call a window;
+    passages that are too long for it lose their ends there, which a span "choose" says.
     """
 
     def __init__(

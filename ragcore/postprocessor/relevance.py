@@ -6,20 +6,21 @@ import re
 from collections.abc import Sequence
 
 from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.room import shortened
+from ragcore.observe import span
 from ragcore.prompts import Passage, Prompt
 from ragcore.schema import NodeWithScore
+from ragcore.text.ranked import named_in, ranked_in
 
-# "Doc: 2, Relevance: 7", and what models make of it: "**Doc 2** - relevance score: 7.5/10"
-_LINE = re.compile(r"\bdoc(?:ument)?\b\W*(\d+)\W+relevance\b[^\d\n]{0,15}(\d+(?:\.\d+)?)", re.IGNORECASE)
 _ORDER = re.compile(r"\[\d+\](?:\s*>\s*\[\d+\])+")
 
 
 def judged(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> dict[int, float] | None:
-    """By place in `nodes`, how much each passage that helps does, in the order of the reply. None when it cannot be read.
-
-    An empty reply is that nothing helps. A number that no passage has is left out, as is a second line of the same passage.
-    """
-    return _judged_in(_reply(llm, prompt, nodes, question), len(nodes))
+    """By place in `nodes`, how much each passage that helps does, 0 to 10, in the order of the reply. None when it names no
+    passage in any form; an empty reply is that nothing helps."""
+    reply = _reply(llm, prompt, nodes, question)
+    found = dict(ranked_in(reply, len(nodes)))
+    return None if reply.strip() and not found else found
 
 
 def in_order_of(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> list[int]:
@@ -28,18 +29,11 @@ def in_order_of(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], questi
     if order := _ORDER.search(reply):
         places = dict.fromkeys(int(number) - 1 for number in re.findall(r"\d+", order.group()))
         return [place for place in places if 0 <= place < len(nodes)]
-    scores = _judged_in(reply, len(nodes)) or {}
-    return sorted(scores, key=lambda place: -scores[place])
+    return [place for place, _ in sorted(named_in(reply, len(nodes)), key=lambda pair: -pair[1])]
 
 
 def _reply(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> str:
-    passages = tuple(Passage(hit.text, number) for number, hit in enumerate(nodes, 1))
-    return llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question})).text
-
-
-def _judged_in(reply: str, count: int) -> dict[int, float] | None:
-    lines = _LINE.findall(reply)
-    if not lines:
-        return None if reply.strip() else {}
-    said = {int(number) - 1: float(score) for number, score in reversed(lines)}
-    return {place: said[place] for place in dict.fromkeys(int(number) - 1 for number, _ in lines) if 0 <= place < count}
+    with span("choose", texts=len(nodes)) as step:
+        texts = shortened(llm, prompt, {"context_str": (), "query_str": question}, [hit.text for hit in nodes], step)
+        passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))
+        return llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question})).text

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ragcore.errors import QuestionError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import span
 from ragcore.postprocessor import AutoPrevNextNodePostprocessor, PrevNextNodePostprocessor
 from ragcore.prompts import Passage
 from ragcore.schema import Document, NodeWithScore, TextNode
@@ -140,3 +141,13 @@ def test_each_passage_has_its_own_side() -> None:
     assert texts(found) == "a b e f"
     with pytest.raises(QuestionError):
         AutoPrevNextNodePostprocessor(store_of(nodes), ScriptedLLM(rule)).postprocess_nodes(hits(nodes, 1))
+
+
+def test_a_passage_that_is_too_long_to_choose_a_side_for_loses_its_end() -> None:
+    nodes = chain(["a", "b " * 500, "c"])
+    llm = ScriptedLLM(["next"], context_window=300, num_output=40, counts_words=True)
+    with span("root") as root:
+        found = AutoPrevNextNodePostprocessor(store_of(nodes), llm).postprocess_nodes(hits(nodes, 1), query_str="?")
+    assert [hit.node.id_ for hit in found] == ["d1", "d2"]
+    assert 240 <= sum(llm.count_tokens(message.content) for message in llm.calls[0].messages) <= 260
+    assert [step.facts["shortened"] for step in root.walk() if "shortened" in step.facts] == [1]

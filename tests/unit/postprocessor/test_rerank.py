@@ -14,8 +14,8 @@ from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.postprocessor import LLMRerank, RankGPTRerank, SentenceTransformerRerank
-from ragcore.prompts import Passage
-from ragcore.schema import NodeWithScore, TextNode
+from ragcore.prompts import Passage, Prompt, Task
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
 
 
 def hits(count: int) -> list[NodeWithScore]:
@@ -36,6 +36,9 @@ def ranked(found: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
         ("Doc: 9, Relevance: 10\nDoc: 0, Relevance: 10\nDoc: 3, Relevance: 1", [("2", 1.0)]),
         ("Doc: 1, Relevance: 2\nDoc: 1, Relevance: 9", [("0", 2.0)]),
         ("Doc: 2, Relevance: 5\nDoc: 1, Relevance: 5", [("1", 5.0), ("0", 5.0)]),
+        ("Doc: 2, Relevance: 85\nDoc: 1, Relevance: -3", [("1", 10.0), ("0", 0.0)]),
+        ("Doc: 2\nDoc: 1", [("1", 1.0), ("0", 1.0)]),
+        ("[2]: 7", [("1", 7.0)]),
         ("", []),
     ],
 )
@@ -63,6 +66,30 @@ def test_a_reply_that_cannot_be_read_loses_no_passage_and_is_told() -> None:
     assert root.named("rerank")[0].facts == {"unreadable": 1}
     partly = LLMRerank(llm=ScriptedLLM(["???", "Doc: 1, Relevance: 5"]), choice_batch_size=2)
     assert ranked(partly.postprocess_nodes(hits(4), query_str="why?")) == [("2", 5.0)]
+
+
+@pytest.mark.parametrize("reranker", [LLMRerank, RankGPTRerank])
+def test_passages_that_are_too_long_together_lose_their_ends(reranker: type[LLMRerank | RankGPTRerank]) -> None:
+    long = [NodeWithScore(TextNode(f"p{number} " * 100, str(number))) for number in range(10)]
+    llm = ScriptedLLM(["Doc: 2, Relevance: 7"], context_window=300, num_output=40, counts_words=True)
+    with span("root") as root:
+        first = reranker(llm=llm, top_n=1).postprocess_nodes(long, query_str="why?")
+    assert [hit.node for hit in first] == [long[1].node]
+    (call,) = llm.calls
+    assert sum(llm.count_tokens(message.content) for message in call.messages) <= 260
+    assert [item.text.split()[0] for item in call.variables["context_str"] if isinstance(item, Passage)] == [
+        f"p{number}" for number in range(10)
+    ]
+    assert [step.facts["shortened"] for step in root.walk() if "shortened" in step.facts] == [10]
+
+
+@pytest.mark.parametrize("reranker", [LLMRerank, RankGPTRerank])
+def test_a_reranker_asks_in_words_of_its_own(reranker: type[LLMRerank | RankGPTRerank]) -> None:
+    own = Prompt("mine", Task.RANK, (ChatMessage(MessageRole.USER, "Rank {context_str} for {query_str}"),))
+    llm = ScriptedLLM(["Doc: 1, Relevance: 7"])
+    named = "choice_select_prompt" if reranker is LLMRerank else "rankgpt_rerank_prompt"
+    reranker(llm=llm, **{named: own}).postprocess_nodes(hits(1), query_str="why?")  # type: ignore[arg-type]
+    assert llm.calls[0].messages[-1].content == "Rank [1]\npassage 0 for why?"
 
 
 def test_without_a_question_there_is_nothing_to_judge_by() -> None:
