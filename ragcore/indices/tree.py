@@ -78,7 +78,7 @@ class TreeIndex(NodeIndex):
     def as_retriever(
         self, retriever_mode: TreeRetrieverMode | str = TreeRetrieverMode.SELECT_LEAF, *, child_branch_factor: int = 1
     ) -> BaseRetriever:
-        """`child_branch_factor` is how many ways are followed at each summary.
+        """`child_branch_factor` is how many ways in all are followed on each level.
 
         ValueError for a mode that needs summaries where none were made.
         """

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragcore import SummaryIndex
+from ragcore import SummaryIndex, VectorStoreIndex
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DimensionError
 from ragcore.retrievers.hybrid import HybridRetriever
@@ -21,6 +21,7 @@ from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
+from ragcore.vector_stores.query_mode import VectorStoreQueryMode
 
 MODES = ["default", "mmr", "svm", "logistic_regression", "linear_regression", "sparse", "text_search", "hybrid"]
 
@@ -266,6 +267,21 @@ def test_an_index_may_stand_for_its_store_and_embedder() -> None:
     assert VectorIndexRetriever(index=index, similarity_top_k=1).retrieve("boat")[0].node.id_ == "blue boat"
     with pytest.raises(DimensionError):
         VectorIndexRetriever(index=index, embed_model=HashEmbedding(32)).retrieve("boat")
+
+
+def test_a_vector_index_gives_a_retriever_of_any_kind() -> None:
+    rows = {"a": [1.0, 0.0], "b": [3.0, 3.0], "c": [1.0, 0.1]}
+    nodes = [TextNode("text", id_, embedding=np.array(row, np.float32)) for id_, row in rows.items()]
+    index = VectorStoreIndex(nodes, embed_model=HashEmbedding(2))
+    bundle = QueryBundle("text", embedding=np.array([1, 0], np.float32))
+    mmr = VectorStoreQueryMode.MMR
+    for retriever, expected in (
+        (index.as_retriever(1), "a"),
+        (index.as_retriever(1, similarity="dot_product"), "b"),
+        (index.as_retriever(2, vector_store_query_mode=mmr, mmr_threshold=1.0), "ac"),
+        (index.as_retriever(2, vector_store_query_mode=mmr, mmr_threshold=0.0), "ab"),
+    ):
+        assert [hit.node.id_ for hit in retriever.retrieve(bundle)] == list(expected)
 
 
 def test_what_cannot_be_is_said_at_once() -> None:
