@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ragcore.readers.decode import decode
 from ragcore.schema import Document
 
 
@@ -22,15 +23,25 @@ def _silent(done: int, total: int) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes."""
+    """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes.
+
+    `encoding` and `errors` are those of `ragcore.readers.decode.decode`, for every format that is text inside.
+    """
 
     name: str
     password: str | None = None
     progress: Callable[[int, int], None] = _silent
     max_text_chars: int = 50_000_000  # characters of text that one document may have
+    encoding: str | None = None
+    errors: str = "ignore"
 
 
 class Reader(Protocol):
     SUFFIXES: tuple[str, ...]
 
     def read(self, path: Path, options: ReadOptions) -> Document: ...
+
+
+def text_in(path: Path, options: ReadOptions, *, declares: bool = False) -> str:
+    """The text of a whole file, as `decode` gives it."""
+    return decode(path.read_bytes(), options.name, declares=declares, encoding=options.encoding, errors=options.errors)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragcore.readers import tables
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import decode
+from ragcore.readers.base import ReadOptions, text_in
 from ragcore.schema import Document
 
 SUFFIXES = (".csv", ".tsv", ".tab")
@@ -23,7 +22,7 @@ _SAID = re.compile(r"sep=(.)(?:\n|\Z)", re.I)
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = decode(path.read_bytes(), options.name)
+    text = text_in(path, options)
     said = _SAID.match(text)  # which is for programs, and no row
     rows = _rows(text[said.end() :], said[1], options) if said else _rows(text, _delimiter(text), options)
     return Document("\n".join(tables.lines(rows, names_first=True)), metadata={"file_name": options.name})

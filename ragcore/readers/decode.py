@@ -42,8 +42,11 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
 
 
-def decode(data: bytes, name: str, *, declares: bool = False) -> str:
+def decode(data: bytes, name: str, *, declares: bool = False, encoding: str | None = None, errors: str = "ignore") -> str:
     """The text that `data` is, cleaned. `declares`: the format may name its encoding (HTML, XML), and is believed.
+
+    An `encoding` that is given goes before that. Where it does not fit, another is looked for; with `errors="replace"` what
+    does not fit becomes �, and with "strict" it is a DamagedFileError.
 
     EmptyFileError, DamagedFileError (nothing but zeros), UnsupportedFileError (not text).
     """
@@ -54,7 +57,7 @@ def decode(data: bytes, name: str, *, declares: bool = False) -> str:
             f"{name} holds nothing but zeros, no text.",
             hint="Such a file is left by an interrupted copy or download. Copy or download it again.",
         )
-    text = clean(_decoded(data, name, declares))
+    text = clean((encoding and _named(data, name, encoding, errors)) or _decoded(data, name, declares))
     if not text.strip():
         raise EmptyFileError(f"{name} holds nothing but blank space.", hint="Save it again from the program it comes from.")
     return text
@@ -67,6 +70,20 @@ def clean(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").replace("\ufeff", "")
     if "\f" in text:
         text = re.sub("\n?\f\n?", "\n", text)
+    return text
+
+
+def _named(data: bytes, name: str, encoding: str, errors: str) -> str:
+    """By the encoding that was asked for; "" where another is to be looked for."""
+    try:
+        text = data.decode(encoding, "replace" if errors == "replace" else "strict")
+    except UnicodeDecodeError as error:
+        if errors == "ignore":
+            return ""
+        raise DamagedFileError(
+            f"{name} is not in the encoding {encoding}.", hint='Name its encoding, or read it with errors="ignore".'
+        ) from error
+    _refuse_binary(text[:20_000].encode("utf-8", "replace"), name)
     return text
 
 

@@ -17,8 +17,18 @@ from ragcore.concurrency import awaitable
 from ragcore.errors import DamagedFileError, MissingPackageError, Problem, RagError, UnreadableFileError, UnsupportedFileError
 from ragcore.readers import text as plain
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import clean
-from ragcore.readers.listing import FileSystem, LocalFiles, Wanted, day, files_in, name_of, on_this_machine, with_dot
+from ragcore.readers.listing import (
+    FileSystem,
+    LocalFiles,
+    Wanted,
+    as_os_error,
+    day,
+    files_in,
+    name_of,
+    on_this_machine,
+    with_dot,
+    written,
+)
 from ragcore.readers.registry import read_file, reader_for, suffix_of
 from ragcore.schema import Document, Scalar
 
@@ -60,7 +70,8 @@ class SimpleDirectoryReader:
     With `filename_as_id` a document's id is its path, and `path_part_0`, `path_part_1`, ... where a reader gives several.
 
     Text in another encoding than `encoding` is recognised, and no byte is dropped. `errors="strict"` makes such a file a
-    failure, and "replace" puts � where it does not fit.
+    failure, and "replace" puts � where it does not fit. That holds for Markdown, tables, JSON, web pages and XML as for
+    plain text. What names an encoding itself is believed unless another than UTF-8 is given, or another treatment of errors.
 
     A file that cannot be read is left out, and `failures` says why; with `raise_on_error` it raises its UnreadableFileError.
     A missing package is always raised. ValueError, at once, for a folder or file that is not there, and where no file is left.
@@ -206,27 +217,29 @@ def _attempt(path: str, how: _HowToRead) -> list[Document] | RagError:
 
 
 def _read(path: str, how: _HowToRead) -> list[Document]:
-    name = name_of(path)
+    shown = written(path)
+    name = name_of(shown)
     extractor = how.file_extractor.get(suffix_of(path))
     try:
         with on_this_machine(path, how.fs) as local:
             found = _extracted(local, name, extractor) if extractor else [_document(local, name, how)]
-        metadata = how.file_metadata(path) if how.file_metadata else _metadata(path, how.fs)
+        metadata = how.file_metadata(path) if how.file_metadata else _metadata(path, shown, how.fs)
     except OSError as error:
         raise UnreadableFileError(
             f"{name} could not be opened: {error.strerror or error}.", hint="See that it is still there and may be read."
         ) from error
     ids: Sequence[str | None] = [None] * len(found)
     if how.filename_as_id:
-        ids = [path] if len(found) == 1 else [f"{path}_part_{number}" for number in range(len(found))]
+        ids = [shown] if len(found) == 1 else [f"{shown}_part_{number}" for number in range(len(found))]
     return [_described(document, id_, metadata) for document, id_ in zip(found, ids, strict=True)]
 
 
 def _document(local: Path, name: str, how: _HowToRead) -> Document:
     """By our own readers. What they say of the file is seen by neither embedder nor language model."""
-    options = ReadOptions(name)
+    named = (how.encoding, how.errors) != ("utf-8", "ignore")
+    options = ReadOptions(name, encoding=how.encoding if named else None, errors=how.errors)
     try:
-        document = _text(local, name, how) or read_file(local, options)
+        document = read_file(local, options)
     except UnsupportedFileError as error:
         if _has_reader(name):
             raise
@@ -236,21 +249,6 @@ def _document(local: Path, name: str, how: _HowToRead) -> Document:
             raise error from None  # the first one knows better what the file is
     hidden = tuple(document.metadata)
     return _described(document, None, {}, hidden)
-
-
-def _text(local: Path, name: str, how: _HowToRead) -> Document | None:
-    """A text file in the encoding that was asked for; None where that is for a reader to find out."""
-    if (how.encoding, how.errors) == ("utf-8", "ignore") or suffix_of(name) not in plain.SUFFIXES:
-        return None
-    try:
-        text = clean(local.read_bytes().decode(how.encoding, "replace" if how.errors == "replace" else "strict"))
-    except UnicodeDecodeError as error:
-        if how.errors == "ignore":
-            return None
-        raise DamagedFileError(
-            f"{name} is not in the encoding {how.encoding}.", hint='Name its encoding, or read it with errors="ignore".'
-        ) from error
-    return Document(text) if text.strip() else None
 
 
 def _has_reader(name: str) -> bool:
@@ -265,7 +263,10 @@ def _extracted(local: Path, name: str, extractor: FileExtractor) -> list[Documen
     load = extractor if callable(extractor) else extractor.load_data
     try:
         found = load(local)
-        return [found] if isinstance(found, Document) else list(found)
+        documents = [found] if isinstance(found, Document) else list(found)
+        if others := [each for each in documents if not isinstance(each, Document)]:
+            raise TypeError(f"it gave a {type(others[0]).__name__}, which is no Document")
+        return documents
     except (RagError, OSError, ImportError):
         raise
     except Exception as error:  # a reader of somebody else's raises whatever it likes
@@ -274,18 +275,19 @@ def _extracted(local: Path, name: str, extractor: FileExtractor) -> list[Documen
         ) from error
 
 
-def _metadata(path: str, fs: FileSystem) -> dict[str, Scalar]:
+def _metadata(path: str, shown: str, fs: FileSystem) -> dict[str, Scalar]:
     import mimetypes
 
-    name = name_of(path)
-    entries: dict[str, Scalar] = {
-        "file_path": path,
-        "file_name": name,
-        "file_type": mimetypes.guess_type(name)[0],
-        "file_size": fs.info(path).get("size"),
-        "creation_date": day(fs.created, path),
-        "last_modified_date": day(fs.modified, path),
-    }
+    name = name_of(shown)
+    with as_os_error():
+        entries: dict[str, Scalar] = {
+            "file_path": shown,
+            "file_name": name,
+            "file_type": mimetypes.guess_type(name)[0],
+            "file_size": fs.info(path).get("size"),
+            "creation_date": day(fs.created, path),
+            "last_modified_date": day(fs.modified, path),
+        }
     return {key: value for key, value in entries.items() if value is not None}
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import clean, decode
+from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.decode import clean
 from ragcore.readers.markup import html_text, html_title, with_tables_as_lines
 from ragcore.readers.safexml import local, parse
 from ragcore.schema import Document, Scalar
@@ -39,7 +39,7 @@ _NO_LETTERS = re.compile(r"\W+")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    html = decode(path.read_bytes(), options.name, declares=True)
+    html = text_in(path, options, declares=True)
     title = clean(html_title(html))
     text = clean(page_text(html, title))
     if not text.strip():

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import clean, decode
+from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.decode import clean
 from ragcore.readers.markup import html_text
 from ragcore.schema import Document
 
@@ -20,7 +20,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 def read(path: Path, options: ReadOptions) -> Document:
     try:
-        notebook = json.loads(decode(path.read_bytes(), options.name))
+        notebook = json.loads(text_in(path, options))
     except (ValueError, RecursionError) as error:
         raise _damaged(options.name) from error
     if not isinstance(notebook, dict):

@@ -8,20 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import clean, decode
+from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.decode import clean
 from ragcore.schema import Document
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = decode(path.read_bytes(), options.name)
+    text = text_in(path, options)
     try:
         records = [_loads(text)]
-    except (ValueError, RecursionError) as error:
-        records = _records(text)
-        if not records:
+    except (ValueError, RecursionError) as whole:
+        try:
+            records = _records(text)
+        except (ValueError, RecursionError) as of_lines:
+            # What it was read furthest as is what it was meant to be.
+            error = max(whole, of_lines, key=lambda each: getattr(each, "pos", len(text)))
             raise DamagedFileError(
                 f"{options.name} is not valid JSON: {_place(error)}.",
                 hint="Correct the file, or save it as .txt to have it read as plain text.",
@@ -40,11 +43,16 @@ def _loads(text: str) -> Any:
 
 
 def _records(text: str) -> list[Any]:
-    """One value a line; [] when any line is something else."""
-    try:
-        return [_loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError):
-        return []
+    """One value a line. JSONDecodeError with its place in the whole text where a line is something else."""
+    found, start = [], 0
+    for line in text.split("\n"):
+        if line.strip():
+            try:
+                found.append(_loads(line))
+            except json.JSONDecodeError as error:
+                raise json.JSONDecodeError(error.msg, text, start + error.pos) from error
+        start += len(line) + 1
+    return found
 
 
 def _lines(value: Any, path: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ class FileSystem(Protocol):
         """The files in the folder and, down to `maxdepth`, in those below."""
 
     def info(self, path: str) -> Mapping[str, Any]:
-        """With `size`, in bytes."""
+        """With `size`, in bytes, and `name`: the path as `find` gives it."""
 
     def created(self, path: str) -> datetime: ...
     def modified(self, path: str) -> datetime: ...
@@ -50,7 +50,7 @@ class LocalFiles:
         return found
 
     def info(self, path: str) -> dict[str, Any]:
-        return {"size": Path(path).stat().st_size}
+        return {"name": path, "size": Path(path).stat().st_size}
 
     def created(self, path: str) -> datetime:
         return datetime.fromtimestamp(Path(path).stat().st_ctime, UTC)
@@ -66,9 +66,10 @@ class LocalFiles:
 class Wanted:
     """Which files of a folder count.
 
-    `exclude` has patterns as of a shell, matched with the end of a file's or folder's place below the folder; what is in an
-    excluded folder is excluded. Hidden is what begins with a full stop, and what is in such a
-    folder. `required_exts` are endings such as ".md". The limit counts files that passed the rest.
+    `exclude` has patterns as of a shell, matched with the end of a file's or folder's place below the folder, or with the
+    whole place where a pattern begins with the folder's full path; what is in an excluded folder is excluded. Hidden is what
+    begins with a full stop, and what is in such a folder. `required_exts` are endings such as ".md". The limit counts files
+    that passed the rest.
     """
 
     exclude: Sequence[str] = ()
@@ -81,11 +82,12 @@ class Wanted:
 
 def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
     """In the order of their paths, part by part; [] where none is wanted."""
-    patterns = [_pattern(each) for each in wanted.exclude]
+    root = fs.info(folder)["name"]  # a relative folder may have files with full paths
+    patterns = [_pattern(each, Path(root).absolute()) for each in wanted.exclude]
     endings = None if wanted.required_exts is None else {with_dot(each) for each in wanted.required_exts}
 
     def counts(path: str) -> bool:
-        place = _below(folder, path)
+        place = _below(root, path)
         if wanted.exclude_hidden and any(part.startswith(".") for part in place.parts):
             return False
         if endings is not None and suffix_of(path) not in endings:
@@ -109,9 +111,20 @@ def on_this_machine(path: str, fs: FileSystem) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, name_of(path))
-        with fs.open(path, "rb") as source, copy.open("wb") as target:
+        with as_os_error(), fs.open(path, "rb") as source, copy.open("wb") as target:
             shutil.copyfileobj(source, target)
         yield copy
+
+
+@contextmanager
+def as_os_error() -> Iterator[None]:
+    """For what is asked of a file system of somebody else's, which raises whatever it likes."""
+    try:
+        yield
+    except (OSError, ImportError):
+        raise
+    except Exception as error:
+        raise OSError(str(error) or type(error).__name__) from error
 
 
 def day(moment_of: Callable[[str], datetime], path: str) -> str | None:
@@ -127,6 +140,11 @@ def with_dot(ending: str) -> str:
     return f".{ending.lower().lstrip('.')}"
 
 
+def written(path: str) -> str:
+    r"""The path with \udcff and the like for the bytes of a name that are no text, which nothing could store."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def name_of(path: str) -> str:
     return PurePosixPath(_slashes(path)).name
 
@@ -140,9 +158,11 @@ def _slashes(path: str) -> str:
     return path.replace("\\", "/") if os.sep == "\\" else path
 
 
-def _pattern(glob: str) -> re.Pattern[str]:
-    """Of the end of a place: `*` and `?` stay within a name, `**/` is any number of folders."""
+def _pattern(glob: str, folder: Path) -> re.Pattern[str]:
+    """Of a place, or the end of one: `*` and `?` stay within a name, `**/` is any number of folders."""
+    whole = Path(glob).is_relative_to(folder)
+    glob = str(Path(glob).relative_to(folder) if whole else Path(glob))  # no ./ before it
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(glob).strip("/"))
     body = "".join(signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part)) for part in parts)
-    return re.compile(f"(?:.*/)?{body}")
+    return re.compile(body if whole else f"(?:.*/)?{body}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import decode
+from ragcore.readers.base import ReadOptions, text_in
 from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")
@@ -17,7 +16,7 @@ _FIRST_HEADING = re.compile(r"^# +(.+?) *#*$", re.M)
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = decode(path.read_bytes(), options.name)
+    text = text_in(path, options)
     metadata: dict[str, Scalar] = {"file_name": options.name}
     if front := _FRONT.match(text):
         metadata.update((key, value.strip("\"'")) for key, value in _FRONT_LINE.findall(front[1]))

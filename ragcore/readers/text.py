@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.decode import decode
+from ragcore.readers.base import ReadOptions, text_in
 from ragcore.schema import Document
 
 SUFFIXES = (
@@ -49,4 +48,4 @@ SUFFIXES = (
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    return Document(decode(path.read_bytes(), options.name), metadata={"file_name": options.name})
+    return Document(text_in(path, options), metadata={"file_name": options.name})

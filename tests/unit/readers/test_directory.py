@@ -71,12 +71,43 @@ def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(fol
         (["[!ab].*"], True, ["a.md", "b.txt", "empty.txt"]),
         (["s*.md"], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]),
         (["*.TX", "d", "b"], True, ["A.TXT", "a.md", "b.txt", "empty.txt", "sub/c.txt", "sub/deep/d.md"]),
+        (["./a.md", "sub/./deep/"], True, ["A.TXT", "b.txt", "empty.txt", "sub/c.txt"]),
     ],
 )
 def test_excluded_files_and_what_is_in_excluded_folders_are_left_out(
     folder: Path, exclude: list[str], recursive: bool, left: list[str]
 ) -> None:
     assert names(folder, exclude=exclude, recursive=recursive) == left
+
+
+def test_a_full_path_excludes_that_file_or_folder_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.joinpath("sub/a.md").write_text("another")
+    exclude = [folder / "a.md", str(folder / "sub" / "*.txt"), f"{folder / 'sub/deep'}/"]
+    assert names(folder, exclude=exclude, recursive=True) == ["A.TXT", "b.txt", "empty.txt", "sub/a.md"]
+    monkeypatch.chdir(folder)
+    files = fsspec.filesystem("file")
+    for reader in (
+        SimpleDirectoryReader(".", exclude=exclude, recursive=True),
+        SimpleDirectoryReader(".", exclude=exclude, recursive=True, fs=files),
+    ):
+        assert [Path(path).absolute().relative_to(folder).as_posix() for path in reader.list_resources()] == [
+            "A.TXT",
+            "b.txt",
+            "empty.txt",
+            "sub/a.md",
+        ]
+
+
+def test_where_a_folder_is_does_not_count_though_the_file_system_gives_full_paths(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = folder.parent / ".app" / "h1" / "data"
+    inside.mkdir(parents=True)
+    inside.joinpath("x.txt").write_text("x")
+    for place, given in ((inside, "."), (inside.parent, "data")):
+        monkeypatch.chdir(place)
+        reader = SimpleDirectoryReader(given, fs=fsspec.filesystem("file"), exclude=["h1", "h1/data"])
+        assert reader.list_resources() == [str(inside / "x.txt")]
 
 
 def test_endings_and_a_limit_choose_among_what_is_left(folder: Path) -> None:
@@ -154,6 +185,20 @@ def test_ids_are_random_or_the_path(folder: Path) -> None:
     assert [document.id_ for document in named] == [str(folder / name) for name in ("A.TXT", "a.md", "b.txt")]
 
 
+def test_a_name_that_is_no_text_is_written_so_that_it_can_be_stored(tmp_path: Path) -> None:
+    for name in (b"\xfe.txt", b"\xff.txt"):
+        tmp_path.joinpath(os.fsdecode(name)).write_text("words")
+    reader = SimpleDirectoryReader(tmp_path, filename_as_id=True)
+    documents = reader.load_data()
+    assert [document.id_ for document in documents] == [f"{tmp_path}/\\udcfe.txt", f"{tmp_path}/\\udcff.txt"]
+    assert [document.metadata["file_name"] for document in documents] == ["\\udcfe.txt", "\\udcff.txt"]
+    for document in documents:
+        document.get_content(MetadataMode.ALL).encode("utf-8")
+    tmp_path.joinpath(os.fsdecode(b"\xff.txt")).write_bytes(b"")
+    reader.load_data()
+    assert [problem.what for problem in reader.failures.values()] == ["\\udcff.txt is empty."]
+
+
 def by_line(path: Path) -> list[Document]:
     return [Document(line, metadata={"line": line, "file_name": "?"}) for line in path.read_text().split()]
 
@@ -217,6 +262,14 @@ def lacking(path: Path) -> list[Document]:
     raise MissingPackageError("cellar", extra="cellar")
 
 
+def importing(path: Path) -> list[Document]:
+    raise ModuleNotFoundError("No module named 'cellar'")
+
+
+def strings(path: Path) -> list[Document]:
+    return ["", path.read_text()]  # type: ignore[list-item]
+
+
 def test_whatever_a_reader_of_ones_own_raises_is_told_but_a_missing_package_is_raised(folder: Path) -> None:
     reader = SimpleDirectoryReader(folder, file_extractor={".md": broken}, required_exts=[".md"])
     assert reader.load_data() == []
@@ -225,6 +278,34 @@ def test_whatever_a_reader_of_ones_own_raises_is_told_but_a_missing_package_is_r
     assert problem.details.startswith("KeyError")
     with pytest.raises(MissingPackageError):
         SimpleDirectoryReader(folder, file_extractor={".md": lacking}).load_data()
+    with pytest.raises(ModuleNotFoundError):
+        SimpleDirectoryReader(folder, file_extractor={".md": importing}).load_data()
+
+
+def test_a_reader_of_ones_own_that_gives_no_documents_is_told(folder: Path) -> None:
+    reader = SimpleDirectoryReader(folder, file_extractor={".md": strings}, exclude_empty=True)
+    assert [document.text for document in reader.load_data()] == ["The text of A.TXT.", "The text of b.txt."]
+    (problem,) = reader.failures.values()
+    assert problem.what == "a.md could not be read: it gave a str, which is no Document."
+
+
+@pytest.mark.parametrize("call", ["open", "info", "modified"])
+def test_whatever_a_file_system_raises_is_told_of_the_file(
+    cloud: fsspec.AbstractFileSystem, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = getattr(cloud, call)
+    reader = SimpleDirectoryReader("bucket", fs=cloud, exclude_empty=True)
+
+    def throttled(path: str, *args: object) -> object:
+        if path.endswith("a.md"):
+            raise RuntimeError("throttled")
+        return whole(path, *args)
+
+    monkeypatch.setattr(cloud, call, throttled)
+    assert [document.text for document in reader.load_data()] == ["The text of A.TXT.", "The text of b.txt."]
+    assert [problem.what for problem in reader.failures.values()] == ["a.md could not be opened: throttled."]
+    with pytest.raises(UnreadableFileError, match="throttled"):
+        SimpleDirectoryReader("bucket", fs=cloud, raise_on_error=True).load_data()
 
 
 def test_text_in_another_encoding_is_recognised_and_no_byte_is_dropped(tmp_path: Path) -> None:
@@ -243,6 +324,61 @@ def test_text_in_another_encoding_is_recognised_and_no_byte_is_dropped(tmp_path:
 def test_a_named_encoding_is_believed_where_every_byte_fits(tmp_path: Path) -> None:
     tmp_path.joinpath("a.txt").write_bytes("¥ ÷".encode("cp437", "replace") + b"\x9d")
     assert SimpleDirectoryReader(tmp_path, encoding="cp437").load_data()[0].text.endswith("¥")
+
+
+KINDS = {
+    "a.txt": "José",
+    "a.md": "# José",
+    "a.csv": "name,city\nJosé,Málaga",
+    "a.json": '["José"]',
+    "a.ipynb": '{"cells": [{"cell_type": "markdown", "source": "José"}]}',
+    "a.html": '<meta charset="iso-8859-1"><p>José</p>',
+    "a.xml": '<?xml version="1.0" encoding="iso-8859-1"?><a>José</a>',
+    "a.unheard-of": "José",
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_encoding_that_is_given_holds_for_every_kind_of_text(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(KINDS[name].encode("cp437"))
+
+    def text(**options: str) -> str:
+        return SimpleDirectoryReader(input_files=[path], raise_on_error=True, **options).load_data()[0].text  # type: ignore[arg-type]
+
+    assert "José" in text(encoding="cp437")
+    assert "José" in text(encoding="cp437", errors="strict")
+    assert "Jos�" in text(errors="replace")
+    with pytest.raises(DamagedFileError, match=rf"{name} is not in the encoding utf-8"):
+        text(errors="strict")
+    with pytest.raises(DamagedFileError, match=rf"{name} is not in the encoding ascii"):
+        text(encoding="ascii", errors="strict")
+
+
+def test_what_is_no_text_is_none_in_an_encoding_that_fits_every_byte_either(tmp_path: Path) -> None:
+    for name in ("a.txt", "a.unheard-of"):
+        tmp_path.joinpath(name).write_bytes(bytes(range(256)) * 20)
+    reader = SimpleDirectoryReader(tmp_path, encoding="latin-1")
+    assert reader.load_data() == []
+    assert [problem.what for problem in reader.failures.values()] == [
+        "a.txt is not text: it holds binary data.",
+        "a.unheard-of is a .unheard-of file, which cannot be read.",
+    ]
+
+
+def test_one_file_is_read_as_is_asked_for(folder: Path, cloud: fsspec.AbstractFileSystem) -> None:
+    load = SimpleDirectoryReader.load_file
+    folder.joinpath("b.txt").write_bytes("¥".encode("cp437"))
+    assert load(folder / "b.txt", encoding="cp437")[0].text == "¥"
+    assert load(folder / "b.txt", errors="replace")[0].text == "�"
+    assert load(folder / "a.md", lambda path: {"shelf": Path(path).stem})[0].metadata["shelf"] == "a"
+    assert [document.text for document in load(folder / "a.md", file_extractor={"md": by_line})] == [
+        "The",
+        "text",
+        "of",
+        "a.md.",
+    ]
+    assert load("/bucket/a.md", fs=cloud)[0].text == "The text of a.md."
 
 
 def test_files_come_one_after_the_other_or_singly(folder: Path) -> None:
@@ -265,6 +401,16 @@ def test_several_processes_give_the_same_documents_and_failures_in_the_same_orde
     alone, together = readers[0].load_data(), readers[1].load_data(num_workers=2)
     assert [(one.id_, one.text, one.metadata) for one in together] == [(one.id_, one.text, one.metadata) for one in alone]
     assert list(readers[1].failures) == list(readers[0].failures) == [str(folder / "empty.txt")]
+
+
+def process_of(path: str) -> dict[str, int]:
+    return {"process": os.getpid()}
+
+
+def test_with_several_workers_another_process_reads(folder: Path) -> None:
+    reader = SimpleDirectoryReader(input_files=[folder / "a.md"], file_metadata=process_of)
+    assert reader.load_data()[0].metadata["process"] == os.getpid()
+    assert reader.load_data(num_workers=2)[0].metadata["process"] != os.getpid()
 
 
 def test_more_workers_than_processors_are_too_many(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
