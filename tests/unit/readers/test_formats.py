@@ -220,15 +220,59 @@ def test_values_of_json_stand_behind_the_names_that_lead_to_them(tmp_path: Path)
     assert text == "line.name: Cliff\nline.stops: Top, Harbour\nline.open: yes"
 
 
-def test_broken_json_names_the_line(tmp_path: Path) -> None:
-    with pytest.raises(DamagedFileError, match="line 2"):
-        read(making.make_text(tmp_path / "a.json", '{"a": 1,\n b: 2}'))
+def test_numbers_of_json_are_as_they_are_written_and_nothing_is_said_in_words(tmp_path: Path) -> None:
+    path = making.make_text(tmp_path / "a.json", f'{{"fare": 1.10, "far": 1e400, "long": 1{"0" * 5000}, "next": [null, 2.0]}}')
+    assert read(path).text == f"fare: 1.10\nfar: 1e400\nlong: 1{'0' * 5000}\nnext: none, 2.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"a": 1,\n b: 2}', "line 2, column 2"),
+        ('{"a":1}\n{"a":2}\n\n{"a":3}\n{bad}', "line 5, column 2"),
+        ('[\n{"a": 1},\n{"a" 2}\n]', "line 3, column 6"),
+        ('{"a": 1}\nand more', "line 2, column 1"),
+    ],
+)
+def test_broken_json_names_the_line(text: str, place: str, tmp_path: Path) -> None:
+    for name in ("a.json", "a.jsonl"):
+        with pytest.raises(DamagedFileError, match=rf"at {place}\."):
+            read(making.make_text(tmp_path / name, text))
 
 
 def test_a_notebook_gives_text_code_and_what_was_printed(tmp_path: Path) -> None:
     cells = [("markdown", "# Heights"), ("code", "print(84)")]
     text = read(making.make_ipynb(tmp_path / "a.ipynb", cells, output="84\n")).text
     assert text == "# Heights\n\n```\nprint(84)\n```\n\n84"
+
+
+def test_a_notebook_of_version_3_and_what_went_wrong_in_it_are_read_without_colours(tmp_path: Path) -> None:
+    printed = {"output_type": "stream", "text": ["\x1b[31m84\x1b[0m\n"]}
+    failed = {
+        "output_type": "pyerr",
+        "ename": "ZeroDivisionError",
+        "evalue": "division by zero",
+        "traceback": ["\x1b[0;31m..."],
+    }
+    cells = [
+        {"cell_type": "markdown", "source": ["Heights"]},
+        {"cell_type": "code", "input": "1 / 0", "outputs": [printed, failed]},
+    ]
+    path = making.make_json(tmp_path / "a.ipynb", {"nbformat": 3, "worksheets": [{"cells": cells}]})
+    assert read(path).text == "Heights\n\n```\n1 / 0\n```\n\n84\n\nZeroDivisionError: division by zero"
+    cells = [{"cell_type": "code", "source": "1 / 0", "outputs": [{**failed, "output_type": "error"}]}]
+    path = making.make_json(tmp_path / "b.ipynb", {"nbformat": 4, "cells": cells})
+    assert read(path).text == "```\n1 / 0\n```\n\nZeroDivisionError: division by zero"
+
+
+def test_markdown_says_its_title_author_and_date_at_its_head_or_the_title_as_its_first_heading(tmp_path: Path) -> None:
+    head = "---\ntitle: 'By Water'\nauthor: Ada Penrose\ndate: 1871-06-05\ntags: cliffs\n---\n# Cliffs\n"
+    found = read(making.make_text(tmp_path / "a.md", head))
+    told = {"title": "By Water", "author": "Ada Penrose", "date": "1871-06-05"}
+    assert dict(found.metadata) == {"file_name": "a.md", **told}
+    found = read(making.make_text(tmp_path / "b.md", "Words.\n\n# Cliffs #\n\n# Rails\n"))
+    assert dict(found.metadata) == {"file_name": "b.md", "title": "Cliffs"}
+    assert dict(read(making.make_text(tmp_path / "c.md", "Words.\ntitle: None")).metadata) == {"file_name": "c.md"}
 
 
 def test_mail_says_who_wrote_when_and_what_was_attached(tmp_path: Path) -> None:
@@ -239,6 +283,24 @@ def test_mail_says_who_wrote_when_and_what_was_attached(tmp_path: Path) -> None:
     assert in_order(text, "From: Ada <ada@example.org>", "To: Charles", "Date: Mon, 05 Jun 1871", "Subject: Grüße")
     assert text.count("Dear Charles") == 1
     assert text.endswith("Attached: map.png")
+
+
+def test_mail_says_who_had_a_copy_and_what_was_forwarded(tmp_path: Path) -> None:
+    forwarded = b"From: eve@example.org\nSubject: Lamps\n\nThe lamp is lit.\n"
+    head = b'From: ann@example.org\nCc: Bob <bob@example.org>\nContent-Type: multipart/mixed; boundary="cut"\n\n'
+    parts = (b"--cut\n\nSee below.\n", b"--cut\nContent-Type: message/rfc822\n\n" + forwarded, b"--cut--\n")
+    (tmp_path / "a.eml").write_bytes(head + b"".join(parts))
+    assert read(tmp_path / "a.eml").text == (
+        "From: ann@example.org\nCc: Bob <bob@example.org>\n\nSee below.\n\n"
+        "From: eve@example.org\nSubject: Lamps\n\nThe lamp is lit."
+    )
+
+
+def test_a_line_of_a_message_that_begins_with_from_begins_no_other(tmp_path: Path) -> None:
+    body = "Seen in May.\n>From here it is steep: mind the step.\n>>From there it is not."
+    document = read(making.make_mbox(tmp_path / "a.mbox", [("Cliffs", body)]))
+    assert len(document.pages) == 1
+    assert "\nFrom here it is steep: mind the step.\n>From there it is not." in document.text
 
 
 def test_mail_that_is_only_html_is_read_as_text(tmp_path: Path) -> None:
