@@ -70,6 +70,9 @@ class DatabaseReader:
         in the metadata too; what is no text, number or truth there is written out. ValueError for no query or a column that
         the query does not give; InputError with what the database said against it.
         """
+        for name, given in {"key_columns": key_columns, "metadata_cols": metadata_cols}.items():
+            if isinstance(given, str):
+                raise ValueError(f"{name} is {given!r}; it must be a list.")
         if not query:
             raise ValueError("A query is needed to read from a database, such as SELECT * FROM notes.")
         return self._rows(query, key_columns, metadata_cols)
@@ -105,7 +108,7 @@ class DatabaseReader:
             if unknown := [name for name in (*key_columns, *metadata_cols) if name not in columns]:
                 raise ValueError(f"The query gives no column {unknown[0]!r}; it gives {', '.join(columns)}.")
             entries = list(zip(columns, row, strict=True))
-            key = [str(value) for name, value in entries if not key_columns or name in key_columns]
+            key = [None if value is None else str(value) for name, value in entries if not key_columns or name in key_columns]
             yield Document(
                 ", ".join(f"{name}: {value}" for name, value in entries),
                 _row_id(place, columns, key),
@@ -161,7 +164,7 @@ def _ends_in_time(connection: Connection) -> None:
     driver.set_progress_handler(lambda: time.monotonic() > end, STEPS)
 
 
-def _row_id(place: str, columns: Sequence[str], key: Sequence[str]) -> str:
+def _row_id(place: str, columns: Sequence[str], key: Sequence[str | None]) -> str:
     return hashlib.sha256(json.dumps([place, list(columns), list(key)]).encode()).hexdigest()[:32]
 
 

@@ -58,6 +58,26 @@ def test_a_database_may_be_given_as_uri_as_parts_as_engine_or_in_something_that_
     assert rows[0] == rows[1] == rows[2] == rows[3]
 
 
+def test_the_parts_of_an_address_all_count() -> None:
+    parts = {
+        "scheme": "postgresql",
+        "host": "example.org",
+        "port": "5433",
+        "user": "ann",
+        "password": "hush",
+        "dbname": "peaks",
+    }
+    url = DatabaseReader(**parts).engine.url  # type: ignore[arg-type]
+    assert (url.get_backend_name(), url.host, url.port) == ("postgresql", "example.org", 5433)
+    assert (url.username, url.password, url.database) == ("ann", "hush", "peaks")
+
+
+def test_nothing_is_another_key_than_the_word_none(engine: sqlalchemy.Engine) -> None:
+    change(engine, "INSERT INTO peaks VALUES (3, NULL, 1, NULL), (4, 'None', 2, NULL)")
+    documents = DatabaseReader(engine=engine).load_data(QUERY, key_columns=["name"])
+    assert len({document.id_ for document in documents}) == 4
+
+
 def test_a_row_that_is_read_again_has_its_id_again(engine: sqlalchemy.Engine) -> None:
     reader = DatabaseReader(engine=engine)
     before = [document.id_ for document in reader.load_data(QUERY)]
@@ -121,6 +141,9 @@ def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
             reader.load_data(nothing)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no column 'key'; it gives id, name, height"):
         reader.load_data(QUERY, key_columns=["key"])
+    for name in ("key_columns", "metadata_cols"):
+        with pytest.raises(ValueError, match=f"{name} is 'id'; it must be a list"):
+            reader.load_data(QUERY, **{name: "id"})
     with pytest.raises(InputError, match="no such table: lakes") as caught:
         reader.load_data("SELECT * FROM lakes")
     assert caught.value.hint
