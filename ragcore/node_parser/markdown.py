@@ -9,6 +9,7 @@ from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.nodes import Cut, trimmed
 from ragcore.schema import Document, Scalar, TextNode
 
+_LINE = re.compile(r"[^\r\n]+")  # not splitlines, which ends lines that Markdown goes on with (CommonMark 0.31, section 2.1)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 
@@ -50,9 +51,9 @@ class MarkdownNodeParser(NodeParser):
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
     """(where its line begins, rank 1 to 6, title) of each."""
-    start = 0
     fence = ""  # the mark that opened the block of code we are in
-    for line in text.splitlines(keepends=True):
+    for found in _LINE.finditer(text):
+        line = found[0]
         mark = _FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence) and not mark[2].strip():
@@ -60,5 +61,4 @@ def _headings(text: str) -> Iterator[tuple[int, int, str]]:
         elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
             fence = mark[1]
         elif heading := _HEADING.match(line):
-            yield start, len(heading[1]), heading[2]
-        start += len(line)
+            yield found.start(), len(heading[1]), heading[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ragcore.node_parser import MarkdownNodeParser
 from ragcore.schema import Document
 
@@ -71,6 +73,21 @@ def test_what_is_no_heading_by_the_rules_of_markdown_is_text() -> None:
     for line in ("#nospace", "####### seven", "    # indented code", "text # with a sign"):
         assert places(f"{line}\n") == [(line.strip(), "/")]
     assert places("   ## indented a little\nx")[0][0] == "## indented a little\nx"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_markdown_has_it(end: str) -> None:
+    text = TEXT.replace("\n", end)
+    nodes = MarkdownNodeParser()([Document(text)])
+    assert [dict(node.metadata) for node in nodes] == [dict(node.metadata) for node in MarkdownNodeParser()([Document(TEXT)])]
+    assert [node.text.replace(end, "\n") for node in nodes] == [section for section, _ in places(TEXT)]
+    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x85"])
+def test_other_signs_end_no_line(sign: str) -> None:
+    assert places(f"# A\nfoo{sign}# no\n# B") == [(f"# A\nfoo{sign}# no", "/"), ("# B", "/")]
+    assert places(f"# A{sign}# no")[0][0] == f"# A{sign}# no"
 
 
 def test_sections_are_linked_stretches_of_the_document() -> None:
