@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
 from itertools import pairwise
 
+from ragcore.concurrency import awaitable
 from ragcore.from_defaults import SameAsConstructor
 from ragcore.node_parser.nodes import linked, nodes_from_cuts
 from ragcore.node_parser.sentence import SentenceSplitter
@@ -14,12 +16,14 @@ from ragcore.node_parser.tree import NodeTree
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer
 
+logger = logging.getLogger(__name__)
+
 CHUNK_SIZES = (2048, 512, 128)  # tokens
 
 
 class HierarchicalNodeParser:
     """Gives a tree of three levels by default, of 2048, 512 and 128 tokens; its leaves are what is embedded. ValueError
-    for sizes that do not get smaller.
+    for sizes that do not get smaller, and for a level without a splitter.
 
     `node_parser_map` names a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` is their order where it is
     not the map's. With `include_prev_next_rel` every node has its neighbours of the same level and document, also where they
@@ -39,7 +43,11 @@ class HierarchicalNodeParser:
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
     ) -> None:
         if node_parser_map is None:
-            chunk_sizes = chunk_sizes or CHUNK_SIZES
+            chunk_sizes = CHUNK_SIZES if chunk_sizes is None else chunk_sizes
+            if node_parser_ids and len(node_parser_ids) != len(chunk_sizes):
+                raise ValueError(
+                    f"node_parser_ids are {list(node_parser_ids)}, for {len(chunk_sizes)} chunk_sizes; give one each."
+                )
             if any(below >= size for size, below in pairwise(chunk_sizes)):
                 raise ValueError(f"chunk_sizes are {list(chunk_sizes)}; each must be smaller than the one before.")
             splitters = [
@@ -52,16 +60,25 @@ class HierarchicalNodeParser:
             raise ValueError("Give either chunk_sizes or node_parser_map, not both.")
         self.node_parser_map = dict(node_parser_map)
         self.node_parser_ids = list(node_parser_ids or node_parser_map)
+        if not self.node_parser_ids:
+            raise ValueError("A tree needs one level at least: give chunk_sizes, or a node_parser_map.")
+        if unknown := [name for name in self.node_parser_ids if name not in node_parser_map]:
+            raise ValueError(f"node_parser_map has no {unknown[0]!r}; it has {', '.join(node_parser_map)}.")
         self.include_metadata = include_metadata
         self.include_prev_next_rel = include_prev_next_rel
 
     def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> NodeTree:
-        """The nodes of every document, all levels; a document without text has none."""
+        """The nodes of every document, all levels; a document without text has none. `show_progress` logs each document."""
         levels: list[list[TextNode]] = [[] for _ in self.node_parser_ids]
         for document in documents:
-            for level, nodes in zip(levels, self._levels(document), strict=True):
+            found = self._levels(document)
+            for level, nodes in zip(levels, found, strict=True):
                 level += nodes
+            if show_progress:
+                logger.info("split %s: %d passages", document.id_, sum(map(len, found)))
         return NodeTree(levels)
+
+    aget_nodes_from_documents = awaitable(get_nodes_from_documents)
 
     def __call__(self, nodes: Sequence[Document | TextNode]) -> NodeTree:
         return self.get_nodes_from_documents(nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 
 import pytest
@@ -121,6 +122,25 @@ def test_the_splitters_of_the_levels_may_be_ones_own() -> None:
     assert [texts(tree.level(k)) for k in range(2)] == [["a b c d e f g."], ["a b c d e", "f g."]]
     with pytest.raises(ValueError, match="not both"):
         HierarchicalNodeParser(chunk_sizes=[5], node_parser_map=map_)
+    with pytest.raises(ValueError, match="has no 'lines'; it has pages, words"):
+        HierarchicalNodeParser(node_parser_map=map_, node_parser_ids=["pages", "lines"])
+
+
+def test_each_level_needs_its_splitter() -> None:
+    with pytest.raises(ValueError, match=r"node_parser_ids are \['a'\], for 3 chunk_sizes"):
+        HierarchicalNodeParser(node_parser_ids=["a"])
+    for nothing in ({"chunk_sizes": []}, {"node_parser_map": {}}):
+        with pytest.raises(ValueError, match="one level at least"):
+            HierarchicalNodeParser(**nothing)  # type: ignore[arg-type]
+
+
+def test_documents_can_be_divided_from_an_event_loop_and_each_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    parser = HierarchicalNodeParser([4, 2], 0, tokenizer=str.split)
+    documents = [Document("a b c d e", id_="one"), Document("a", id_="two")]
+    with caplog.at_level("INFO", "ragcore.node_parser"):
+        tree = asyncio.run(parser.aget_nodes_from_documents(documents, show_progress=True))
+    assert texts(tree) == texts(parser(documents))
+    assert caplog.messages == ["split one: 5 passages", "split two: 2 passages"]
 
 
 @pytest.mark.parametrize("sizes", [(64, 64), (64, 128)])
