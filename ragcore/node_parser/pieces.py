@@ -215,3 +215,5 @@ def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Ca
         # A piece within a word may have no tokens of its own; without overlap it is not repeated either.
         while overlap and first > floor and until[fresh] - until[first - 1] <= overlap:
             first -= 1
+        while first < fresh and ruler.count(ruler.text[pieces[first][0] : pieces[fresh - 1][1]].strip()) > overlap:
+            first += 1  # together they may be more tokens than one by one

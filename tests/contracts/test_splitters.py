@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -63,6 +64,11 @@ def check(text: str, splitter: TokenSplitter, size: int) -> None:
     assert not text[reached:].strip()
 
 
+def check_overlaps(text: str, splitter: TokenSplitter, overlap: int) -> None:
+    for (_, end), (start, _) in pairwise(splitter.split_spans(text)):
+        assert start >= end or splitter.tokenizer.count(text[start:end]) <= overlap
+
+
 PARTS = st.sampled_from(
     [
         "One two. ",
@@ -100,7 +106,9 @@ def test_nothing_is_lost_and_no_chunk_is_too_long(text: str, size: int, share: i
 def test_every_script_is_split_without_loss(path: Path) -> None:
     text = path.read_text("utf-8")
     for tokenizer in tokenizers()[1:]:
-        check(text, SentenceSplitter(64, 16, tokenizer=tokenizer), 64)
+        splitter = SentenceSplitter(64, 16, tokenizer=tokenizer)
+        check(text, splitter, 64)
+        check_overlaps(text, splitter, 16)
 
 
 @given(words=st.lists(st.sampled_from(["a", "bb", "ccc."]), max_size=80), size=st.integers(1, 20), share=st.integers(0, 20))
@@ -114,6 +122,14 @@ def test_chunks_share_no_more_than_the_overlap(words: list[str], size: int, shar
         spans = splitter.split_spans(text)
         for (_, end), (start, _) in pairwise(spans):
             assert len(text[start:end].split()) <= overlap
+
+
+def test_pieces_that_are_more_tokens_together_than_apart_share_no_more_than_the_overlap() -> None:
+    draw = random.Random(1)
+    text = " ".join("".join(draw.choices("abcdefghijkXYZ019", k=draw.randint(30, 200))) for _ in range(100))
+    for tokenizer in tokenizers()[1:]:
+        for kind in (SentenceSplitter, TokenTextSplitter):
+            check_overlaps(text, kind(20, 10, tokenizer=tokenizer), 10)
 
 
 def test_nodes_are_stretches_of_their_document(make: Make) -> None:

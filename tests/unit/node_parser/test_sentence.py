@@ -51,6 +51,10 @@ def test_a_long_sentence_is_cut_at_phrases_then_words() -> None:
     assert SentenceSplitter(3, 0, tokenizer=WORDS, secondary_chunking_regex=None).split_text(text)[0] == "one two, three"
 
 
+def test_words_are_what_the_separator_parts() -> None:
+    assert SentenceSplitter(3, 0, tokenizer=WORDS, separator="|").split_text("a b|c d|e f") == ["a b", "|c d", "|e f"]
+
+
 def test_no_dot_of_an_ellipsis_is_lost() -> None:
     text = "wait... " * 20
     assert "".join(SentenceSplitter(1, 0, tokenizer=WORDS).split_text(text)) == "wait..." * 20
