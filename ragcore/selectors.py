@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import embedder, services
+from ragcore.embeddings.question import query_vector
 from ragcore.from_defaults import SameAsConstructor
 from ragcore.llms.base import LLMCall
+from ragcore.llms.room import shortened
 from ragcore.observe import Span, span
 from ragcore.prompt_templates import Wording, in_place_of
 from ragcore.prompts import SELECT_MULTI, SELECT_SINGLE, Choice, Prompt, Variable
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.text.loose_json import loose_json
+from ragcore.vector_stores.search import unit_query
 
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder
@@ -86,9 +89,10 @@ class BaseSelector(ABC):
     from_defaults = SameAsConstructor()
 
     def select(self, choices: Choices, query: str | QueryBundle) -> SelectorResult:
-        """ValueError without choices; LLMErrors, EmbeddingErrors.
+        """ValueError without choices; LLMErrors, EmbeddingErrors; DimensionError for a question's vector of another width.
 
-        In the trace: a span "select" with `selected` (indexes), `reasons`, and where it was so `no_such_choices`, `fell_back`.
+        In the trace: a span "select" with `selected` (indexes), `reasons`, and where it was so `no_such_choices`, `fell_back`,
+        and `shortened`: of so many choices a model saw the beginning alone.
         """
         if not choices:
             raise ValueError("there is nothing to select from")
@@ -129,9 +133,13 @@ class _AskingSelector(BaseSelector):
         self._most = most
 
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
-        cards = tuple(Choice(number, _description(choice), _name(choice)) for number, choice in enumerate(choices, 1))
-        most = self._most or len(cards)
-        said = self._ask({"choices": cards, "query_str": query.query_str, "max_outputs": str(most)}, cards)
+        most = self._most or len(choices)
+        names = [_name(choice) for choice in choices]
+        told: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most)}
+        described = [_description(choice) for choice in choices]
+        fitting = shortened(self._llm, self._prompt, {**told, "choices": " ".join(names)}, described, step)
+        cards = tuple(Choice(number, *card) for number, card in enumerate(zip(fitting, names, strict=True), 1))
+        said = self._ask({**told, "choices": cards}, cards)
         reasons = dict(reversed(said))  # the first that is given for each
         named = list(dict.fromkeys(number for number, _ in said))
         kept = [number for number in named if 1 <= number <= len(cards)][:most]
@@ -197,8 +205,9 @@ def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> Bas
 def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, str]]:
     """The (number, reason) pairs that a model's reply names, in its order, whether or not there are such choices.
 
-    Read as JSON of any nesting; where that names none, as broken JSON or YAML, or as words that name one choice: "Choice 2 is
-    best" is 2. The reason is the whole reply then.
+    Read as JSON of any nesting; where that names none, as numbers alone: "1 and 3"; as broken JSON or YAML; as lines that all
+    begin with a number: "(3) notes", "3 - because"; or as words that name one choice: "Choice 2 is best" is 2. But for numbers
+    alone the reason is the whole reply then.
     """
     said = Counter(choice.name.casefold() for choice in choices if choice.name)
     names = {choice.name.casefold(): choice.number for choice in choices if said[choice.name.casefold()] == 1}
@@ -208,13 +217,21 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
         found = []
     if found:
         return found
-    if _BARE.fullmatch(reply):
-        return [(int(reply.strip(" \t\r\n().")), "")]
-    keyed = _KEYED.findall(reply)
-    named = keyed or list(dict.fromkeys(_SAID.findall(reply)))
-    if len(named) > 1 and not keyed:
-        return []  # words may also say why one of them is not the choice
-    return [(int(number), reply.strip()) for number in named]
+    reply = reply.strip()
+    if _ALONE.fullmatch(reply):
+        return [(int(number), "") for number in re.findall(r"\d+", reply)]
+    named = _KEYED.findall(reply) or _listed(reply)
+    if not named:
+        named = list(dict.fromkeys(_SAID.findall(reply)))
+        if len(named) > 1:
+            return []  # words may also say why one of them is not the choice
+    return [(int(number), reply) for number in named]
+
+
+def _listed(reply: str) -> list[str]:
+    """The numbers with which all lines begin; none where another line is among them, which may say anything of the others."""
+    begun = [_LISTED.match(line) for line in reply.splitlines() if line.strip()]
+    return [match["marked"] or match["plain"] for match in begun if match] if all(begun) else []
 
 
 _SELECT: Mapping[str, Any] = {
@@ -239,7 +256,9 @@ _SELECT: Mapping[str, Any] = {
 }
 
 _KEYED = re.compile(r"""\bchoice["']?\s*:\s*["'(]*(-?\d{1,9})\b""")  # of broken JSON, or of YAML
-_BARE = re.compile(r"\s*\(?\d{1,9}\)?\.?\s*")
+_ONE = r"\(?\d{1,9}\)?\.?"
+_ALONE = re.compile(rf"{_ONE}(?:(?:\s*[,;&+]\s*(?:and\s+)?|\s+and\s+|[ \t\r]*\n\s*){_ONE})*", re.IGNORECASE)
+_LISTED = re.compile(r"\s*(?:[-*•]\s+)?(?:\((?P<marked>\d{1,9})\)|(?P<plain>\d{1,9})(?:[.):]\s+|\s+[-–—]+\s+|\s*$)(?!\d))")
 _SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d{1,9})\b")
 
@@ -270,8 +289,8 @@ def _number(value: Any, names: Mapping[str, int]) -> int | None:
 
 
 def _nearest(embedder: Embedder, choices: Choices, query: QueryBundle) -> SingleSelection:
-    vector = query.embedding if query.embedding is not None else embedder.embed_query(query.query_str)
-    cosines = embedder.embed_passages([_description(choice) for choice in choices]) @ vector  # (n, d) @ (d,) -> (n,)
+    rows = embedder.embed_passages([_description(choice) for choice in choices])
+    cosines = rows @ unit_query(query_vector(embedder, query), rows.shape[1])  # (n, d) @ (d,) -> (n,)
     best = int(cosines.argmax())
     return SingleSelection(best, f"Its description is the nearest to the question (cosine {float(cosines[best]):.2f}).")
 

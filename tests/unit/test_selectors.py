@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import DimensionError
 from ragcore.llms.base import Generation, Usage
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span, span
 from ragcore.prompts import Choice
+from ragcore.schema import QueryBundle
 from ragcore.selectors import (
     EmbeddingSingleSelector,
     LLMMultiSelector,
@@ -38,6 +42,7 @@ TOOLS = [
 ]
 LONG = "1" * 5000  # more digits than Python takes for a number
 CUT = '[{"choice": 3, "reason": "b"}, {"choice": 1, "rea'
+LISTED = "3. notes: meeting notes\n- (1) essay"
 QUESTION = "What were the sales figures?"
 
 
@@ -84,6 +89,14 @@ def test_choices_may_be_plain_texts() -> None:
         ("Choice 2 is the best of 3.", [(1, "Choice 2 is the best of 3.")]),
         ("The answer is **2**.", [(1, "The answer is **2**.")]),
         ("I take option #3!", [(2, "I take option #3!")]),
+        ("(3) notes", [(2, "(3) notes")]),
+        ("3 - because", [(2, "3 - because")]),
+        (LISTED, [(2, LISTED), (0, LISTED)]),
+        ("1, 3", [(0, ""), (2, "")]),
+        ("3 and 1.", [(2, ""), (0, "")]),
+        ("(3), (2), and (1)", [(2, ""), (1, ""), (0, "")]),
+        ("3\n1", [(2, ""), (0, "")]),
+        ("0, 3", [(2, "")]),
         ('{"choice": 1, "reason": "cut', [(0, '{"choice": 1, "reason": "cut')]),
         ('[{"choice": 3, "reason": "b"}, {"choice": 1, "rea', [(2, CUT), (0, CUT)]),
         (
@@ -121,6 +134,15 @@ def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
         "[0]",
         "[4]",
         "Choice 1 or choice 3.",
+        "There are 3 reasons for 1",
+        "3 reasons speak for 1",
+        "1 or 3",
+        "1.3",
+        "1 - 3",
+        "-1 - because",
+        "0, 9",
+        "(9) notes",
+        "(1) essay\n(2) sql\n(3) notes\nI like the first.",
         LONG,
         f"Choice {LONG}",
         f'[{{"choice": "{LONG}"}}]',
@@ -164,6 +186,36 @@ def test_by_embedding_the_nearest_description_wins_and_the_first_of_equal_ones()
     assert result.ind == cosines.index(max(cosines)) == 1
     assert f"{max(cosines):.2f}" in result.reason
     assert selector.select(["same", "same"], "same").ind == 0
+
+
+def test_the_nearest_is_that_to_the_vector_of_the_question_as_retrievers_make_it() -> None:
+    embedder = HashEmbedding()
+    selector = EmbeddingSingleSelector(embedder)
+    vector = embedder.embed_query("meeting notes")
+    by_vector = selector.select(TOOLS, QueryBundle(QUESTION, embedding=5 * vector))
+    assert (by_vector.ind, by_vector.reason[-14:]) == (2, "(cosine 1.00).")
+    assert selector.select(TOOLS, QueryBundle(QUESTION, ("meeting notes",))).ind == 2
+    assert selector.select(TOOLS, QueryBundle("")).inds
+    with pytest.raises(DimensionError, match="given 3"):
+        selector.select(TOOLS, QueryBundle(QUESTION, embedding=np.ones(3, np.float32)))
+
+
+def test_choices_that_are_too_long_together_lose_their_ends() -> None:
+    llm = ScriptedLLM(["2"], context_window=300, num_output=40, counts_words=True)
+    long = [Tool(f"t{number}", f"d{number} " * 100) for number in range(6)]
+    with span("root") as root:
+        assert LLMSingleSelector(llm, embed_model=HashEmbedding()).select(long, QUESTION).ind == 1
+    (message,) = llm.calls[0].messages
+    assert llm.count_tokens(message.content) <= 260
+    assert all(f"({number}) t{number - 1}: d{number - 1} " in message.content for number in range(1, 7))
+    assert selected(root).facts["shortened"] == 6
+
+
+def test_a_selector_asks_in_words_of_its_own_and_can_be_awaited() -> None:
+    llm = ScriptedLLM(["2"])
+    selector = LLMSingleSelector(llm, embed_model=HashEmbedding(), prompt="Pick for {query_str} of {choices}")
+    assert asyncio.run(selector.aselect(["one", "two"], "this")).ind == 1
+    assert llm.calls[0].messages[-1].content == "Pick for this of (1) one\n\n(2) two"
 
 
 @pytest.mark.parametrize("selector", [LLMSingleSelector, EmbeddingSingleSelector])
