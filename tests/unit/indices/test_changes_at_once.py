@@ -21,33 +21,35 @@ SERVICES: dict[str, Any] = {"transformations": [by_line], "embed_model": EMBEDDE
 
 
 class Interrupting(StorageContext):
-    """Lets another change go first, where one that has been worked out is about to be stored."""
+    """Lets another change go first, where the first one that was worked out is about to be stored."""
 
     def __init__(self) -> None:
         super().__init__(MemoryStorage())
-        self.other: Callable[[], object] = lambda: None
-        self.running: list[Future[object]] = []
-        self.pool = ThreadPoolExecutor(1)
+        self.first: Callable[[], None] | None = None
 
     def transaction(self) -> AbstractContextManager[None]:
-        if not self.running:
-            self.running.append(self.pool.submit(self.other))
-            wait(self.running, timeout=MOMENT)
+        first, self.first = self.first, None
+        if first is not None:
+            first()
         return super().transaction()
 
 
-def at_once(kind: type[BaseIndex], *changes: Callable[[BaseIndex], object]) -> BaseIndex:
+def at_once(kind: type[BaseIndex], one: Callable[[BaseIndex], object], other: Callable[[BaseIndex], object]) -> BaseIndex:
     """An index with one document, "d", after two changes at the same time, each by an index object of its own."""
     context = Interrupting()
-    context.running.append(Future())
     more: dict[str, Any] = {"num_children": 2} if kind is TreeIndex else {}
     index = kind([document("d", "cats purr")], storage_context=context, **SERVICES, **more)
     again = load_index_from_storage(context, **SERVICES)
-    context.other = lambda: changes[1](again)
-    context.running.clear()
-    with context.pool:
-        changes[0](index)
-    context.running[0].result()
+    running: list[Future[object]] = []
+
+    def first() -> None:
+        running.append(pool.submit(other, again))
+        wait(running, timeout=MOMENT)
+
+    with ThreadPoolExecutor(1) as pool:
+        context.first = first
+        one(index)
+    running[0].result()
     return index
 
 
