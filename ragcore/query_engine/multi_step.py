@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragcore.defaults import services
-from ragcore.indices.query.query_transform import StepDecomposeQueryTransform
+from ragcore.indices.query.query_transform import StepDecomposeQueryTransform, is_none
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
 from ragcore.query_engine.sub_question import SubQuestion, combined_parts
@@ -41,7 +41,7 @@ class MultiStepQueryEngine(BaseQueryEngine):
         while len(asked) < self._most:
             known = "\n".join(f"- {question}\n- {answer}" for question, answer in zip(asked, answers, strict=True))
             following = self._transform.run(query, {"index_summary": self._summary, "prev_reasoning": known}).query_str
-            if following.strip(" .\"'*").casefold() == "none" or following in asked:
+            if is_none(following) or following in asked:
                 break
             asked.append(following)
             answers.append(self._engine.query(following))

@@ -106,7 +106,8 @@ def read_sub_questions(reply: str) -> list[SubQuestion]:
     except ValueError:
         return []
     if isinstance(value, Mapping) and "sub_question" not in value:
-        value = next((item for item in value.values() if isinstance(item, list)), [])  # {"items": [...]}
+        lists = [item for item in value.values() if isinstance(item, list)]  # {"items": [...]}
+        value = next((items for items in lists if any(isinstance(item, Mapping) for item in items)), [])
     items: Sequence[Any] = value if isinstance(value, list) else [value]
     pairs = [(item.get("sub_question"), item.get("tool_name")) for item in items if isinstance(item, Mapping)]
     return [SubQuestion(asked.strip(), str(name).strip()) for asked, name in pairs if isinstance(asked, str) and asked.strip()]

@@ -50,17 +50,32 @@ class HyDEQueryTransform(BaseQueryTransform):
 
 
 class DecomposeQueryTransform(BaseQueryTransform):
-    """One simple question to ask a certain index for a greater one. Reads `index_summary`: what that index holds."""
+    """One simple question to ask a certain index for a greater one, which stays where the model says that none is needed.
+
+    Reads `index_summary`: what that index holds.
+    """
 
     def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE) -> None:
         self._llm = services(llm).llm
         self._prompt = in_place_of(DECOMPOSE, decompose_query_prompt, self._llm)
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
+        asked = self._asked(query, metadata)
+        return QueryBundle(query.query_str if is_none(asked) else asked)
+
+    def _asked(self, query: QueryBundle, metadata: Mapping[str, str]) -> str:
         known = {"context_str": metadata.get("index_summary", ""), "existing_answer": metadata.get("prev_reasoning", "")}
-        asked = self._llm.generate(LLMCall(self._prompt, {"query_str": query.query_str, **known})).text.strip()
-        return QueryBundle(asked or query.query_str)
+        reply = self._llm.generate(LLMCall(self._prompt, {"query_str": query.query_str, **known})).text.strip()
+        return reply or query.query_str
 
 
 class StepDecomposeQueryTransform(DecomposeQueryTransform):
     """The next question in a chain, "None" when nothing is open. Also reads `prev_reasoning`: what was found out so far."""
+
+    def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
+        return QueryBundle(self._asked(query, metadata))
+
+
+def is_none(question: str) -> bool:
+    """Whether a model asked nothing: "None", however it is marked."""
+    return question.strip(" .\"'*").casefold() == "none"

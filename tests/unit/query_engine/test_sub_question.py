@@ -111,6 +111,7 @@ def test_where_no_part_is_left_the_question_goes_to_every_tool(reply: str) -> No
         (f"Sure!\n```json\n{json.dumps(PARTS)}\n```", ["rome", "paris"]),
         (json.dumps({"items": PARTS}), ["rome", "paris"]),
         (json.dumps(PARTS[1]), ["paris"]),
+        (json.dumps({"thought": ["two cities"], "items": PARTS}), ["rome", "paris"]),
         ('[{"sub_question": "", "tool_name": "rome"}, {"sub_question": null}, 3, {"tool_name": "rome"}]', []),
         ("{}", []),
         ("null", []),
@@ -118,6 +119,13 @@ def test_where_no_part_is_left_the_question_goes_to_every_tool(reply: str) -> No
 )
 def test_many_forms_of_reply_are_understood(reply: str, expected: list[str]) -> None:
     assert [part.tool_name for part in read_sub_questions(reply)] == expected
+
+
+def test_a_question_is_divided_in_words_of_its_own() -> None:
+    llm = ScriptedLLM([json.dumps(PARTS), "Both."])
+    own = SubQuestionQueryEngine([tool("rome", rome()), tool("paris", paris())], llm, prompt="Divide {query_str}!")
+    own.query("Who?")
+    assert llm.calls[0].messages[-1].content == "Divide Who?!"
 
 
 def test_a_stream_has_asked_the_parts_before_its_first_piece() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.indices.query.query_transform import HyDEQueryTransform, StepDecomposeQueryTransform
+from ragcore.indices.query.query_transform import DecomposeQueryTransform, HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.query_engine import MultiStepQueryEngine, RetrieverQueryEngine, TransformQueryEngine
@@ -33,6 +33,24 @@ def test_its_stream_says_the_same() -> None:
     stream = TransformQueryEngine(RetrieverQueryEngine(Echo(), Synthesizer(llm)), HyDEQueryTransform(llm)).stream_query("Why?")
     assert [hit.text for hit in stream.source_nodes] == ["Rain.", "Why?"]
     assert [piece for piece in stream if piece] == ["It", " rained."]
+
+
+@pytest.mark.parametrize(("reply", "becomes"), [("Which year?", "Which year?"), ("None.", "Why?"), (" ", "Why?")])
+def test_a_question_is_decomposed_by_what_the_index_holds_and_stays_where_nothing_more_is_needed(
+    reply: str, becomes: str
+) -> None:
+    llm = ScriptedLLM([reply])
+    inner = FixedEngine("In 1871.", "x")
+    own = DecomposeQueryTransform(llm, "{query_str} / {context_str}")
+    TransformQueryEngine(inner, own, {"index_summary": "letters"}).query("Why?")
+    assert llm.calls[0].messages[-1].content == "Why? / letters"
+    assert inner.asked == [becomes]
+
+
+def test_a_passage_is_imagined_in_words_of_its_own() -> None:
+    llm = ScriptedLLM(["Rain."])
+    assert HyDEQueryTransform(llm, "Imagine {query_str}").run("Why?").custom_embedding_strs == ("Rain.", "Why?")
+    assert llm.calls[0].messages[-1].content == "Imagine Why?"
 
 
 def steps(*replies: str, num_steps: int = 3) -> tuple[MultiStepQueryEngine, FixedEngine, ScriptedLLM]:
