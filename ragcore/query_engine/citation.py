@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ragcore.concurrency import awaitable
 from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.node_parser.sentence import SentenceSplitter
@@ -76,6 +77,8 @@ class CitationQueryEngine(BaseQueryEngine):
         bundle = as_bundle(query)
         hits = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
         return [NodeWithScore(part, hit.score) for hit in hits for part in self._parts(hit.node)]
+
+    aretrieve = awaitable(retrieve)
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         return self._synthesizer.stream(query, self.retrieve(query))

@@ -59,6 +59,8 @@ STATED: list[tuple[Callable[..., Any], dict[str, object]]] = [
     (postprocessor.SentenceTransformerRerank, {"top_n": 2}),
     (get_response_synthesizer, {"response_mode": "compact", "structured_answer_filtering": False, "output_cls": None}),
     (query_engine.CitationQueryEngine, {"citation_chunk_size": 512, "citation_chunk_overlap": 20}),
+    (query_engine.CitationQueryEngine.from_args, {"citation_chunk_size": 512, "citation_chunk_overlap": 20}),
+    (query_engine.MultiStepQueryEngine, {"num_steps": 3, "index_summary": ""}),
     (ChatMemoryBuffer, {"token_limit": 3000, "chat_store_key": "chat_history"}),
     (ReActAgent.from_tools, {"max_iterations": 10, "verbose": False}),
     (OpenAIAgent.from_tools, {"max_iterations": 10, "default_tool_choice": "auto", "allow_parallel_tool_calls": True}),

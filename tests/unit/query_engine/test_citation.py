@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -11,7 +12,8 @@ from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.query_engine import CitationQueryEngine
-from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.schema import Document, MetadataMode, NodeWithScore, QueryBundle, Template, TextNode
 from tests.unit.response_synthesizers.doubles import ListRetriever
 
 TEXT = "".join(f"Sentence number {number} is here to be cited. " for number in range(60))
@@ -64,6 +66,38 @@ def test_the_sizes_are_those_of_llama_index_unless_others_are_given() -> None:
     retriever = ListRetriever([retrieved()])
     assert len(CitationQueryEngine(retriever, ScriptedLLM()).retrieve("?")) == 2
     assert len(CitationQueryEngine(retriever, ScriptedLLM(), None, 50, 0).retrieve("?")) > 10
+
+
+def test_an_engine_made_of_arguments_has_their_sizes_postprocessors_and_synthesizer() -> None:
+    class Last:
+        def postprocess_nodes(
+            self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None
+        ) -> list[NodeWithScore]:
+            return list(nodes[-1:])
+
+    found = ListRetriever([NodeWithScore(TextNode("First.", "first")), retrieved()])
+    llm = ScriptedLLM(["refined"])
+    made = CitationQueryEngine.from_args(
+        None, ScriptedLLM(), Synthesizer(llm, "simple_summarize"), 50, 7, retriever=found, node_postprocessors=[Last()]
+    )
+    parts = SentenceSplitter(50, 7).split_spans(TEXT)
+    assert [hit.text for hit in made.retrieve("?")] == [TEXT[start:end] for start, end in parts]
+    assert str(made.query("?")) == "refined"
+    assert [hit.text for hit in asyncio.run(made.aretrieve("?"))] == [hit.text for hit in made.retrieve("?")]
+
+
+def test_a_small_passage_shows_a_model_what_the_whole_one_did() -> None:
+    node = TextNode(
+        TEXT,
+        "n",
+        {"year": "1871", "secret": "x"},
+        excluded_llm_metadata_keys=("secret",),
+        excluded_embed_metadata_keys=("year",),
+        template=Template("<{metadata_str}> {content}", "{key}={value}"),
+    )
+    first = engine(NodeWithScore(node)).retrieve("?")[0].node
+    assert first.get_content(MetadataMode.LLM) == f"<year=1871> {first.text}"
+    assert first.get_content(MetadataMode.EMBED) == f"<secret=x> {first.text}"
 
 
 def test_postprocessors_see_the_passages_before_they_are_cut() -> None:
