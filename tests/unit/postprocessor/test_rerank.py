@@ -15,7 +15,7 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.postprocessor import LLMRerank, RankGPTRerank, SentenceTransformerRerank
 from ragcore.prompts import Passage, Prompt, Task
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
+from ragcore.schema import ChatMessage, MessageRole, MetadataMode, NodeWithScore, TextNode
 
 
 def hits(count: int) -> list[NodeWithScore]:
@@ -180,6 +180,17 @@ def test_a_cross_encoder_ranks_by_its_own_scores(cross_encoder: Path) -> None:
     assert reranker.postprocess_nodes([], query_str="why ?") == []
 
 
+def test_a_cross_encoder_reads_what_an_embedder_would(cross_encoder: Path) -> None:
+    told = [NodeWithScore(TextNode("passage", str(i), {"number": str(i)})) for i in range(4)]
+    plain = [NodeWithScore(TextNode(hit.get_content(MetadataMode.EMBED), hit.node_id)) for hit in told]
+    reranker = SentenceTransformerRerank(str(cross_encoder), top_n=4, device="cpu")
+    found = ranked(reranker.postprocess_nodes(told, query_str="why ?"))
+    assert found == ranked(reranker.postprocess_nodes(plain, query_str="why ?"))
+    assert len({score for _, score in found}) == 4
+
+
 def test_a_cross_encoder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not on this computer"):
+        SentenceTransformerRerank(str(tmp_path / "nothing"), local_files_only=True).postprocess_nodes(hits(1), query_str="?")
     with pytest.raises(ConfigError, match="cannot be loaded"):
         SentenceTransformerRerank(str(tmp_path / "nothing")).postprocess_nodes(hits(1), query_str="why?")

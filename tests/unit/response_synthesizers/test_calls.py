@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
 
+from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompt_templates import PromptTemplate
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.pack import MESSAGE_TOKENS
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, TextNode
-from tests.unit.response_synthesizers.doubles import passages_of, shown
+from tests.unit.response_synthesizers.doubles import UnlockedLLM, passages_of, shown
 
 WINDOWS = [300, 400, 500, 700, 1000, 1500, 2000, 4096, 8192, 32_000, 128_000]
 OUTPUT = 40  # tokens kept free for the answer
@@ -147,3 +149,17 @@ def test_only_the_last_call_of_a_summary_is_streamed(window: int) -> None:
     pieces = list(Synthesizer(llm, "tree_summarize").stream("why", passages(MANY)))
     assert [piece for piece in pieces if piece] == ["two", " words"]
     assert pieces[-2:] == ["two", " words"]
+
+
+def test_calls_that_say_nothing_for_a_while_give_a_sign_of_life() -> None:
+    asked = threading.Event()
+
+    def rule(call: LLMCall) -> str:
+        asked.wait(5)
+        return "A"
+
+    synthesizer = get_response_synthesizer(UnlockedLLM(rule), "accumulate")
+    pieces = iter(synthesizer.stream("why", passages(2)))
+    assert next(pieces) == ""
+    asked.set()
+    assert "".join(pieces).count("A") == 2

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from ragcore.defaults import Settings
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.indices import VectorStoreIndex
 from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
 from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, Prompt
+from ragcore.query_engine import RetrieverQueryEngine
 from ragcore.response_synthesizers import ResponseMode, Synthesizer, get_response_synthesizer
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, passages_from
 from ragcore.schema import MessageRole, NodeWithScore, Template, TextNode
-from tests.unit.response_synthesizers.doubles import counting, nodes, prompts, word_llm
+from tests.unit.response_synthesizers.doubles import ListRetriever, counting, nodes, prompts, word_llm
 
 
 def test_each_mode_names_the_prompts_that_it_uses() -> None:
@@ -76,6 +80,28 @@ def test_a_template_does_the_task_of_its_place(mode: str, slot: str, name: str) 
     assert [message.content for message in llm.calls[0].messages] == ["Be brief.", "own What?"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "slots"),
+    [("refine", ["text_qa", "refine"]), ("tree_summarize", ["summary"]), ("generation", ["simple"])],
+)
+def test_each_template_given_is_used_in_its_place(mode: str, slots: list[str]) -> None:
+    wording = {f"{slot}_template": PromptTemplate(slot) for slot in ("text_qa", "refine", "summary", "simple")}
+    index = VectorStoreIndex([TextNode("a"), TextNode("b")], embed_model=HashEmbedding())
+
+    def made(llm: ScriptedLLM) -> list[Synthesizer | RetrieverQueryEngine]:
+        return [
+            get_response_synthesizer(llm, mode, *wording.values()),
+            RetrieverQueryEngine.from_args(ListRetriever(nodes("a", "b")), llm, mode, *wording.values()),
+            index.as_query_engine(llm, mode, **wording),  # type: ignore[arg-type]
+        ]
+
+    for place in range(3):
+        llm = word_llm(counting())
+        asked = made(llm)[place]
+        _ = asked.synthesize("What?", nodes("a", "b"))
+        assert [call.messages[-1].content for call in llm.calls] == slots
+
+
 def test_a_function_of_a_template_may_change_how_passages_are_shown() -> None:
     def shout(**values: str) -> str:
         return values["context_str"].upper()
@@ -89,8 +115,6 @@ def test_a_function_of_a_template_may_change_how_passages_are_shown() -> None:
 
 
 def test_the_reader_without_a_model_answers_in_own_words_of_any_prompt() -> None:
-    from ragcore.embeddings.hashing import HashEmbedding
-
     own = PromptTemplate("Bitte: {context_str} {query_str}")
     synthesizer = get_response_synthesizer(ExtractiveLLM(HashEmbedding()), text_qa_template=own)
     answer = synthesizer.synthesize("Who was elected chair?", nodes("Maria Silva was elected chair."))

@@ -1,10 +1,14 @@
+import threading
+
 import pytest
 
+from ragcore.llms.base import LLMCall
 from ragcore.llms.room import shortened
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.prompts import CHOICE_SELECT, Passage
 from ragcore.retrievers.llm_choice import chosen
+from tests.unit.response_synthesizers.doubles import UnlockedLLM
 
 
 def test_texts_are_asked_about_in_batches_and_the_best_of_all_come_first() -> None:
@@ -27,6 +31,23 @@ def test_a_reply_that_names_nothing_is_told_apart_from_one_that_says_nothing_hel
     with span("root") as root:
         assert chosen(ScriptedLLM(["I like all of them.", ""]), "Q?", ["a", "b"], 1, workers=1) == []
     assert [step.facts.get("unreadable", False) for step in root.named("choose")] == [True, False]
+
+
+def test_batches_are_asked_about_at_the_same_time() -> None:
+    together = threading.Barrier(2)
+
+    def rule(call: LLMCall) -> str:
+        together.wait(5)
+        return "Doc: 1, Relevance: 5"
+
+    assert chosen(UnlockedLLM(rule), "Q?", ["a", "b"], 1) == [(0, 5), (1, 5)]
+
+
+def test_something_is_left_of_each_text_however_small_the_window_is() -> None:
+    llm = ScriptedLLM(counts_words=True, context_window=50, num_output=20)
+    with span("choose") as step:
+        cut = shortened(llm, CHOICE_SELECT, {"context_str": (), "query_str": "Q?"}, ["a " * 100] * 3, step)
+    assert [len(text.split()) for text in cut] == [16] * 3
 
 
 def test_texts_that_are_too_long_together_lose_their_ends_the_longest_most() -> None:
