@@ -194,3 +194,17 @@ def test_a_cross_encoder_that_is_not_there_is_said(tmp_path: Path) -> None:
         SentenceTransformerRerank(str(tmp_path / "nothing"), local_files_only=True).postprocess_nodes(hits(1), query_str="?")
     with pytest.raises(ConfigError, match="cannot be loaded"):
         SentenceTransformerRerank(str(tmp_path / "nothing")).postprocess_nodes(hits(1), query_str="why?")
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_a_name_is_downloaded_only_where_it_may_be(local: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def load(name: str, **options: object) -> None:
+        asked.append(options.get("local_files_only", False))
+        raise OSError
+
+    monkeypatch.setattr("sentence_transformers.CrossEncoder", load)
+    with pytest.raises(ConfigError):
+        SentenceTransformerRerank("some/name", local_files_only=local).postprocess_nodes(hits(1), query_str="why?")
+    assert asked == [local]
