@@ -158,11 +158,11 @@ class SimpleDirectoryReader:
             results = (_attempt(path, self._how) for path in self.input_files)
         for number, (path, result) in enumerate(zip(self.input_files, results, strict=True), 1):
             if show_progress:
-                logger.info("read %d of %d: %s", number, len(self.input_files), path)
+                logger.info("read %d of %d: %s", number, len(self.input_files), written(path))
             if isinstance(result, RagError):
                 if self._raise_on_error or isinstance(result, MissingPackageError):
                     raise result
-                logger.warning("left out %s: %s", path, result.what)
+                logger.warning("left out %s: %s", written(path), result.what)
                 self.failures[path] = Problem.of(result)
             else:
                 yield result

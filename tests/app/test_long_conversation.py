@@ -27,7 +27,7 @@ def test_earlier_messages_are_drawn_when_asked_for(page: Page, app: App) -> None
     assert said.all_inner_texts()[0].strip() == f"Question {TURNS - 10}?"
     assert said.count() == 20
     page.get_by_role("button", name=f"Show earlier messages ({2 * TURNS - 20})").click()
-    page.get_by_text("Question 0?", exact=True).first.wait_for()
+    said.get_by_text("Question 0?", exact=True).wait_for()
     settled(page)
     assert said.all_inner_texts()[0].strip() == "Question 0?"
     assert said.count() == 2 * TURNS

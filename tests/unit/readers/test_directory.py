@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -185,11 +187,13 @@ def test_ids_are_random_or_the_path(folder: Path) -> None:
     assert [document.id_ for document in named] == [str(folder / name) for name in ("A.TXT", "a.md", "b.txt")]
 
 
-def test_a_name_that_is_no_text_is_written_so_that_it_can_be_stored(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_is_no_text_is_written_so_that_it_can_be_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in (b"\xfe.txt", b"\xff.txt"):
         tmp_path.joinpath(os.fsdecode(name)).write_text("words")
+    caplog.set_level(logging.INFO)
     reader = SimpleDirectoryReader(tmp_path, filename_as_id=True)
-    documents = reader.load_data()
+    documents = reader.load_data(show_progress=True)
     assert [document.id_ for document in documents] == [f"{tmp_path}/\\udcfe.txt", f"{tmp_path}/\\udcff.txt"]
     assert [document.metadata["file_name"] for document in documents] == ["\\udcfe.txt", "\\udcff.txt"]
     for document in documents:
@@ -197,6 +201,7 @@ def test_a_name_that_is_no_text_is_written_so_that_it_can_be_stored(tmp_path: Pa
     tmp_path.joinpath(os.fsdecode(b"\xff.txt")).write_bytes(b"")
     reader.load_data()
     assert [problem.what for problem in reader.failures.values()] == ["\\udcff.txt is empty."]
+    assert len(caplog.text.encode("utf-8").splitlines()) == 3
 
 
 def by_line(path: Path) -> list[Document]:
