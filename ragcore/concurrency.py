@@ -44,6 +44,17 @@ def awaitable_stream(
     return twin
 
 
+def in_event_loop() -> bool:
+    """Whether an event loop runs in this thread, which then must not wait."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
     """`pieces` as they come, each step in a thread, so that the loop goes on meanwhile. While it waits, nothing runs.
 
@@ -63,7 +74,7 @@ class _InThreads(AsyncGenerator[T, None]):
     async def asend(self, value: None) -> T:
         import asyncio
 
-        step = asyncio.ensure_future(asyncio.to_thread(next, self._pieces, _END))
+        step = asyncio.ensure_future(asyncio.to_thread(_next, [self._pieces]))
         try:
             piece = await asyncio.shield(step)
         except asyncio.CancelledError:
@@ -79,3 +90,9 @@ class _InThreads(AsyncGenerator[T, None]):
 
         await asyncio.to_thread(self._pieces.close)
         return await super().athrow(*error)
+
+
+def _next(held: list[Generator[T, None, object]]) -> object:
+    """The next piece of the stream held, or `_END`. It is taken out, as a thread forgets what it was given only some time
+    after its work is known to be done."""
+    return next(held.pop(), _END)

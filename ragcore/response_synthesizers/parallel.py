@@ -9,6 +9,7 @@ from contextlib import closing
 from queue import Empty, SimpleQueue
 from threading import Event
 
+from ragcore.concurrency import in_event_loop
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, start, within
 
@@ -48,7 +49,8 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
     finally:
         stopped.set()
         pool.shutdown(wait=False)
-        wait(work, timeout=GRACE)
+        if not in_event_loop():
+            wait(work, timeout=GRACE)
 
 
 def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], stopped: Event) -> None:

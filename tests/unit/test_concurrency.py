@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import aclosing
@@ -10,9 +11,12 @@ import pytest
 
 from ragcore.chat_engine import SimpleChatEngine
 from ragcore.concurrency import awaitable, awaitable_stream, in_threads
+from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
+from ragcore.response_synthesizers import get_response_synthesizer, parallel
 from ragcore.response_synthesizers.answer import AnswerStream
+from tests.unit.response_synthesizers.doubles import UnlockedLLM, nodes
 
 
 def test_a_failure_of_the_stream_comes_through_after_its_pieces() -> None:
@@ -63,7 +67,7 @@ def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() ->
     assert closed.is_set()
 
 
-@pytest.mark.parametrize("way", ["left", "closed", "cancelled"])
+@pytest.mark.parametrize("way", [*["left"] * 20, "closed", "cancelled"])
 def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) -> None:
     async def talk() -> list[str]:
         engine = SimpleChatEngine.from_defaults(ScriptedLLM(["one two three", "four"]))
@@ -89,6 +93,31 @@ def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) ->
 
     first, said, second, answer = asyncio.run(talk())
     assert (first, said.split()[0], second, answer) == ("first", "one", "second", "four")
+
+
+def test_a_loop_whose_stream_of_several_calls_is_left_does_not_wait_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "GRACE", 30.0)
+    begun, let_go = threading.Event(), threading.Event()
+
+    def rule(call: LLMCall) -> str:
+        if "the first" in call.messages()[-1].content:
+            begun.wait(30)
+            return "A"
+        begun.set()
+        return str(let_go.wait(30))
+
+    async def read() -> float:
+        synthesizer = get_response_synthesizer(UnlockedLLM(rule), "accumulate")
+        stream = synthesizer.stream("Who?", nodes("the first", "the second"))
+        async for piece in stream.async_response_gen():
+            if "A" in piece:
+                left = time.monotonic()
+                break
+        return time.monotonic() - left
+
+    waited = asyncio.run(read())
+    let_go.set()
+    assert waited < 10
 
 
 class Base(ABC):
