@@ -138,7 +138,7 @@ class _AskingSelector(BaseSelector):
         told: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most)}
         described = [_description(choice) for choice in choices]
         fitting = shortened(self._llm, self._prompt, {**told, "choices": " ".join(names)}, described, step)
-        cards = tuple(Choice(number, *card) for number, card in enumerate(zip(fitting, names, strict=True), 1))
+        cards = tuple(Choice(place, text, name) for place, (text, name) in enumerate(zip(fitting, names, strict=True), 1))
         said = self._ask({**told, "choices": cards}, cards)
         reasons = dict(reversed(said))  # the first that is given for each
         named = list(dict.fromkeys(number for number, _ in said))
@@ -207,7 +207,7 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
 
     Read as JSON of any nesting; where that names none, as numbers alone: "1 and 3"; as broken JSON or YAML; as lines that all
     begin with a number: "(3) notes", "3 - because"; or as words that name one choice: "Choice 2 is best" is 2. But for numbers
-    alone the reason is the whole reply then.
+    alone the reason is the whole reply then. Lines with words for every choice are a verdict on each, and name none.
     """
     said = Counter(choice.name.casefold() for choice in choices if choice.name)
     names = {choice.name.casefold(): choice.number for choice in choices if said[choice.name.casefold()] == 1}
@@ -220,7 +220,7 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
     reply = reply.strip()
     if _ALONE.fullmatch(reply):
         return [(int(number), "") for number in re.findall(r"\d+", reply)]
-    named = _KEYED.findall(reply) or _listed(reply)
+    named = _KEYED.findall(reply) or _listed(reply, choices)
     if not named:
         named = list(dict.fromkeys(_SAID.findall(reply)))
         if len(named) > 1:
@@ -228,10 +228,14 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
     return [(int(number), reply) for number in named]
 
 
-def _listed(reply: str) -> list[str]:
+def _listed(reply: str, choices: Sequence[Choice]) -> list[str]:
     """The numbers with which all lines begin; none where another line is among them, which may say anything of the others."""
     begun = [_LISTED.match(line) for line in reply.splitlines() if line.strip()]
-    return [match["marked"] or match["plain"] for match in begun if match] if all(begun) else []
+    found = [(match["marked"] or match["plain"], match.string[match.end() :]) for match in begun if match]
+    names = {choice.name.casefold() for choice in choices}
+    judged = len({number for number, _ in found}) >= len(choices) > 1
+    judged = judged and any(rest.strip().casefold() not in names for _, rest in found)
+    return [number for number, _ in found] if all(begun) and not judged else []
 
 
 _SELECT: Mapping[str, Any] = {

@@ -42,6 +42,7 @@ TOOLS = [
 ]
 LONG = "1" * 5000  # more digits than Python takes for a number
 CUT = '[{"choice": 3, "reason": "b"}, {"choice": 1, "rea'
+NAMED = "(3) notes\n(1) Essay\n(2) sql"
 LISTED = "3. notes: meeting notes\n- (1) essay"
 QUESTION = "What were the sales figures?"
 
@@ -92,6 +93,7 @@ def test_choices_may_be_plain_texts() -> None:
         ("(3) notes", [(2, "(3) notes")]),
         ("3 - because", [(2, "3 - because")]),
         (LISTED, [(2, LISTED), (0, LISTED)]),
+        (NAMED, [(2, NAMED), (0, NAMED), (1, NAMED)]),
         ("1, 3", [(0, ""), (2, "")]),
         ("3 and 1.", [(2, ""), (0, "")]),
         ("(3), (2), and (1)", [(2, ""), (1, ""), (0, "")]),
@@ -143,6 +145,8 @@ def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
         "0, 9",
         "(9) notes",
         "(1) essay\n(2) sql\n(3) notes\nI like the first.",
+        "1: no\n2: yes\n3: no",
+        "1. Not relevant.\n2. This one fits.\n3. Not relevant.",
         LONG,
         f"Choice {LONG}",
         f'[{{"choice": "{LONG}"}}]',
