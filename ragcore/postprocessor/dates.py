@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from ragcore.schema import Metadata, NodeWithScore
+
+
+def _form(form: str) -> Callable[[str], datetime]:
+    return lambda text: datetime.strptime(text, form)
+
+
+_FORMS = tuple(map(_form, ("%Y", "%Y-%m", "%Y/%m/%d", "%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y")))
 
 
 def newest_first(nodes: Sequence[NodeWithScore], key: str) -> list[NodeWithScore]:
@@ -19,13 +26,13 @@ def newest_first(nodes: Sequence[NodeWithScore], key: str) -> list[NodeWithScore
 def written(metadata: Metadata, key: str) -> float:
     """Seconds since the epoch; minus infinity where there is no date that can be read.
 
-    Reads such seconds as a number, ISO 8601 ("2024-05-01", "2024-05-01T12:00:00Z"), and dates as mails have them. A time
-    without a zone is UTC.
+    Reads such seconds as a number, ISO 8601 ("2024-05-01", "2024-05-01T12:00:00Z"), dates as mails have them, and the forms of
+    `_FORMS`; not "05/01/2024", which is a day in May or in January. A time without a zone is UTC.
     """
     value = metadata.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value) if abs(value) <= sys.float_info.max else -math.inf
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
+    for read in (datetime.fromisoformat, parsedate_to_datetime, *_FORMS):
         try:
             date = read(str(value).strip())
         except (ValueError, OverflowError):  # not in this form, or in a zone that there is not
