@@ -16,7 +16,7 @@ from ragcore.text.refusals import NOTHING_FOUND
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Remembers the message as it was written, not the question it became."""
+    """Remembers the message as it was written, not the question it became; no turn in which nothing was found."""
 
     mode = "condense_question"
 
@@ -53,5 +53,5 @@ class CondenseQuestionChatEngine(ChatEngine):
         return Reply(answer.pieces, answer.source_nodes, (source,))
 
     def _remember(self, given: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
-        if reply.source_nodes or turn[-1].content not in NOTHING_FOUND.values():
+        if turn[-1].content not in NOTHING_FOUND.values():
             super()._remember(given, reply, turn)

@@ -199,6 +199,7 @@ class BaseIndex(ABC):
         output_cls: type[BaseModel] | None = None,
         use_async: bool = True,
         streaming: Literal[False] = False,
+        verbose: bool = False,
     ) -> RetrieverQueryEngine:
         """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations.
 
@@ -218,6 +219,7 @@ class BaseIndex(ABC):
             output_cls=output_cls,
             use_async=use_async,
             streaming=streaming,
+            verbose=verbose,
         )
 
     def as_chat_engine(
@@ -230,11 +232,12 @@ class BaseIndex(ABC):
         chat_history: Sequence[ChatMessage] | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        verbose: bool = False,
     ) -> ChatEngine:
         """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`."""
         from ragcore.chat_engine.registry import chat_engine
 
-        return chat_engine(
+        engine = chat_engine(
             chat_mode,
             llm=llm or self.llm,
             retriever=retriever or self.as_retriever(),
@@ -243,6 +246,8 @@ class BaseIndex(ABC):
             system_prompt=system_prompt,
             postprocessors=node_postprocessors,
         )
+        engine.verbose = verbose
+        return engine
 
     # --- for subclasses -------------------------------------------------------------------------------------------------
 

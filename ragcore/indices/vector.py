@@ -180,6 +180,7 @@ class VectorStoreIndex(BaseIndex):
         output_cls: type[BaseModel] | None = None,
         use_async: bool = True,
         streaming: Literal[False] = False,
+        verbose: bool = False,
     ) -> RetrieverQueryEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
         return super().as_query_engine(
@@ -200,6 +201,7 @@ class VectorStoreIndex(BaseIndex):
             output_cls=output_cls,
             use_async=use_async,
             streaming=streaming,
+            verbose=verbose,
         )
 
     def as_chat_engine(
@@ -214,6 +216,7 @@ class VectorStoreIndex(BaseIndex):
         chat_history: Sequence[ChatMessage] | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        verbose: bool = False,
     ) -> ChatEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
         return super().as_chat_engine(
@@ -224,6 +227,7 @@ class VectorStoreIndex(BaseIndex):
             chat_history=chat_history,
             system_prompt=system_prompt,
             node_postprocessors=node_postprocessors,
+            verbose=verbose,
         )
 
     def _new_data(self) -> Mapping[str, Any]:

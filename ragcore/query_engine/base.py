@@ -18,6 +18,7 @@ from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.text.citations import CITATION, recited
+from ragcore.text.refusals import NOTHING_FOUND
 
 logger = logging.getLogger(__name__)
 
@@ -77,12 +78,13 @@ def combined(
     synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: dict[str, Any]
 ) -> AnswerStream:
     """One answer from several, each a passage below its head, made as the synthesizer makes others. Their sources come
-    together, and their citations follow them."""
+    together, and their citations follow them. Where none found anything, that is said without a call."""
     sources = distinct(hit for answer in answers for hit in answer.source_nodes)
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [cited_anew(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
-    if synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None:
+    nothing = bool(texts) and not sources and all(text in NOTHING_FOUND.values() for text in texts)
+    if nothing or (synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None):
         pieces = _below_each_other(texts)
     else:
         passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))

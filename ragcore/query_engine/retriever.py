@@ -63,6 +63,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
         output_cls: type[BaseModel] | None = None,
         use_async: bool = True,
         streaming: Literal[False] = False,
+        verbose: bool = False,
     ) -> RetrieverQueryEngine:
         """A given `response_synthesizer` goes before everything that would make one, as `get_response_synthesizer` does.
 
@@ -80,7 +81,9 @@ class RetrieverQueryEngine(BaseQueryEngine):
             output_cls=output_cls,
             use_async=use_async,
         )
-        return cls(retriever, synthesizer, node_postprocessors)
+        engine = cls(retriever, synthesizer, node_postprocessors)
+        engine.verbose = verbose
+        return engine
 
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
         """The passages after all postprocessors."""

@@ -58,9 +58,11 @@ class RouterQueryEngine(BaseQueryEngine):
         selector: BaseSelector | None = None,
         summarizer: Synthesizer | None = None,
         select_multi: bool = False,
+        verbose: bool = False,
     ) -> RouterQueryEngine:
         """`select_multi`: without a `selector`, whether more than one engine may be selected."""
-        return cls(selector or get_selector_from_llm(llm, select_multi), query_engine_tools, llm, summarizer)
+        chosen = selector or get_selector_from_llm(llm, select_multi)
+        return cls(chosen, query_engine_tools, llm, summarizer, verbose=verbose)
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         result = self._selector.select([tool.metadata for tool in self._tools], query)

@@ -21,6 +21,7 @@ from ragcore.chat_engine.base import AgentChatResponse, ChatEngine, End
 from ragcore.defaults import Settings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError
+from ragcore.indices import SummaryIndex
 from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
@@ -35,6 +36,7 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle
 from tests.unit.agent.doubles import act, calling, said, wanting
+from tests.unit.query_engine.engines import FixedEngine
 from tests.unit.response_synthesizers.doubles import ListRetriever, nodes, prompts, word_llm
 
 USER, ASSISTANT, SYSTEM = MessageRole.USER, MessageRole.ASSISTANT, MessageRole.SYSTEM
@@ -122,6 +124,13 @@ def test_agents_say_that_nothing_was_found_and_do_not_remember_it(mode: ChatMode
 class SpeakingClock(BaseQueryEngine):
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         return AnswerStream(piece for piece in ("It is", " noon."))
+
+
+def test_passages_that_answer_nothing_are_not_remembered() -> None:
+    """As of a synthesizer that keeps satisfied answers alone."""
+    chat = CondenseQuestionChatEngine.from_defaults(FixedEngine(NOTHING_FOUND, "a"), llm=word_llm([]))
+    assert chat.chat("Who?").source_nodes
+    assert chat.chat_history == []
 
 
 def test_an_answer_that_needs_no_passages_is_remembered() -> None:
@@ -283,8 +292,11 @@ def test_verbose_logs_the_trace_of_each_turn(caplog: pytest.LogCaptureFixture) -
     for verbose in (False, True):
         CondenseQuestionChatEngine.from_defaults(queries, llm=llm, verbose=verbose).chat("Who?")
         CondensePlusContextChatEngine.from_defaults(ListRetriever(TWO), llm, verbose=verbose).chat("Who?")
+        index = SummaryIndex([hit.node for hit in TWO], llm=llm)
+        index.as_chat_engine("context", verbose=verbose).chat("Who?")
+        index.as_query_engine(verbose=verbose).query("Who?")
     modes = [message.splitlines()[0] for message in caplog.messages]
-    assert [mode.split()[0].rstrip(":") for mode in modes] == ["chat", "chat"]
+    assert [mode.split()[0].rstrip(":") for mode in modes] == ["chat", "chat", "chat", "query"]
     assert all("synthesize" in message for message in caplog.messages)
 
 

@@ -20,6 +20,7 @@ from ragcore.query_engine.base import combined
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode
+from ragcore.text.refusals import NOTHING_FOUND as REFUSALS
 from tests.unit.response_synthesizers.doubles import UnlockedLLM
 
 ids = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
@@ -47,6 +48,17 @@ def test_every_citation_keeps_its_source_and_no_other_becomes_one(given_answers:
     passages = llm.calls[0].messages[-1].content
     expected = {word: id_ for one in answers for word, id_ in sources_of(one.response, one.source_nodes).items()}
     assert sources_of(passages, stream.source_nodes) == expected
+
+
+@pytest.mark.parametrize("words", [NOTHING_FOUND, REFUSALS["de"]])
+def test_where_no_answer_found_anything_that_is_said_without_a_call(words: str) -> None:
+    llm = ScriptedLLM([])
+    answers = [Response(words), Response(words)]
+    assert str(combined(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == words
+    assert llm.calls == []
+    llm = ScriptedLLM(["It is noon."])
+    answers = [Response(words), Response("Noon.")]
+    assert str(combined(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == "It is noon."
 
 
 class Person(BaseModel):

@@ -164,7 +164,7 @@ def test_verbose_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixtur
     chosen = LLMSingleSelector(llm, embed_model=HashEmbedding())
     for verbose in (False, True):
         made = [
-            RouterQueryEngine(chosen, [tool("essay", essay())], llm, verbose=verbose),
+            RouterQueryEngine.from_defaults([tool("essay", essay())], llm, chosen, verbose=verbose),
             SubQuestionQueryEngine.from_defaults([tool("essay", essay())], llm, verbose=verbose),
         ]
         for engine in made:
