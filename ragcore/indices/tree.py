@@ -178,9 +178,9 @@ class TreeIndex(NodeIndex):
             while True:
                 chosen = 0
                 if len(ids) > 1:
-                    with span("place", passage=node.id_, choices=len(ids)) as step:
+                    with span("place", passage=node.id_, choices=len(ids)):
                         texts = [tree.branches[id_].text for id_ in ids]
-                        chosen = selected(self.llm, self.embed_model, node.text, texts, 1, step)[0]
+                        chosen = selected(self.llm, self.embed_model, node.text, texts, 1)[0]
                 below = tree.branches[ids[chosen]].children
                 if below[0] not in tree.branches:
                     return ids[chosen]

@@ -1,15 +1,22 @@
-"""Making texts that a model is to choose from fit its window: each keeps its beginning, the longest lose most."""
+"""Making texts that a model is to judge fit its window: each keeps its beginning, the longest lose most."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.llms.base import LLM
+from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span
-from ragcore.prompts import Prompt, Variables
+from ragcore.prompts import Passage, Prompt, Variables
 
 PER_TEXT = 12  # tokens that a text's number and the space around it may take
 LEAST = 16  # tokens that are left of a text in any case
+
+
+def opinion(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
+    """The model's reply about `texts`, numbered from 1 and `shortened`."""
+    fitting = shortened(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
+    passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
+    return llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question})).text
 
 
 def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:
@@ -22,20 +29,20 @@ def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[st
     sizes = [llm.count_tokens(text) for text in texts]
     if sum(sizes) <= room:
         return list(texts)
-    most = _fair_share(sizes, room)
+    most = max(fair_share(sizes, room), LEAST)
     step.note(shortened=sum(size > most for size in sizes))
     return [text if size <= most else _beginning(llm, text, most) for text, size in zip(texts, sizes, strict=True)]
 
 
-def _fair_share(sizes: Sequence[int], room: int) -> int:
-    """The size to which the longest must be cut, so that all fit."""
+def fair_share(sizes: Sequence[int], room: int) -> int:
+    """The greatest size to which all larger ones can be cut so that they fit together; `room` where all do."""
     left = room
     for place, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - place)
         if size > share:
-            return max(share, LEAST)
+            return share
         left -= size
-    return max(sizes)
+    return room
 
 
 def _beginning(llm: LLM, text: str, tokens: int) -> str:

@@ -11,7 +11,8 @@ from ragcore.llms.room import shortened
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.postprocessor.chain import Direction, reader_of, with_neighbours
-from ragcore.prompts import NEIGHBOUR, Passage, Prompt, Variables
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import NEIGHBOUR, Passage, Variables
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store
@@ -24,12 +25,12 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
     """
 
     def __init__(
-        self, docstore: Store | DocumentStore, llm: LLM | None = None, num_nodes: int = 1, prompt: Prompt = NEIGHBOUR
+        self, docstore: Store | DocumentStore, llm: LLM | None = None, num_nodes: int = 1, prompt: Wording = NEIGHBOUR
     ) -> None:
         self._read = reader_of(docstore)
         self._llm = services(llm).llm
         self._count = num_nodes
-        self._prompt = prompt
+        self._prompt = in_place_of(NEIGHBOUR, prompt, self._llm)
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         question = asked(query_bundle).query_str

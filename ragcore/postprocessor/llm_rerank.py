@@ -9,7 +9,8 @@ from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.postprocessor.relevance import judged
-from ragcore.prompts import CHOICE_SELECT, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
 
 
@@ -23,14 +24,14 @@ class LLMRerank(BaseNodePostprocessor):
     def __init__(
         self,
         llm: LLM | None = None,
-        choice_select_prompt: Prompt = CHOICE_SELECT,
+        choice_select_prompt: Wording = CHOICE_SELECT,
         choice_batch_size: int = 10,
         top_n: int = 10,
     ) -> None:
         if choice_batch_size < 1:
             raise ValueError(f"choice_batch_size must be at least 1, not {choice_batch_size}")
         self._llm = services(llm).llm
-        self._prompt = choice_select_prompt
+        self._prompt = in_place_of(CHOICE_SELECT, choice_select_prompt, self._llm)
         self._batch = choice_batch_size
         self._top_n = top_n
 

@@ -11,7 +11,8 @@ from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.postprocessor.relevance import in_order_of
-from ragcore.prompts import CHOICE_SELECT, Prompt
+from ragcore.prompt_templates import Wording, in_place_of
+from ragcore.prompts import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
 
 
@@ -27,7 +28,7 @@ class RankGPTRerank(BaseNodePostprocessor):
         self,
         top_n: int = 5,
         llm: LLM | None = None,
-        rankgpt_rerank_prompt: Prompt = CHOICE_SELECT,
+        rankgpt_rerank_prompt: Wording = CHOICE_SELECT,
         *,
         window_size: int = 20,
         step: int = 10,
@@ -35,7 +36,7 @@ class RankGPTRerank(BaseNodePostprocessor):
         if not 0 < step <= window_size:
             raise ValueError(f"step must be from 1 to window_size, {window_size}, not {step}")
         self._llm = services(llm).llm
-        self._prompt = rankgpt_rerank_prompt
+        self._prompt = in_place_of(CHOICE_SELECT, rankgpt_rerank_prompt, self._llm)
         self._top_n = top_n
         self._window = window_size
         self._step = step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.room import shortened
+from ragcore.llms.base import LLM
+from ragcore.llms.room import opinion
 from ragcore.observe import span
-from ragcore.prompts import Passage, Prompt
+from ragcore.prompts import Prompt
 from ragcore.schema import NodeWithScore
 from ragcore.text.ranked import named_in, ranked_in
 
@@ -34,6 +34,4 @@ def in_order_of(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], questi
 
 def _reply(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> str:
     with span("choose", texts=len(nodes)) as step:
-        texts = shortened(llm, prompt, {"context_str": (), "query_str": question}, [hit.text for hit in nodes], step)
-        passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))
-        return llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question})).text
+        return opinion(llm, prompt, question, [hit.text for hit in nodes], step)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from ragcore.errors import ContextWindowError
 from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.room import fair_share
 from ragcore.observe import span
 from ragcore.prompts import Passage, Prompt, Variable, Variables
 from ragcore.response_synthesizers.recent import counted, head, recent
@@ -117,7 +118,7 @@ class Packer:
 
         def fair(room: int) -> _Chosen:
             shown = passages[: max(room // SMALLEST_ROOM, 1)]
-            limit = _fair_share([self._cost(passage) for passage in shown], room)
+            limit = fair_share([self._cost(passage) for passage in shown], room)
             kept = tuple(self._shorter(passage, limit) for passage in shown)
             facts: dict[str, Any] = {}
             if cut := [short.number for short, long in zip(kept, shown, strict=True) if short is not long]:
@@ -247,17 +248,6 @@ def _word_spans(text: str) -> list[tuple[int, int]]:
 
 
 _SPACE = re.compile(r"\s+")
-
-
-def _fair_share(costs: Sequence[int], room: int) -> int:
-    """The greatest length to which all longer passages can be cut so that they fit together."""
-    left = room
-    for index, cost in enumerate(sorted(costs)):
-        share = left // (len(costs) - index)
-        if cost > share:
-            return share
-        left -= cost
-    return room
 
 
 def _only_named(prompt: Prompt, given: Variables, changed: Variables) -> dict[str, Variable]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.room import shortened
+from ragcore.llms.base import LLM
+from ragcore.llms.room import opinion
 from ragcore.observe import span
 from ragcore.parallel import in_order
-from ragcore.prompts import CHOICE_SELECT, Passage
+from ragcore.prompts import CHOICE_SELECT
 from ragcore.text.ranked import ranked_in
 
 
@@ -24,9 +24,7 @@ def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, worke
     def ask(first: int) -> list[tuple[int, float]]:
         batch = texts[first : first + batch_size]
         with span("choose", texts=len(batch)) as step:
-            fitting = shortened(llm, CHOICE_SELECT, {"context_str": (), "query_str": question}, batch, step)
-            passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
-            reply = llm.generate(LLMCall(CHOICE_SELECT, {"context_str": passages, "query_str": question})).text
+            reply = opinion(llm, CHOICE_SELECT, question, batch, step)
             found = [(first + place, relevance) for place, relevance in ranked_in(reply, len(batch))]
             step.note(chosen=len(found), **({"unreadable": True} if reply.strip() and not found else {}))
         return found

@@ -6,9 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragcore.llms.room import shortened
 from ragcore.observe import Span
-from ragcore.prompts import SELECT_MULTI, SELECT_SINGLE, Variables
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.selectors import BaseSelector, LLMMultiSelector, LLMSingleSelector
@@ -19,15 +17,12 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM
 
 
-def selected(llm: LLM, embedder: Embedder, question: str, texts: Sequence[str], most: int, step: Span) -> list[int]:
+def selected(llm: LLM, embedder: Embedder, question: str, texts: Sequence[str], most: int) -> list[int]:
     """The places of the `most` texts, at least one, that serve the question best in the judgement of the model; one call."""
-    prompt = SELECT_SINGLE if most == 1 else SELECT_MULTI
-    variables: Variables = {"choices": (), "query_str": question, "max_outputs": str(most)}
-    fitting = shortened(llm, prompt, variables, texts, step)
     selector: BaseSelector = (
         LLMSingleSelector(llm, embed_model=embedder) if most == 1 else LLMMultiSelector(llm, most, embed_model=embedder)
     )
-    return selector.select(fitting, question).inds
+    return selector.select(texts, question).inds
 
 
 class TreeAllLeafRetriever(BaseRetriever):
@@ -93,7 +88,7 @@ class TreeSelectLeafRetriever(_Descending):
     def _select(self, query: QueryBundle, texts: Sequence[str], step: Span) -> list[tuple[int, float | None]]:
         places = list(range(len(texts)))
         if len(texts) > self._most:
-            places = selected(self._index.llm, self._index.embed_model, query.query_str, texts, self._most, step)
+            places = selected(self._index.llm, self._index.embed_model, query.query_str, texts, self._most)
         return [(place, None) for place in places]
 
 

@@ -165,7 +165,7 @@ def test_passages_that_are_too_long_to_choose_from_are_shown_with_their_beginnin
     with span("root") as top:
         assert [hit.node.id_ for hit in index.as_retriever().retrieve("?")] == ["d#1"]
     assert 100 < seen[0] < 250
-    assert top.named("retrieve")[0].facts["shortened"] == 2
+    assert top.named("select")[0].facts["shortened"] == 2
 
 
 def test_numbers_that_cannot_be_are_said() -> None:

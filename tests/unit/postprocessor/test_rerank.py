@@ -13,9 +13,11 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
-from ragcore.postprocessor import LLMRerank, RankGPTRerank, SentenceTransformerRerank
+from ragcore.postprocessor import AutoPrevNextNodePostprocessor, LLMRerank, RankGPTRerank, SentenceTransformerRerank
+from ragcore.prompt_templates import PromptTemplate, SelectorPromptTemplate, Wording
 from ragcore.prompts import Passage, Prompt, Task
 from ragcore.schema import ChatMessage, MessageRole, MetadataMode, NodeWithScore, TextNode
+from ragcore.storage.docstore import SimpleDocumentStore
 
 
 def hits(count: int) -> list[NodeWithScore]:
@@ -208,3 +210,19 @@ def test_a_name_is_downloaded_only_where_it_may_be(local: bool, monkeypatch: pyt
     with pytest.raises(ConfigError):
         SentenceTransformerRerank("some/name", local_files_only=local).postprocess_nodes(hits(1), query_str="why?")
     assert asked == [local]
+
+
+TEMPLATE = "Of {context_str}: {query_str}"
+
+
+@pytest.mark.parametrize("wording", [TEMPLATE, PromptTemplate(TEMPLATE), SelectorPromptTemplate(PromptTemplate(TEMPLATE))])
+def test_the_wording_may_be_a_text_or_a_template(wording: Wording) -> None:
+    llm = ScriptedLLM(["Doc: 2, Relevance: 9", "[2] > [1]", "previous"])
+    for made in (
+        LLMRerank(llm, wording),
+        RankGPTRerank(llm=llm, rankgpt_rerank_prompt=wording),
+        AutoPrevNextNodePostprocessor(SimpleDocumentStore(), llm, prompt=wording),
+    ):
+        made.postprocess_nodes(hits(2) if len(llm.calls) < 2 else hits(1), query_str="why?")
+    assert [call.messages[-1].content[:8] for call in llm.calls] == ["Of [1]\np", "Of [1]\np", "Of passa"]
+    assert [call.prompt for call in llm.calls] == ["choice_select", "choice_select", "neighbour"]
