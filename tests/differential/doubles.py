@@ -42,7 +42,7 @@ def their_embedding(batches: list[list[str]] | None = None, seed: str = "") -> A
 
         def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
             kept.append(list(texts))
-            return [vector(_seeded(text, seed)) for text in texts]
+            return [vector(seeded(text, seed)) for text in texts]
 
         def _get_query_embedding(self, query: str) -> list[float]:
             return self._get_text_embeddings([query])[0]
@@ -72,12 +72,12 @@ def our_embedding(batches: list[list[str]] | None = None, seed: str = "") -> Any
 
         def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Any:
             kept.append(list(texts))
-            return np.array([vector(_seeded(text, seed)) for text in texts], np.float32).reshape(-1, WIDTH)
+            return np.array([vector(seeded(text, seed)) for text in texts], np.float32).reshape(-1, WIDTH)
 
     return Hashed()
 
 
-def _seeded(text: str, seed: str) -> str:
+def seeded(text: str, seed: str) -> str:
     return re.sub(r"(\w+)", rf"\1{seed}", text) if seed else text
 
 

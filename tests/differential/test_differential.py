@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -58,6 +59,72 @@ def test_a_failure_of_ours_where_theirs_has_an_outcome_is_never_by_design() -> N
     assert reason_for(Credulous(), case, 1, failure) == "unexplained"
     assert reason_for(Credulous(), case, 1, 2) == "by design"
     assert reason_for(Credulous(), case, 1, 1) == ""
+
+
+TIED = [["a", 0.5], ["b", 0.5], ["c", 0.1]]
+WEIGHTED = [["a", 0.033224], ["c", 0.032473], ["b", 0.02623]]
+UNWEIGHTED = [["a", 0.03306], ["c", 0.032796], ["b", 0.016393]]
+COSINES = [["n0", 0.81462], ["n3", 0.14133], ["n4", -0.4356], ["n2", -0.79516], ["n1", -0.83816]]
+OF_ZERO = [[f"n{i}", 0.0] for i in range(5)]
+LAST_PICK_ALONE = [["n0", 0.11414], ["n1", 0.69051], ["n3", 0.50261]]
+DIVERSE = [["n0", 0.11414], ["n1", 0.69051], ["n4", 0.0812]]
+SCHEMA: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "nothing", "parameters": {"type": "object", "properties": {}}},
+}
+FOUND_LAST = [["a", 0.9], ["b", 0.8], ["c", 0.4]]
+FOUND_FIRST = [["a", 0.9], ["b", 0.5], ["c", 0.4]]
+OWN_VECTORS = [[0.8165, 0.4082, 0.0], [0.8165, 0.4082, 0.0]]
+THREE_CALLS = [["QA", [0]], ["QA", [1]], ["QA", [2]]]
+TWO_CALLS = [["QA", [0, 1]], ["QA", [2]]]
+
+
+def _accumulated(calls: Any, *said: str) -> dict[str, Any]:
+    parts = [f"Response {place}: {answer}" for place, answer in enumerate(said, 1)]
+    return {"calls": calls, "answer": "\n---------------------\n".join(parts)}
+
+
+@pytest.mark.parametrize(
+    ("name", "id_", "reason", "theirs", "ours", "wrong"),
+    [
+        ("fusion", "simple-0", "D33", TIED, [TIED[i] for i in (1, 0, 2)], TIED[::-1]),
+        ("fusion", "reciprocal_rerank-weighted", "D33", UNWEIGHTED, WEIGHTED, WEIGHTED[::-1]),
+        ("vector_search", "documents", "D33", COSINES, [COSINES[0], COSINES[3]], [COSINES[3], COSINES[0]]),
+        ("vector_search", "documents", "D33", COSINES, [COSINES[0], COSINES[3]], [["n0", 7.0], ["n2", -5.0]]),
+        ("vector_search", "zero-query", "D33", [[f"n{i}", math.nan] for i in range(5)], OF_ZERO, []),
+        ("vector_search", "zero-query", "D33", [[f"n{i}", math.nan] for i in range(5)], OF_ZERO, [["x", 0.0], *OF_ZERO[1:]]),
+        ("vector_search", "mmr-6", "1.10", LAST_PICK_ALONE, DIVERSE, [*DIVERSE[:2], ["n4", 0.9]]),
+        ("retrievers", "router-[1, 2]", "1.11", [FOUND_LAST, 1, 1], [FOUND_FIRST, 1, 1], [FOUND_FIRST[::-1], 1, 1]),
+        (
+            "retrievers",
+            "one-question-two-indexes-0",
+            "D17",
+            {"scores": [OWN_VECTORS[0], [0.0, 0.0, 0.0]], "written": True},
+            {"scores": OWN_VECTORS, "written": False},
+            {"scores": [OWN_VECTORS[0], [0.0, 0.0, 0.0]], "written": False},
+        ),
+        (
+            "synthesizers",
+            "compact_accumulate-700-3",
+            "D7",
+            _accumulated(THREE_CALLS, "A1", "A2", "A3"),
+            _accumulated(TWO_CALLS, "A1", "A2"),
+            _accumulated(TWO_CALLS, "A2", "A1"),
+        ),
+    ],
+)
+def test_a_reason_is_given_for_its_own_difference_and_for_none_beside_it(
+    name: str, id_: str, reason: str, theirs: Any, ours: Any, wrong: Any
+) -> None:
+    case = next(case for case in area(name).cases() if case.id_ == id_)
+    assert reason_for(area(name), case, theirs, ours) == reason
+    assert reason_for(area(name), case, theirs, wrong) == "unexplained"
+
+
+@pytest.mark.parametrize("wrong", [{**SCHEMA, "type": "tool"}, {**SCHEMA, "function": {**SCHEMA["function"], "name": "x"}}])
+def test_a_tool_is_shown_to_a_model_as_theirs_is_to_the_letter(wrong: Any) -> None:
+    case = next(case for case in area("tools").cases() if case.id_ == "schema-nothing")
+    assert reason_for(area("tools"), case, SCHEMA, wrong) == "unexplained"
 
 
 @pytest.mark.parametrize("path", sorted(Path(folders[0]).glob("*.py")), ids=lambda path: path.stem)

@@ -70,13 +70,12 @@ def _outcome(hits: Any) -> list[list[Any]]:
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
-    if given["weights"] and given["mode"] == "reciprocal_rerank":
+    right = theirs
+    if given["weights"] and given["mode"] == "reciprocal_rerank":  # theirs leaves the weights out
         by_hand: dict[str, float] = {}
         for hits, weight in zip(given["lists"], given["weights"], strict=True):
             for rank, (name, _) in enumerate(hits):
                 by_hand[name] = by_hand.get(name, 0.0) + 2 * weight / (rank + 60)
-        same = {name: round(score, 6) for name, score in by_hand.items()} == dict(ours)
-        return "D33" if same else ""
-    if sorted(ours) == sorted(theirs):
-        return "D33"  # equal scores stand in another order: ours in that of being found
-    return ""
+        right = _outcome(sorted(by_hand.items(), key=lambda hit: -hit[1]))
+    # Only equal scores may stand in another order: ours in that of being found.
+    return "D33" if sorted(ours) == sorted(right) and [hit[1] for hit in ours] == [hit[1] for hit in right] else ""

@@ -75,9 +75,4 @@ def _outcome(kind: Any, given: Any) -> Any:
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:
-    if given["call"] is None:
-        wanted = theirs["function"]
-        wanted["parameters"].pop("additionalProperties", None)
-        ours["function"]["parameters"].pop("additionalProperties", None)
-        return "strictness" if ours["function"] == wanted else ""
     return ""
