@@ -253,7 +253,8 @@ class Agent(ChatEngine):
     def finalize_response(self, task_id: str) -> AgentChatResponse:
         """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step.
 
-        Its trace has all steps that were run, those undone too; its `seconds` are theirs.
+        Its trace has all steps that were run, those undone too; its `seconds` are theirs. It is put together here: listeners
+        heard of the steps alone, and a step's `parent` is what was open around it when it ran, or None.
         """
         task = self.get_task(task_id)
         if task.last is None:

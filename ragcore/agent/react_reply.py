@@ -86,10 +86,13 @@ def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any]]:
 
 
 def _name(written: str, tools: Collection[str]) -> str:
-    bare = written.strip(" \t\r*#>`" + _QUOTES)
+    """Without the marks around it, and without the words behind it where the first alone is a tool."""
+    bare = written.strip(_AROUND)
     plain = bare.strip(_MARKS + _QUOTES)
+    first, plain_first = bare.partition(" ")[0].strip(_AROUND), plain.partition(" ")[0].strip(_MARKS + _QUOTES)
     marked = bare.startswith("- ") or bare[0] == bare[-1] == "_"
-    return plain if bare not in tools and (plain in tools or marked) else bare
+    known = (name for name in (bare, plain, first, plain_first) if name in tools)
+    return next(known, plain if marked else bare)
 
 
 def _unlabelled(reply: str, labels: list[re.Match[str]]) -> Answer:
@@ -104,17 +107,28 @@ def _unlabelled(reply: str, labels: list[re.Match[str]]) -> Answer:
 def _answer(reply: str, label: re.Match[str], *, growing: bool = False) -> str:
     """What stands behind its label; while it is `growing`, without what may yet turn out to close a mark or a fence."""
     answer = reply[label.end() :]
-    if len(_FENCE.findall(reply[: label.start()])) % 2 and (growing or len(_FENCE.findall(answer)) % 2):
-        answer = (_CLOSING if growing else _CLOSED).sub("", answer)
+    if len(_FENCE.findall(reply[: label.start()])) % 2:
+        answer = _without_fence(answer, growing=growing)
     opened = _OPENED.search(label.group())
-    if opened is None or opened["mark"] in label.group()[opened.end() :]:
-        return answer.strip()
-    mark = opened["mark"]
+    if opened is not None and opened["mark"] not in label.group()[opened.end() :]:
+        answer = _without_mark(answer, opened["mark"], growing=growing)
+    return answer.strip()
+
+
+def _without_fence(answer: str, *, growing: bool) -> str:
+    """Without the last line, where it closes a fence that was opened before the answer."""
+    if growing:
+        return _CLOSING.sub("", answer)
+    return _CLOSED.sub("", answer) if len(_FENCE.findall(answer)) % 2 else answer
+
+
+def _without_mark(answer: str, mark: str, *, growing: bool) -> str:
+    """Without the first such mark, where it closes the one that was opened before the answer."""
     before, found, behind = answer.partition(mark)
     if not found:
-        return (answer.rstrip(mark) if growing else answer).strip()
+        return answer.rstrip(mark) if growing else answer
     closes = before[-1:].strip() and not behind[:1].isalnum()
-    return (before + behind if closes else answer).strip()
+    return before + behind if closes else answer
 
 
 def _filled(answer: str) -> str:
@@ -134,6 +148,7 @@ def _kind(label: re.Match[str]) -> str:
 
 _MARKS = " \t\r*_#>`-"
 _QUOTES = "\"'.,:"
+_AROUND = " \t\r*#>`" + _QUOTES  # all but what a name may begin or end with
 _LONGEST_LABEL = len("Final Answer:")
 _LABEL = re.compile(
     r"^[ \t*_#>`-]*(?P<kind>thought|action[ \t_]+input|action|(?:final[ \t_]+)?answer|observation)"

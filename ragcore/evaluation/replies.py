@@ -7,32 +7,36 @@ import re
 _LABEL = (
     r"^\W*(?:(?:my |the |final |overall )*(?:verdict|answer|judge?ment|decision|winner|choice|result|response)\W+(?:is\W+)?)?"
 )
-_YES_NO = re.compile(_LABEL + r"(yes|no)\b(?!\s+(?:doubt\b|question\W*[^\w\s]))", re.IGNORECASE)
+_YES_NO = re.compile(_LABEL + r"(yes|no(?![^\S\n]+\w))\b", re.IGNORECASE)  # "no statement" may be the beginning of either
+_NO = re.compile(_LABEL + r"no\b(?!\s+(?:doubt\b|question\W*[^\w\s]))", re.IGNORECASE)
 _SHOUTED = re.compile(r"\b(YES|NO)\b")
 _WORSE = r"(?!\W+(?:is|was)(?:n['’]t\b|\W+(?:(?:the|much|far|\w+ly)\W+)*(?:worse|weaker|less|inferior|wrong|not?)\b))"
 _BETTER = re.compile(_LABEL + r"(?:(?:answer|response)\W+)?(a|b|tie)\b(?!\s+(?:better|good|right)\b)" + _WORSE, re.IGNORECASE)
 _WINS = re.compile(rf"\b(?:[Aa]nswer|[Rr]esponse)\W+([AB])\b{_WORSE}\W+(?:is|wins|was)\b|\[\[([ABC])\]\]|\b(TIE)\b")
 _RANGE = re.compile(r"\b(?:from\s+)?1\s*(?:-|–|to|bis|à)\s*5\b")
 _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:[.,]\d+)?)(?:\s*(?:/|out of|of)\s*(\d+))?(?![\w-])")
-_ALONE = re.compile(rf"\W*(?>{_NUMBER.pattern})(?![^\S\n]+(?!points?\b|because\b|since\b|as\b)\w)")
+_LEADING = re.compile(rf"\W*(?>{_NUMBER.pattern})(?![^\S\n]+(?!points?\b|because\b|since\b|as\b)\w)")
 _GRADE = re.compile(r"\b(?:score|grade|rating)\b\D{0,12}" + _NUMBER.pattern, re.IGNORECASE)
 
 HIGHEST = 5.0
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """The word that the reply begins with, or the one that it has in capitals; None where it says neither, or both."""
+    """The word that the reply begins with; where that is the "no" of "no question", the one that it has in capitals goes before
+    it. None where it says neither, or both."""
     if match := _YES_NO.match(reply):
         return match.group(1).lower() == "yes"
     said = set(_SHOUTED.findall(reply))
-    return said == {"YES"} if len(said) == 1 else None
+    if len(said) == 1:
+        return said == {"YES"}
+    return False if _NO.match(reply) else None
 
 
 def grade(reply: str) -> float | None:
     """1.0 to 5.0: the number that the reply begins with, unless it counts something; else the one behind "score"; else the
     first in the first line. "8/10" is 4.0. None for none, or another."""
     text = _RANGE.sub("", reply.strip())
-    match = _ALONE.match(text) or _GRADE.search(text) or _NUMBER.search(text.partition("\n")[0])
+    match = _LEADING.match(text) or _GRADE.search(text) or _NUMBER.search(text.partition("\n")[0])
     if match is None:
         return None
     highest = float(match.group(2) or HIGHEST)

@@ -133,6 +133,26 @@ def test_marks_that_belong_to_a_tool_s_name_stay(written: str, name: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("search_docs to find the book", "search_docs"),
+        ("add tool", "add"),
+        ("add - adds two numbers", "add"),
+        ("add: adds two numbers", "add"),
+        ("`add` tool", "add"),
+        ("**add** (the tool)", "add"),
+        ("- add tool", "add"),
+        ("_lookup to find the book", "_lookup"),
+        ("add two", "add two"),
+        ("subtract from add", "subtract from add"),
+    ],
+)
+def test_words_behind_a_tool_s_name_are_no_part_of_it(written: str, name: str) -> None:
+    tools = ("search_docs", "add", "add two", "_lookup", "lookup")
+    assert read_reply(f"Action: {written}\nAction Input: {{}}", tools) == Act("", name, {})
+
+
+@pytest.mark.parametrize(
     ("reply", "problem"),
     [
         ("Thought: I must think.", "neither an Action: nor an Answer:"),
