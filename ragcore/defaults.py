@@ -1,7 +1,7 @@
 """What is used where a constructor is not told: `Settings`, and below it what needs no key, no server and no download.
 
-`Settings` lets a script name its models in one place. Only `services` reads it, when something is built; what is built keeps
-what it got. The application passes its services itself.
+`Settings` lets a script name its models in one place. Only this module reads it, when something is built; what is built
+keeps what it got. The application passes its services itself.
 """
 
 from __future__ import annotations

@@ -456,19 +456,21 @@ def ended(lines: Generator[str, bool | None, None]) -> None:
 
 def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
     """Only a connection that was read to its end can be used again; a server that does not end soon loses it."""
-    line = response.extensions["network_stream"].get_extra_info("socket")
-    cut = threading.Timer(AFTERMATH, _hang_up, (line,))
+    connection = response.extensions["network_stream"].get_extra_info("socket")
+    cut = threading.Timer(AFTERMATH, _hang_up, (connection,))
     cut.daemon = True
     cut.start()
-    with suppress(httpx.HTTPError):
-        for _ in lines:
-            pass
-    cut.cancel()
+    try:
+        with suppress(httpx.HTTPError):
+            for _ in lines:
+                pass
+    finally:
+        cut.cancel()
 
 
-def _hang_up(line: socket.socket) -> None:
+def _hang_up(connection: socket.socket) -> None:
     with suppress(OSError):
-        socket.socket.shutdown(line, socket.SHUT_RDWR)  # that of TLS would leave a read that waits waiting
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # that of TLS would leave a read that waits waiting
 
 
 def _lines(response: httpx.Response) -> Iterator[str]:

@@ -139,7 +139,8 @@ def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
     if name == "messages":
         yield "gen_ai.input.messages", _json([_message_sent(said) for said in value])
     elif name == "reply":
-        finish = {"tool_calls": "tool_call"}.get(_finish_reason(step), _finish_reason(step))  # the schema's word
+        reason = _finish_reason(step)
+        finish = {"tool_calls": "tool_call"}.get(reason, reason)  # the schema's word
         said = _message("assistant", value, step.facts.get("tool_calls", ()))
         yield "gen_ai.output.messages", _json([{**said, "finish_reason": finish}])
     elif name == "question" and step.name == "retrieve":

@@ -22,6 +22,7 @@ for name in (
     "HTTPS_PROXY",
     "https_proxy",
     "ALL_PROXY",
+    "all_proxy",
 ):
     os.environ.pop(name, None)
 

@@ -258,7 +258,7 @@ class CallsInPieces:
             arguments = function.get("arguments") or ""
             call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
-    def whole(self, messages: Sequence[RenderedMessage] = ()) -> tuple[ToolCall, ...]:
+    def whole(self, messages: Sequence[RenderedMessage]) -> tuple[ToolCall, ...]:
         """Those that came without an id get one that `messages`, what they answer, do not have."""
         calls = [self._calls[index] for index in sorted(self._calls)]
         return tuple(

@@ -225,7 +225,7 @@ def test_a_name_that_comes_with_every_piece_is_not_doubled() -> None:
     calls.add({"index": 0, "id": "c", "function": {"name": "add", "arguments": ": 1}"}})
     calls.add({"index": 1, "function": {"name": "to", "arguments": {"b": 2}}})
     calls.add({"index": 1, "function": {"name": "day"}})
-    assert calls.whole() == (ToolCall.of("c", "add", '{"a": 1}'), ToolCall.of("call_1", "today", '{"b": 2}'))
+    assert calls.whole([]) == (ToolCall.of("c", "add", '{"a": 1}'), ToolCall.of("call_1", "today", '{"b": 2}'))
 
 
 def test_ids_that_a_server_does_not_give_are_unlike_those_before(
