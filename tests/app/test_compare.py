@@ -37,7 +37,7 @@ def slow_model(app: App) -> Iterator[ScriptedServer]:
         yield server
 
 
-def compare(page: Page, app: App, *ways: str) -> Locator:
+def compare(page: Page, app: App, *ways: str, question: str = QUESTION) -> Locator:
     """Ask the question in these ways and Compact; gives the columns."""
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Query").wait_for()
@@ -45,7 +45,7 @@ def compare(page: Page, app: App, *ways: str) -> Locator:
     for way in ways:
         page.get_by_role("button", name=way, exact=True).click()
         settled(page)
-    page.get_by_role("textbox", name="Question").fill(QUESTION)
+    page.get_by_role("textbox", name="Question").fill(question)
     page.get_by_role("button", name=f"Compare {len(ways) + 1} answers").click()
     columns = page.locator('[class*="st-key-column_"]')
     columns.nth(len(ways)).wait_for()

@@ -1,0 +1,177 @@
+"""What nobody else has, on documents that others have written, quoted and by a model; skipped where they are not.
+
+A handbook and two leaflets as PDF, an essay, and the declaration of human rights in French.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragcore.config import LLMSettings, Settings, write_settings
+from tests.app.conftest import ROOT, App, answered, settled, started, until, wait_until_read
+from tests.app.test_chat import ask_anew, transcript
+from tests.app.test_compare import compare, finished
+from tests.app.test_everything import agree, choose_in_menu, facts
+from tests.app.test_film import choose_way, nodes, open_call
+from tests.app.test_replay import cell, replay, start, whole
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+DATA = ROOT.parent / "shared" / "data"
+NORTHWIND = DATA / "azure_northwind" / "data"
+FILES = [
+    NORTHWIND / "PerksPlus.pdf",
+    NORTHWIND / "Benefit_Options.pdf",
+    NORTHWIND / "employee_handbook.pdf",
+    DATA / "paul_graham" / "paul_graham_essay.txt",
+    DATA / "udhr" / "txt" / "fra.txt",
+]
+QUESTION = "Up to how much does PerksPlus reimburse for fitness activities?"
+
+pytestmark = pytest.mark.skipif(not all(file.exists() for file in FILES), reason="the documents are not there")
+
+
+def said(messages: Sequence[Mapping[str, Any]]) -> str:
+    """What stands in one of the passages it is shown, and what does not."""
+    passages = re.findall(r"^\[(\d+)\]([^\[]*)", str(messages[-1]["content"]), re.MULTILINE)
+    number = next((number for number, text in passages if "$1000" in text), "1")
+    return (
+        f"Employees can expense up to $1000 for fitness-related programs. [{number}]\n\nElephants painted the opera. [{number}]"
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
+    for app in started(tmp_path_factory.mktemp("real")):
+        page = browser.new_page()
+        page.goto(app.url)
+        page.locator("input[type=file]").first.set_input_files(FILES)
+        page.locator("li.row").nth(len(FILES) - 1).wait_for()
+        wait_until_read(page)
+        assert page.locator('li.row[data-state="failed"]').count() == 0
+        page.close()
+        yield app
+
+
+@pytest.fixture(scope="module", params=["quotes", "a model"])
+def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
+    """The application with these documents, without a language model and with a scripted one."""
+    with ScriptedServer(said) as server:
+        model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        write_settings(library.home, Settings(llm=model if request.param == "a model" else LLMSettings()))
+        yield library
+
+
+def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    assert "$1000" in transcript(page)[-1].replace(",", "")
+    page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel .sheet mark").first.wait_for()
+    assert "PerksPlus.pdf" in page.locator(".st-key-panel_head").inner_text()
+    image = page.locator(".st-key-panel .sheet img")
+    until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
+
+
+def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
+    columns = compare(page, real, "Refine", "Tree summarize", question=QUESTION)
+    finished(page, 3)
+    page.get_by_text(re.compile(r"All from the same \d+ passages")).wait_for()
+    assert all("$1000" in text.replace(",", "") for text in columns.all_inner_texts())
+
+
+def test_the_price_is_said_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
+    page.goto(f"{real.url}/query")
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    page.get_by_role("textbox", name="Question").fill(QUESTION)
+    page.get_by_role("textbox", name="Question").press("Control+Enter")
+    page.locator(".st-key-query_ways").get_by_text(": ").first.wait_for()
+    choose_way(page, "Refine")
+    price = page.get_by_text(re.compile(r"Refine: (\d+) calls, about [\d,]+ tokens"))
+    price.wait_for()
+    expected = re.search(r"(\d+) calls", price.inner_text())
+    assert expected is not None
+    page.get_by_role("button", name="Ask", exact=True).click()
+    answered(page)
+    assert facts(page).startswith(f"Refine · {expected.group(1)} calls ·")
+    page.locator('[class*="st-key-facts_"] a').click()
+    until(page, lambda: nodes(page).count() == int(expected.group(1)))
+    assert "PerksPlus" in open_call(page, 1).locator(".part.documents").inner_text()
+
+
+def test_a_conversation_is_replayed_in_other_modes(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    replay(page)
+    start(page)
+    whole(page)
+    for mode in ("context", "condense_question", "condense_plus_context"):
+        assert "$1000" in cell(page, mode, 0).inner_text().replace(",", "")
+
+
+def test_everything_is_read_and_the_coverage_says_so(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    some = re.search(rf"(\d+) of (\d+) passages, \d+ of {len(FILES)} files", facts(page))
+    assert some is not None
+    assert int(some.group(1)) < int(some.group(2))
+    choose_in_menu(page, "Read everything")
+    agree(page, ".st-key-panel", "Read everything")
+    answered(page, 2)
+    assert f"{some.group(2)} of {some.group(2)} passages, {len(FILES)} of {len(FILES)} files" in facts(page)
+
+
+def test_each_document_answers_in_a_table_that_is_saved(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    choose_in_menu(page, "Ask each document")
+    agree(page, ".st-key-panel", "Ask each document")
+    answered(page, 2)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    head, *rows = csv.reader(Path(download.value.path()).read_text("utf-8-sig").splitlines())
+    assert head == ["Document", "Answer", "Pages", "Found"]
+    assert sorted(row[0] for row in rows) == sorted(file.name for file in FILES)
+    assert "$1000" in next(row[1] for row in rows if row[0] == "PerksPlus.pdf").replace(",", "")
+
+
+def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    page.get_by_role("button", name="Why wasn’t it found?").click()
+    page.locator(".st-key-why_cause").wait_for()
+    settled(page)
+    expected = page.get_by_role("textbox", name="What did you expect to find?")
+    expected.fill("Tous les êtres humains naissent libres et égaux en dignité et en droits")
+    expected.press("Enter")
+    page.locator(".st-key-why_passage").get_by_role("button", name="fra.txt").wait_for()
+    expected.fill("A submarine landed on Jupiter")
+    expected.press("Enter")
+    page.get_by_text("None of your documents seems to say it.").wait_for()
+
+
+def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    choose_in_menu(page, "Check sentences")
+    rows = page.locator(".st-key-panel li.sentence")
+    rows.first.wait_for()
+    settled(page)
+    judged = rows.all_inner_texts()
+    assert "Supported" in judged[0]
+    invented = [text for text in judged if "Elephants" in text]
+    assert all("Not in the passages" in text for text in invented)
+    assert len(invented) == ("tiny" in facts(page))
+
+
+def test_the_run_card_holds_the_answer_and_its_passages(page: Page, real: App) -> None:
+    ask_anew(page, real, QUESTION)
+    with page.expect_download() as download:
+        choose_in_menu(page, "Save the run card")
+    card = Path(download.value.path()).read_text("utf-8")
+    assert QUESTION in card
+    assert "$1000" in card.replace(",", "")
+    assert "PerksPlus.pdf" in card
