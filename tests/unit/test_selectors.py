@@ -206,12 +206,12 @@ def test_the_nearest_is_that_to_the_vector_of_the_question_as_retrievers_make_it
 
 def test_choices_that_are_too_long_together_lose_their_ends() -> None:
     llm = ScriptedLLM(["2"], context_window=300, num_output=40, counts_words=True)
-    long = [Tool(f"t{number}", f"d{number} " * 100) for number in range(6)]
+    long = [Tool(f"t{number} " * 20, f"d{number} " * 100) for number in range(6)]
     with span("root") as root:
         assert LLMSingleSelector(llm, embed_model=HashEmbedding()).select(long, QUESTION).ind == 1
     (message,) = llm.calls[0].messages
     assert llm.count_tokens(message.content) <= 260
-    assert all(f"({number}) t{number - 1}: d{number - 1} " in message.content for number in range(1, 7))
+    assert all(f"({number + 1}) {tool.name}: d{number} " in message.content for number, tool in enumerate(long))
     assert selected(root).facts["shortened"] == 6
 
 

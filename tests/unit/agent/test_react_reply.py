@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcore.agent.react_reply import Act, Answer, UnreadableReplyError, answer_so_far, read_reply
@@ -207,6 +207,8 @@ def test_an_answer_grows_to_what_is_read(reply: str) -> None:
 PARTS = ["Answer:", "Thought:", "Action:", "```", "**", "_", "`", "*", "\n", " ", "x", "4", "answer: ", ". "]
 
 
+@example("**Answer: x**")
+@example("```\nAnswer: x\n```")
 @given(st.text(st.sampled_from("Answer:\n Thought*x{}"), max_size=60) | st.lists(st.sampled_from(PARTS)).map("".join))
 def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
     try:
@@ -217,6 +219,8 @@ def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
         assert read.text.startswith(answer_so_far(reply))
 
 
+@example("x**")
+@example("x\n```")
 @given(st.lists(st.sampled_from(PARTS)).map("".join))
 def test_what_is_shown_behind_a_label_is_never_taken_back(answer: str) -> None:
     for label in ("Answer: ", "**Answer: ", "`Answer: ", "```\nThought: x\nAnswer: ", "```\n**Answer: "):

@@ -125,7 +125,7 @@ PAST = (
             "tool_calls": [ToolCall.of("c1", "add", '{"a": 1, "b": 2}'), ToolCall.of("c2", "today", "not JSON")]
         },
     ),
-    ChatMessage(MessageRole.TOOL, "3", name="add", additional_kwargs={"tool_call_id": "c1", "name": "add"}),
+    ChatMessage(MessageRole.TOOL, "3", name="add", additional_kwargs={"tool_call_id": "c1"}),
     ChatMessage(MessageRole.TOOL, "Error", additional_kwargs={"tool_call_id": "c2", "name": "today"}),
 )
 
@@ -347,9 +347,9 @@ def test_the_trace_names_tools_and_calls(opened: Open) -> None:
     with ScriptedServer(tool_calls=CALLS[:1]) as server, closing(opened(server.url)) as llm, span("chat") as root:
         llm.generate(call(*PAST))
     (step,) = root.named("llm")
-    _, asked, result, _ = step.facts["messages"]
+    _, asked, *results = step.facts["messages"]
     assert asked["tool_calls"] == PAST[1].additional_kwargs["tool_calls"]
-    assert (result["tool_call_id"], result["name"]) == ("c1", "add")
+    assert [(result["tool_call_id"], result["name"]) for result in results] == [("c1", "add"), ("c2", "today")]
     assert Span.from_dict(json.loads(json.dumps(root.to_dict()))).to_dict() == root.to_dict()
     assert step.facts["tools"] == ["add", "today"]
     assert [made["function"]["name"] for made in step.facts["tool_calls"]] == ["add"]

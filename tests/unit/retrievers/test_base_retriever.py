@@ -48,6 +48,10 @@ def test_retrievers_and_engines_that_lead_back_to_themselves_end_at_the_node() -
         def query(self, query: str | QueryBundle) -> Response:
             return Response(" + ".join(hit.text for hit in own.retrieve(query)))
 
+    class Plain:
+        def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
+            return own.retrieve(query)
+
     own, first, second = Finding(), Finding(), Finding()
     own.found = [NodeWithScore(IndexNode("again", "i", obj=own), 0.7), NodeWithScore(A, 0.6)]
     assert pairs(own.retrieve("?")) == pairs(own.retrieve("?")) == [("i", 0.7), ("a", 0.6)]
@@ -56,6 +60,8 @@ def test_retrievers_and_engines_that_lead_back_to_themselves_end_at_the_node() -
     assert pairs(first.retrieve("?")) == [("b", 0.5), ("back", 0.4), ("a", 0.6)]
     own.found = [NodeWithScore(IndexNode("again", "i", obj=Engine("")), 0.7), NodeWithScore(A, 0.6)]
     assert [(hit.text, hit.score) for hit in own.retrieve("?")] == [("again + text of a", 0.7), ("text of a", 0.6)]
+    own.found = [NodeWithScore(IndexNode("again", "i", obj=Plain()), 0.7), NodeWithScore(A, 0.6)]
+    assert pairs(own.retrieve("?")) == [("i", 0.7), ("a", 0.6)]
 
 
 def test_a_retriever_that_two_nodes_lead_to_is_followed_from_both() -> None:

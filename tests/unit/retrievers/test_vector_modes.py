@@ -129,16 +129,21 @@ def test_similarity_may_be_the_product_or_the_distance_of_vectors_as_they_were_p
 
 @pytest.mark.parametrize("size", [1e-9, 1e-4, 1.0, 1e9])
 def test_vectors_of_any_size_keep_their_order(size: float) -> None:
-    store = store_of([[size, 0.0], [0.0, size], [2 * size, 0.0], [0.0, size]])
+    store = store_of([[0.0, size], [size, 0.0], [2 * size, 0.0], [0.0, size]])
     query = [2 * size, 0.0]
     product = ask(store, query, 4, similarity="dot_product")
-    assert places(product) == [2, 0, 1, 3]
+    assert places(product) == [2, 1, 0, 3]
     assert [hit.score for hit in product] == pytest.approx([4 * size**2, 2 * size**2, 0.0, 0.0], rel=1e-6)
     distance = ask(store, query, 4, similarity="euclidean")
-    assert places(distance) == [2, 0, 1, 3]
+    assert places(distance) == [2, 1, 0, 3]
     assert [hit.score for hit in distance] == pytest.approx([0.0, -size, *[-math.hypot(2, 1) * size] * 2], rel=1e-6)
     mmr: dict[str, Any] = {"vector_store_query_mode": "mmr", "mmr_threshold": 0.9}
-    assert places(ask(store, query, 4, similarity="dot_product", **mmr)) == [2, 0, 1, 3]
+    assert places(ask(store, query, 4, similarity="dot_product", **mmr)) == [2, 1, 0, 3]
+
+
+def test_short_vectors_keep_their_order_beside_a_long_one() -> None:
+    store = store_of([[1e-5, 0.0], [2e-5, 0.0], [1e6, 0.0]])
+    assert places(ask(store, [1.0, 0.0], 3, similarity="dot_product")) == [2, 1, 0]
 
 
 @pytest.mark.parametrize("similarity", ["dot_product", "euclidean"])

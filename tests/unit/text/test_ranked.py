@@ -17,6 +17,8 @@ from ragcore.text.ranked import ranked_in
         ("The best is document 2 (relevance 7).", [(1, 7)]),
         ("Doc: 2\nRelevance rating: 7\nDoc: 1\nRelevance is 4", [(1, 7), (0, 4)]),
         ("Doc: 1, Relevance: -3\n[2]: -2\nDoc 3 - 4", [(0, 0), (1, 0), (2, 4)]),
+        ("Doc: 2, Relevance-7", [(1, 7)]),
+        ("Doc 2-7", [(1, 7)]),
         (f"Doc: {'1' * 5000}, Relevance: 7\nDoc: 1, Relevance: {'1' * 5000}", [(0, 10)]),
         ("Doc: 2, for it is about cats\nDocument 3\nDocument 1 is of no use", [(1, 1), (2, 1)]),
         ("None of them helps. 2 of the passages are about 3 dogs.", []),
