@@ -10,36 +10,82 @@ import re
 from ragcore.text.keywords import content_words
 
 
-def about(question: str) -> str:
-    """The question without such words; as it is where nothing else is left of it."""
-    rest = _ASKED_OF.sub(r"\1", _ACCORDING_TO.sub(" ", question))
+def about(question: str, *, with_names: bool = False) -> str:
+    """The question without such words; as it is where nothing else is left of it.
+
+    `with_names`: "staff handbook" stays of "the staff handbook says", as a file may be called so; "document" does not.
+    """
+
+    def left(match: re.Match[str]) -> str:
+        of, helping = match.groupdict().get("of"), match.groupdict().get("helping")
+        names = [of, *_NAME.findall(match.group())] if with_names else []
+        return " ".join(filter(None, [" ", *names, helping, " "]))
+
+    rest = question
+    for words in (_ACCORDING_TO, _TOLD, _ASKED_OF):
+        rest = words.sub(left, rest)
     rest = " ".join(rest.split()).strip(" ,;，")
     return rest if content_words(rest) else question
 
 
+# What a person calls what was put in, and what such a thing may be called.
+_ANY = r"documents?|texts?|passages?|articles?|papers?|essays?|files?"
+_NAMES = (
+    r"reports?|(?:hand)?books?|manuals?|guides?|guidelines?|leaflets?|brochures?|chapters?|slides?|presentations?|letters?"
+    r"|e-?mails?|notes?|minutes|contracts?|agreements?|polic(?:y|ies)"
+)
+_ANY_DE = r"dokument(?:e|en)?|text(?:e|en)?|artikeln?"
+_NAMES_DE = r"(?:hand)?buch|bericht(?:e|en)?|leitfaden|broschüre|kapitel|präsentation|folien|brief|protokoll|vertrag|anleitung"
+_ANY_FR = r"documents?|textes?|articles?"
+_NAMES_FR = r"manuel|guide|rapports?|livre|brochure|chapitre|présentation|lettre|courriel|contrat|règlement"
+_ANY_ES = r"documentos?|textos?|artículos?"
+_NAMES_ES = r"manual|guía|informes?|libro|folleto|capítulo|presentación|carta|correo|contrato|reglamento"
+_NAME = re.compile(rf"\b(?:{_NAMES}|{_NAMES_DE}|{_NAMES_FR}|{_NAMES_ES})\b", re.IGNORECASE)
 # What follows such words, so that they do not belong to more: "in the paper industry", "in the article on Rome".
 _THEN = (
     r"(?:(?=\W*$)|,|(?= (?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|do|does|did|has|have|had|can|could|will"
-    r"|would|should|must|may|wer|wen|wem|wessen|was|wann|wo|welche[rsmn]?|warum|wie|den|die|das|der"
+    r"|would|should|must|may|wer|wen|wem|wessen|wann|wo|welche[rsmn]?|warum|wie|den|die|das|der"
     r"|qui|que|quel(?:le)?s?|quand|où|pourquoi|comment|quién|qué|cuál|cuándo|dónde|cómo)\b))"
 )
 _ACCORDING_TO = re.compile(
     r"\b(?:according to|based on|in|from) (?:the|this|these|my|our|your) (?:given |provided |uploaded )?"
-    rf"(?:documents?|texts?|passages?|articles?|papers?|essays?|files?)\b{_THEN}"
+    rf"(?:{_ANY}|{_NAMES})\b{_THEN}"
     rf"|\baccording to (?:the|this) (?:authors?|writer|narrator)\b{_THEN}"
-    rf"|\b(?:laut|gemäß|nach) (?:dem|diesem|den) (?:dokument(?:en)?|text(?:en)?|artikeln?|autor|verfasser)\b{_THEN}"
-    rf"|\b(?:im|in diesem) (?:dokument|text|artikel)\b{_THEN}"
-    rf"|\b(?:selon|d['’]après|dans) (?:le |ce |cet |l['’])(?:document|texte|article)\b{_THEN}"
+    rf"|\b(?:laut|gemäß|nach) (?:de[mrn]|diese[mr]) (?:{_ANY_DE}|{_NAMES_DE}|autor|verfasser)\b{_THEN}"
+    rf"|\b(?:im|in (?:de[mr]|diese[mr])) (?:{_ANY_DE}|{_NAMES_DE})\b{_THEN}"
+    rf"|\b(?:selon|d['’]après|dans) (?:l[ea] |cet? |cette |l['’])(?:{_ANY_FR}|{_NAMES_FR})\b{_THEN}"
     rf"|\bselon l['’]auteur\b{_THEN}"
-    rf"|\b(?:según|en) (?:el|este) (?:documento|texto|artículo)\b{_THEN}"
+    rf"|\b(?:según|en) (?:el|la|este|esta) (?:{_ANY_ES}|{_NAMES_ES})\b{_THEN}"
     rf"|\bsegún el autor\b{_THEN}"
     r"|(?:根据|依据|按照|在)(?:本|该|这(?:篇|份|个)?)(?:文档|文件|文章|文本|文)(?:中|里)?[，,]?",
     re.IGNORECASE,
 )
+# "What does the staff handbook say about", "what is said about", "tell me about": what is asked for is what follows.
+_TOLD = re.compile(
+    r"(?:\b(?:what|how) (?:else |exactly )?)?\b(?:do|does|did|can|could|will|would|should) (?:the|this|these|my|our|your) "
+    rf"(?:(?P<of>(?:[\w'’-]+ ){{0,3}}?)(?:{_ANY}|{_NAMES})|authors?|writer|narrator) (?:ever |not |also |actually )?"
+    r"(?:say|tell|state|mention|talk|describe|explain|define|discuss|cover)\b(?: (?:us|me))?"
+    r"(?: (?:anything|something|much))?(?: (?:about|on|of|regarding|concerning)\b)?"
+    r"|(?:\bwhat )?\b(?:is|are|was|were) (?:said|told|written|stated|mentioned) (?:about|on|of|regarding|concerning)\b"
+    r"|^\W*(?:(?:please|can you|could you) )?(?:tell|give|show|find) me (?:more |all |everything |something |anything )?"
+    r"(?:(?:information|details?|facts) )?(?:about|on|regarding|concerning)\b"
+    rf"|(?:\bwas )?\b(?:sag|steh|schreib)(?:t|en) (?:da[sz]u )?(?:das|der|die|diese[srm]?|im|in (?:de[mr]|diese[mr]))"
+    rf" (?:{_ANY_DE}|{_NAMES_DE})(?: etwas)? (?:über|zu[mr]?)\b"
+    r"|^\W*(?:bitte )?(?:erzähle?|sage?) mir (?:etwas |mehr |alles )?(?:über|von|zu[mr]?)\b"
+    rf"|(?:\bque )?\b(?:di(?:t|sent)|expliquent?) (?:l[ea]s? |ce[st]? |cette |l['’])(?:{_ANY_FR}|{_NAMES_FR})"
+    r" (?:sur|(?:à propos|au sujet) d(?:e|u|es)|de)\b"
+    r"|^\W*parle[sz]?[- ]moi d(?:e|u|es)\b"
+    rf"|(?:\bqué )?\bdicen? (?:el|la|los|las|este|esta) (?:{_ANY_ES}|{_NAMES_ES}) (?:sobre|acerca de|de)\b"
+    r"|^\W*(?:háblame|cuéntame|dime)(?: algo| más| todo)? (?:de|sobre|acerca de)\b"
+    r"|(?:本|该|这(?:篇|份|个|本)?)?(?:文档|文件|文章|手册|报告|指南|合同)(?:中|里|上)?(?:是)?(?:怎么|如何)?"
+    r"(?:说|讲|写|提到)了?(?:些|哪些)?(?:什么|内容)?(?=\W*$)"
+    r"|(?:文档|文件|文章|手册|报告|指南|合同)(?:中|里|上)?(?=关于|对)",
+    re.IGNORECASE,
+)
 _ASKED_OF = re.compile(
-    r"\b(do|does|did|has|have|had|would|could|can|will|should) (?:the|this) "
+    r"\b(?P<helping>do|does|did|has|have|had|would|could|can|will|should) (?:the|this) "
     r"(?:(?:authors?|writer|narrator)(?= \w)(?! (?:of|on|about|by|from)\b)"
-    r"|(?:documents?|text|passage|article|paper|essay)(?= (?:ever |not |also )?(?:say|tell|state|mention|describe|explain"
-    r"|define|give|list|name|call|claim|argue|suggest|recommend|conclude|note|report|discuss|compare|refer|contain|include)\b))",
+    rf"|(?:{_ANY}|{_NAMES})(?= (?:ever |not |also )?(?:give|list|name|call|claim|argue|suggest|recommend|conclude|note|report"
+    r"|compare|refer|contain|include|require|allow|forbid|prohibit)\b))",
     re.IGNORECASE,
 )

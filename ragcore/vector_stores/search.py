@@ -150,7 +150,7 @@ def _stem(file_name: str) -> str:
 def query_terms(query: str) -> list[str]:
     """The different words of a question that are looked for: without stop words, unless it has no others, and without what it
     says of the text itself."""
-    return list(dict.fromkeys(content_words(about(query)) or words(query)))
+    return list(dict.fromkeys(content_words(about(query, with_names=True)) or words(query)))
 
 
 @cache
