@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragcore.concurrency import awaitable
 from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import StoreError
+from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -43,6 +44,7 @@ class BaseIndex(ABC):
     """
 
     kind: ClassVar[str]  # as records name it
+    whole: ClassVar[bool] = False  # whether each change is worked out from all that is there
 
     def __init__(
         self,
@@ -168,7 +170,8 @@ class BaseIndex(ABC):
 
         What the shared docstore has of it goes too, unless `delete_from_docstore` is False.
         """
-        with self.storage_context.change(self._record), self.storage_context.transaction():
+        with self.storage_context.transaction():
+            self.storage_context.mark_changed(self._record)
             passages = self._removed(ref_doc_id)
             if delete_from_docstore:
                 self.storage_context.docstore.delete_ref_doc(ref_doc_id, raise_error=False)
@@ -292,20 +295,44 @@ class BaseIndex(ABC):
         """Called once, with a new record or an old one: refuse what does not go with it, and open what it names."""
 
     def _share(self, split: Split, before: Sequence[str]) -> None:
-        """Put what stands above the passages where an AutoMergingRetriever finds it, and into a docstore that was given the
-        passages too, in place of those with the ids `before`. What is there already is kept as the index has it."""
-        shared, id_ = self.storage_context.docstore, split.document.id_
+        """Put what stands above the passages where an AutoMergingRetriever finds it; `before` has the ids of the passages that
+        the document had in the index."""
+        shared = self.storage_context.docstore
         if split.inner:
-            shared.delete_ref_doc(id_, raise_error=False)
+            shared.delete_ref_doc(split.document.id_, raise_error=False)
+            shared.add_documents(split.inner)
+        self._share_passages(split, () if split.inner else before)
+
+    def _share_passages(self, split: Split, before: Sequence[str]) -> None:
+        """Keep the passages that are shared as the index has them: all of them in a docstore that was given, else those that
+        are there already."""
+        shared, id_ = self.storage_context.docstore, split.document.id_
         info = shared.get_ref_doc_info(id_)
         there = set(info.node_ids) if info else set()
         passages = {node.id_ for node in split.nodes}
         taken = passages if self.storage_context.docstore_is_given else passages & there
-        bare = [replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in taken]
-        if kept := [*split.inner, *bare]:
-            shared.add_documents(kept)
+        shared.add_documents([replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in taken])
         for gone in there.intersection(before) - passages:
             shared.delete_document(gone)
+
+    def _change(self, work_out: Callable[[], Callable[[], int]], *, rests_on_old: bool) -> int:
+        """Store what `work_out` gives, in a transaction. What `rests_on_old`, on what the index holds, is worked out again
+        where another context of the same folder has changed the index meanwhile.
+        """
+        context = self.storage_context
+        with context.change() if rests_on_old else nullcontext():
+            while True:
+                version = context.version(self._record)
+                try:
+                    store = work_out()
+                except (KeyError, UnknownDocumentError):  # some of it was there no longer
+                    if not rests_on_old or context.version(self._record) == version:
+                        raise
+                    continue
+                with context.transaction():
+                    if not rests_on_old or context.version(self._record) == version:
+                        context.mark_changed(self._record)
+                        return store()
 
     def _store(
         self,
@@ -316,16 +343,24 @@ class BaseIndex(ABC):
         new: bool = False,
     ) -> int:
         refuse_others([*given, *objects])
-        with span("index", kind=self.kind) as step, self.storage_context.change(self._record):
+
+        def work_out() -> Callable[[], int]:
             splits = self._split(given, objects, joined=joined)
             write = self._prepared(splits)
-            with self.storage_context.transaction():
+
+            def store() -> int:
                 before = [self._passage_ids(split.document.id_) for split in splits]
                 passages = write()
                 for split, ids in zip(splits, before, strict=True):
                     self._share(split, ids)
                 if new:
                     self._record = self.storage_context.add_index(self._record)
+                return passages
+
+            return store
+
+        with span("index", kind=self.kind) as step:
+            passages = self._change(work_out, rests_on_old=not new and (joined or self.whole))
             step.note(passages=passages)
         return passages
 

@@ -45,6 +45,7 @@ class TreeIndex(NodeIndex):
     """
 
     kind = "tree"
+    whole = True
 
     def __init__(
         self,
@@ -96,14 +97,21 @@ class TreeIndex(NodeIndex):
         return tree.TreeSelectLeafEmbeddingRetriever(self, child_branch_factor)
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
-        with self.storage_context.change(self._record):
+        delete = super().delete_ref_doc
+
+        def work_out() -> Callable[[], int]:
             if not self.nodes.has_ref_doc(ref_doc_id):
                 raise UnknownDocumentError(ref_doc_id)
             write = self._changed(gone=self._passage_ids(ref_doc_id), new=[])
-            with self.storage_context.transaction():
-                passages = super().delete_ref_doc(ref_doc_id, delete_from_docstore)
+
+            def store() -> int:
+                passages = delete(ref_doc_id, delete_from_docstore)
                 write()
-        return passages
+                return passages
+
+            return store
+
+        return self._change(work_out, rests_on_old=True)
 
     @property
     def root_ids(self) -> list[str]:
@@ -160,12 +168,13 @@ class TreeIndex(NodeIndex):
         return write
 
     def _tree(self) -> Branches:
+        entries = self.entries()
         branches = {
             key.removeprefix(BRANCH): Branch(tuple(entry["children"]), entry["text"])
-            for key, entry in self.entries().items()
+            for key, entry in entries.items()
             if key.startswith(BRANCH)
         }
-        return Branches(self.num_children, self.root_ids, branches)
+        return Branches(self.num_children, entries.get(ROOTS, ()), branches)
 
     def _places(self, tree: Branches, added: Sequence[TextNode]) -> list[str | None]:
         """For each new passage the lowest summary it belongs to; None where there are no summaries."""

@@ -7,8 +7,8 @@ comes last where there is an order, as newly added.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -23,13 +23,14 @@ from ragcore.ingestion.cache import IngestionCache
 from ragcore.ingestion.steps import Item, run_transformations
 from ragcore.observe import span
 from ragcore.schema import Document, TextNode, content_hash
-from ragcore.storage.disk import FILE as STORAGE_FILE
-from ragcore.storage.disk import DiskStorage
-from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore
-from ragcore.storage.storage_context import StorageContext
+from ragcore.sqlite import SQLiteDatabase
+from ragcore.storage.disk import SCHEMA, DiskDocumentStore
+from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore, copy_documents
+from ragcore.storage.storage_context import SHARED
 from ragcore.vector_stores.base import Store
 
 CACHE_FILE = "cache.db"
+DOCSTORE_FILE = "docstore.db"  # not the file of a storage context, which indexes may have in the same folder
 
 
 class DocstoreStrategy(str, Enum):
@@ -128,16 +129,18 @@ class IngestionPipeline:
     arun = awaitable(run)
 
     def persist(self, persist_dir: str | Path = "./pipeline_storage") -> None:
-        """Write the cache and the document store into a folder, replacing what is there. The vector store keeps itself.
-
-        Without a document store an older one goes, unless an index keeps what it has there, too.
+        """Write the cache and the document store into a folder, in place of what a pipeline wrote there; without a document
+        store an older one goes. Indexes may be persisted in the same folder. The vector store keeps itself.
         """
         folder = Path(persist_dir)
         self.cache.persist(folder / CACHE_FILE)
-        if self.docstore is not None:
-            StorageContext.from_defaults(docstore=self.docstore).persist(folder)
-        elif (folder / STORAGE_FILE).is_file():
-            _remove_docstore(folder)
+        if self.docstore is None:
+            for ending in ("", "-wal", "-shm"):  # the last two where its process was killed
+                (folder / f"{DOCSTORE_FILE}{ending}").unlink(missing_ok=True)
+            return
+        with _opened(folder) as (database, kept), database.transaction():
+            kept.clear()
+            copy_documents(self.docstore, kept)
 
     def load(self, persist_dir: str | Path = "./pipeline_storage") -> None:
         """Take copies of what was persisted there, in place of the cache and, where one was persisted, the document store.
@@ -150,13 +153,10 @@ class IngestionPipeline:
                 f"There is no pipeline in the folder {folder}.", hint="Write it there first, with pipeline.persist()."
             )
         self.cache = IngestionCache.from_persist_path(folder / CACHE_FILE)
-        if (folder / STORAGE_FILE).is_file():
-            context = StorageContext.from_defaults(persist_dir=folder)
+        if (folder / DOCSTORE_FILE).is_file():
             self.docstore = SimpleDocumentStore()
-            self.docstore.add_documents(list(context.docstore.docs.values()))
-            for id_, hash_ in context.docstore.get_all_document_hashes().items():
-                self.docstore.set_document_hash(id_, hash_)
-            context.close()
+            with _opened(folder) as (_, kept):
+                copy_documents(kept, self.docstore)
 
     def _plan(self, sources: Sequence[_Source]) -> tuple[list[_Source], list[str]]:
         """The documents to work on, and the ids of those to remove."""
@@ -195,13 +195,11 @@ class IngestionPipeline:
             docstore.set_document_hash(source.id_, source.hash)
 
 
-def _remove_docstore(folder: Path) -> None:
-    storage = DiskStorage(folder)
-    indexes = storage.index_store.all()
-    storage.close()
-    if not indexes:
-        for file in folder.glob(f"{STORAGE_FILE}*"):
-            file.unlink()
+@contextmanager
+def _opened(folder: Path) -> Iterator[tuple[SQLiteDatabase, DiskDocumentStore]]:
+    """The file of a pipeline's document store, in which all of it is in the shared place."""
+    with closing(SQLiteDatabase(folder / DOCSTORE_FILE, SCHEMA)) as database:
+        yield database, DiskDocumentStore(database, SHARED)
 
 
 def _sources(items: Sequence[Item]) -> list[_Source]:

@@ -236,7 +236,7 @@ def _read(path: str, how: _HowToRead) -> list[Document]:
 
 def _document(local: Path, name: str, how: _HowToRead) -> Document:
     """By our own readers. What they say of the file is seen by neither embedder nor language model."""
-    named = (how.encoding, how.errors) != ("utf-8", "ignore")
+    named = (codecs.lookup(how.encoding).name, how.errors) != ("utf-8", "ignore")
     options = ReadOptions(name, encoding=how.encoding if named else None, errors=how.errors)
     try:
         document = read_file(local, options)

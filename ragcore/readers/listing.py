@@ -67,9 +67,9 @@ class Wanted:
     """Which files of a folder count.
 
     `exclude` has patterns as of a shell, matched with the end of a file's or folder's place below the folder, or with the
-    whole place where a pattern begins with the folder's full path; what is in an excluded folder is excluded. Hidden is what
-    begins with a full stop, and what is in such a folder. `required_exts` are endings such as ".md". The limit counts files
-    that passed the rest.
+    whole place where a pattern begins with the folder's full path, however that is written; what is in an excluded folder is
+    excluded. Hidden is what begins with a full stop, and what is in such a folder. `required_exts` are endings such as ".md".
+    The limit counts files that passed the rest.
     """
 
     exclude: Sequence[str] = ()
@@ -83,7 +83,7 @@ class Wanted:
 def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
     """In the order of their paths, part by part; [] where none is wanted."""
     root = fs.info(folder)["name"]  # a relative folder may have files with full paths
-    patterns = [_pattern(each, Path(root).absolute()) for each in wanted.exclude]
+    patterns = [_pattern(each, Path(root).resolve()) for each in wanted.exclude]
     endings = None if wanted.required_exts is None else {with_dot(each) for each in wanted.required_exts}
 
     def counts(path: str) -> bool:
@@ -159,10 +159,12 @@ def _slashes(path: str) -> str:
 
 
 def _pattern(glob: str, folder: Path) -> re.Pattern[str]:
-    """Of a place, or the end of one: `*` and `?` stay within a name, `**/` is any number of folders."""
-    whole = Path(glob).is_relative_to(folder)
-    glob = str(Path(glob).relative_to(folder) if whole else Path(glob))  # no ./ before it
+    """Of a place, or the end of one: `*` and `?` stay within a name, `**/` is any number of folders. `folder` is resolved."""
+    path = Path(glob)
+    # What is below the folder is not resolved: it may be a link to elsewhere.
+    above = next((each for each in path.parents if path.is_absolute() and each.resolve() == folder), None)
+    place = str(path if above is None else path.relative_to(above))  # no ./ before it
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(glob).strip("/"))
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(place).strip("/"))
     body = "".join(signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part)) for part in parts)
-    return re.compile(body if whole else f"(?:.*/)?{body}")
+    return re.compile(f"(?:.*/)?{body}" if above is None else body)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers import safexml
-from ragcore.readers.base import ReadOptions, text_in
-from ragcore.readers.decode import clean
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.decode import clean, decode
 from ragcore.readers.markup import html_text
 from ragcore.schema import Document
 
@@ -18,9 +18,10 @@ _ESCAPED = re.compile(r"<(?:p|br|div|a|b|i|em|strong|img|span|ul|li|h[1-6]|table
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = text_in(path, options, declares=True)
-    # libxml2 believes the mark at the beginning before what the file says of its encoding.
-    data = text.encode("utf-8-sig") if options.encoding else path.read_bytes()
+    data = path.read_bytes()
+    text = decode(data, options.name, declares=True, encoding=options.encoding, errors=options.errors)
+    if options.encoding:  # libxml2 believes the mark at the beginning before what the file says of its encoding
+        data = text.encode("utf-8-sig")
     try:
         found = "\n".join(_lines(data, options.name))
     except DamagedFileError:

@@ -145,6 +145,11 @@ class DiskDocumentStore(DocumentStore):
         count: int = self._rows("SELECT count(*) FROM items WHERE place = ?")[0][0]
         return count
 
+    def clear(self) -> None:
+        with self._database.transaction() as db:
+            for table in ("items", "hashes"):
+                db.execute(f"DELETE FROM {table} WHERE place = ?", (self._place,))
+
     def _write(self, items: Sequence[Item]) -> None:
         with self._database.transaction() as db:
             db.executemany(

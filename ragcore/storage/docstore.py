@@ -162,6 +162,13 @@ class DocumentStore(ABC):
         return RefDocInfo(tuple(cut), (found.get(source) or found[cut[0]]).metadata)
 
 
+def copy_documents(source: DocumentStore, target: DocumentStore) -> None:
+    """Put into `target` everything that `source` holds."""
+    target.add_documents(list(source.docs.values()))
+    for id_, hash_ in source.get_all_document_hashes().items():
+        target.set_document_hash(id_, hash_)
+
+
 class SimpleDocumentStore(DocumentStore):
     """Lives as long as the process."""
 

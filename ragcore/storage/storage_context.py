@@ -13,8 +13,8 @@ from __future__ import annotations
 import shutil
 import threading
 import weakref
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import StoreError
 from ragcore.observe import span
-from ragcore.storage.docstore import DocumentStore
+from ragcore.schema import new_id
+from ragcore.storage.docstore import DocumentStore, copy_documents
 from ragcore.storage.index_store import IndexRecord, IndexStore
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
@@ -52,7 +53,7 @@ class StorageContext:
         self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
         self.docstore_is_given = docstore is not None
         self._stores: dict[str, Store] = {}  # by place, those that one index was given
-        self._changes: dict[str, AbstractContextManager[object]] = {}  # by place, what is held during a change
+        self._changing = threading.RLock()
 
     @classmethod
     def from_defaults(
@@ -96,7 +97,7 @@ class StorageContext:
         from ragcore.storage.plain import plain_storage
 
         copy = MemoryStorage()
-        with self.transaction():
+        with self.storage.transaction():  # a change that is still worked out need not be waited for
             self._copy_to(copy)
         for record in copy.index_store.all():
             if record.keeper:
@@ -140,16 +141,24 @@ class StorageContext:
         self.index_store.put(told)
         return told
 
-    def change(self, record: IndexRecord) -> AbstractContextManager[object]:
-        """Of one index there is one change at a time, from what it looks at to what it stores; readers need not wait.
-
-        It begins before the transaction, which would keep others waiting while models are asked.
+    def change(self) -> AbstractContextManager[object]:
+        """Held while a change is worked out from what is there, and stored: through this context there is one such change at
+        a time, and readers need not wait. What changes through another context of the folder, `version` tells.
         """
-        return self._changes.setdefault(record.place, threading.RLock())
+        return self._changing
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def version(self, record: IndexRecord) -> object:
+        """Another value once an index was changed, through whichever context."""
+        return self.index_store.entries(SHARED, [record.place]).get(record.place)
+
+    def mark_changed(self, record: IndexRecord) -> None:
+        self.index_store.put_entries(SHARED, {record.place: new_id()})
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
         """In a folder, what is stored inside is stored together or not at all. Stores that were given are not part of it."""
-        return self.storage.transaction()
+        with self._changing, self.storage.transaction():  # in this order everywhere, so that no two wait for each other
+            yield
 
     def undoes(self, store: Store) -> bool:
         """Whether a transaction that fails takes back what was done to `store`."""
@@ -177,10 +186,10 @@ class StorageContext:
             if not self._given:
                 return
             source = StorageContext(MemoryStorage())
-            with self.transaction():
+            with self.storage.transaction():
                 self._copy_to(source.storage)
         target = DiskStorage(folder)
-        with span("persist", folder=str(folder)), source.transaction(), target.transaction():
+        with span("persist", folder=str(folder)), source.storage.transaction(), target.transaction():
             target.clear()
             source._copy_to(target)
         target.close()
@@ -201,9 +210,10 @@ class StorageContext:
     def _copy_to(self, target: Storage) -> None:
         from ragcore.vector_stores.memory import MemoryStore
 
-        _copy_documents(self.docstore, target.nodes(SHARED))
+        copy_documents(self.docstore, target.nodes(SHARED))
+        target.index_store.put_entries(SHARED, self.index_store.entries(SHARED))
         for record in self.index_store.all():
-            _copy_documents(self.node_store(record.place), target.nodes(record.place))
+            copy_documents(self.node_store(record.place), target.nodes(record.place))
             store = self._given_to(record)
             if isinstance(store, MemoryStore) or (store is None and not record.keeper):
                 vectors = self.storage.vectors(record.place) if store is None else store
@@ -211,9 +221,3 @@ class StorageContext:
                 record = replace(record, keeper="")
             target.index_store.put(record)
             target.index_store.put_entries(record.place, self.index_store.entries(record.place))
-
-
-def _copy_documents(source: DocumentStore, target: DocumentStore) -> None:
-    target.add_documents(list(source.docs.values()))
-    for id_, hash_ in source.get_all_document_hashes().items():
-        target.set_document_hash(id_, hash_)

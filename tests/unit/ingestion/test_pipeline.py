@@ -395,12 +395,44 @@ def test_a_pipeline_without_a_document_store_leaves_no_older_one_where_it_is_per
     assert len(again.run(documents(1))) == 2
 
 
-def test_a_pipeline_without_a_document_store_leaves_an_index_where_it_is_persisted(tmp_path: Path) -> None:
+def test_a_pipeline_and_an_index_are_persisted_in_one_folder_as_often_as_one_likes(tmp_path: Path) -> None:
     index = VectorStoreIndex(documents(1), embed_model=HashEmbedding(32), transformations=[splitter()])
-    index.storage_context.persist(tmp_path)
+    index.storage_context.docstore.add_documents([TextNode("Shared by indexes.", "s")])
+    pipeline, docstore, _ = upserting()
+    for count in (2, 1):
+        index.storage_context.persist(tmp_path)
+        opened = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=HashEmbedding(32))
+        docstore.delete_ref_doc("d1", raise_error=False)
+        pipeline.run(documents(count))
+        pipeline.persist(tmp_path)
+        assert [hit.node.ref_doc_id for hit in opened.as_retriever().retrieve("alpha beta")] == ["d0", "d0"]
+        index.storage_context.persist(tmp_path)
+        again = IngestionPipeline([])
+        again.load(tmp_path)
+        assert isinstance(again.docstore, SimpleDocumentStore)
+        assert seen(again.docstore) == seen(docstore)
+        assert list(again.docstore.docs) == [f"d{number}" for number in range(count)]
+        reopened = StorageContext.from_defaults(persist_dir=tmp_path)
+        assert list(reopened.docstore.docs) == ["s"]
+        assert list(load_index_from_storage(reopened, embed_model=HashEmbedding(32)).ref_doc_info) == ["d0"]
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_a_pipeline_without_a_document_store_leaves_a_storage_where_it_is_persisted_and_takes_nothing_from_it(
+    tmp_path: Path, with_index: bool
+) -> None:
+    context = StorageContext.from_defaults()
+    context.docstore.add_documents([TextNode("Shared by indexes.", "s")])
+    if with_index:
+        VectorStoreIndex([], embed_model=HashEmbedding(32), storage_context=context)
+    context.persist(tmp_path)
     IngestionPipeline([splitter()]).persist(tmp_path)
-    opened = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=HashEmbedding(32))
-    assert list(opened.ref_doc_info) == ["d0"]
+    opened = StorageContext.from_defaults(persist_dir=tmp_path)
+    assert list(opened.docstore.docs) == ["s"]
+    assert len(opened.index_store.all()) == with_index
+    again = IngestionPipeline([])
+    again.load(tmp_path)
+    assert again.docstore is None
 
 
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))

@@ -60,6 +60,22 @@ def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(fol
     assert names(inside) == ["x.txt"]  # where the folder itself is does not count
 
 
+@pytest.mark.parametrize("given", ["../other/../data", "as it is", "link"])
+@pytest.mark.parametrize("excluded", ["../other/../data", "as it is", "link"])
+def test_a_full_path_excludes_whatever_way_it_and_the_folder_are_written(
+    folder: Path, given: str, excluded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder.parent / "other").mkdir()
+    (folder.parent / "elsewhere.txt").write_text("elsewhere")
+    (folder / "z.txt").symlink_to(folder.parent / "elsewhere.txt")
+    (folder.parent / "link").symlink_to(folder)
+    monkeypatch.chdir(folder.parent / "other")
+    forms = {"../other/../data": Path("../other/../data"), "as it is": folder, "link": folder.parent / "link"}
+    exclude = [f"{forms[excluded].absolute()}/{name}" for name in ("z.txt", "b.txt", "*.md", "sub/deep")]
+    reader = SimpleDirectoryReader(forms[given], exclude=exclude, recursive=True)
+    assert [Path(path).name for path in reader.list_resources()] == ["A.TXT", "empty.txt", "c.txt"]
+
+
 @pytest.mark.parametrize(
     ("exclude", "recursive", "left"),
     [
@@ -326,6 +342,15 @@ def test_text_in_another_encoding_is_recognised_and_no_byte_is_dropped(tmp_path:
         SimpleDirectoryReader(tmp_path, errors="strict", raise_on_error=True).load_data()
 
 
+@pytest.mark.parametrize("encoding", ["UTF-8", "utf8", "U8"])
+def test_utf_8_is_the_same_by_each_of_its_names(tmp_path: Path, encoding: str) -> None:
+    tmp_path.joinpath("a.txt").write_bytes(("Plain words of a report.\n" * 20).encode("utf-16-le"))
+    tmp_path.joinpath("b.txt").write_bytes("これは日本語の文章です。\n".encode("iso2022_jp"))
+    (one, other) = SimpleDirectoryReader(tmp_path, encoding=encoding).load_data()
+    assert one.text.startswith("Plain words")
+    assert other.text.startswith("これは日本語")
+
+
 def test_a_named_encoding_is_believed_where_every_byte_fits(tmp_path: Path) -> None:
     tmp_path.joinpath("a.txt").write_bytes("¥ ÷".encode("cp437", "replace") + b"\x9d")
     assert SimpleDirectoryReader(tmp_path, encoding="cp437").load_data()[0].text.endswith("¥")
@@ -401,7 +426,10 @@ def test_files_come_one_after_the_other_or_singly(folder: Path) -> None:
         SimpleDirectoryReader.load_file(folder / "gone.md")
 
 
-def test_several_processes_give_the_same_documents_and_failures_in_the_same_order(folder: Path) -> None:
+def test_several_processes_give_the_same_documents_and_failures_in_the_same_order(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     readers = [SimpleDirectoryReader(folder, recursive=True, filename_as_id=True) for _ in range(2)]
     alone, together = readers[0].load_data(), readers[1].load_data(num_workers=2)
     assert [(one.id_, one.text, one.metadata) for one in together] == [(one.id_, one.text, one.metadata) for one in alone]
@@ -412,7 +440,8 @@ def process_of(path: str) -> dict[str, int]:
     return {"process": os.getpid()}
 
 
-def test_with_several_workers_another_process_reads(folder: Path) -> None:
+def test_with_several_workers_another_process_reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     reader = SimpleDirectoryReader(input_files=[folder / "a.md"], file_metadata=process_of)
     assert reader.load_data()[0].metadata["process"] == os.getpid()
     assert reader.load_data(num_workers=2)[0].metadata["process"] != os.getpid()
