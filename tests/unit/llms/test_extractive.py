@@ -97,7 +97,7 @@ def test_what_a_question_says_of_the_text_itself_does_not_count_among_its_words(
         assert {answer(phrase.format(question), HANDBOOK, MINUTES) for phrase in put} == {alone}
 
 
-@pytest.mark.parametrize("question", ["What does the handbook say about vacation?", "Does the staff handbook mention vacation?"])
+@pytest.mark.parametrize("question", ["What does the handbook say about vacation?", "Does our handbook mention vacation?"])
 def test_what_a_document_says_of_something_is_quoted(question: str) -> None:
     assert "Employees get 25 days of vacation each year. [1]" in answer(question, HANDBOOK, MINUTES)
     assert answer(question.replace("vacation", "elephants"), HANDBOOK, MINUTES) == NOT_FOUND
