@@ -21,6 +21,7 @@ from ragcore.vector_stores.search import query_terms
         ("How does the document define a storm?", "a storm?"),
         ("What is said about storms in the manual?", "storms ?"),
         ("Tell me more about the flood of 1953.", "the flood of 1953."),
+        ("What can you tell me about the flood?", "the flood?"),
         ("When does the report say the tower fell?", "When the tower fell?"),
         ("Erzähl mir etwas über Hunde", "Hunde"),
         ("Parle-moi de la tempête", "la tempête"),
