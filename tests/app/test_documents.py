@@ -68,6 +68,8 @@ def test_the_first_screen_says_what_to_do_and_what_is_ready(page: Page, empty_ap
         "Ask your documents. Nothing leaves this computer."
     ]
     page.get_by_text("Drop your files here").wait_for()
+    with page.expect_file_chooser():
+        page.get_by_role("button", name="Choose files").click()  # there is one alone
     page.get_by_text("none: quoting exact passages").wait_for()
     page.locator(".light", has_text="Search").get_by_text("ready", exact=True).wait_for(timeout=90_000)
     page.get_by_role("link", name="Add one").click()

@@ -146,7 +146,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.querySelector(".big").textContent = data.words.drop;
   parentElement.querySelector(".quiet").textContent = data.words.kinds;
   parentElement.querySelector(".choose").textContent = data.words.choose;
-  input.setAttribute("aria-label", data.words.choose);
   area.classList.toggle("small", Boolean(data.small));
   drawWays(zone, parentElement.querySelector(".others"), data);
   area.hidden = false;

@@ -18,7 +18,7 @@ stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.
 <span class="big"></span>
 <span class="quiet"></span>
 <span class="ways"><button type="button" class="accent choose"></button><span class="others"></span></span>
-<input type="file" multiple tabindex="-1">
+<input type="file" multiple hidden>
 </div><ul aria-live="polite"></ul>""",
 )
 
