@@ -35,11 +35,11 @@ def test(python: str, arguments: list[str]) -> int:
     pytest = [python, "-m", "pytest"]
     if arguments:
         return subprocess.call([*pytest, *arguments], cwd=HERE)
-    two = [*pytest, "-n2", "--dist=loadfile"]  # a file's tests share what was made for them
+    # A file's tests share what was made for them; in the order of their names no long file is left for the end.
+    two = [*pytest, "-n2", "--dist=loadfile", "--no-loadscope-reorder"]
     others = subprocess.call([*two, "--ignore=tests/app"], cwd=HERE)
     print("The tests in the browser:", flush=True)
-    # In the order of their names no long file is left for the end.
-    return subprocess.call([*two, "--no-loadscope-reorder", "tests/app"], cwd=HERE) or others
+    return subprocess.call([*two, "tests/app"], cwd=HERE) or others
 
 
 def environment() -> str:
