@@ -24,6 +24,7 @@ def about(question: str, *, with_names: bool = False) -> str:
     rest = question
     for words in (_ACCORDING_TO, _TOLD, _ASKED_OF):
         rest = words.sub(left, rest)
+    rest = _HAPPENED.sub(lambda match: match[match.lastindex or 0], rest)
     rest = " ".join(rest.split()).strip(" ,;，")
     return rest if content_words(rest) else question
 
@@ -62,25 +63,39 @@ _ACCORDING_TO = re.compile(
 )
 # "What does the staff handbook say about", "what is said about", "tell me about": what is asked for is what follows.
 _TOLD = re.compile(
-    r"(?:\b(?:what|how) (?:else |exactly )?)?\b(?:do|does|did|can|could|will|would|should) (?:the|this|these|my|our|your) "
-    rf"(?:(?P<of>(?:[\w'’-]+ ){{0,3}}?)(?:{_ANY}|{_NAMES})|authors?|writer|narrator) (?:ever |not |also |actually )?"
-    r"(?:say|tell|state|mention|talk|describe|explain|define|discuss|cover)\b(?: (?:us|me))?"
-    r"(?: (?:anything|something|much))?(?: (?:about|on|of|regarding|concerning)\b)?"
-    r"|(?:\bwhat )?\b(?:is|are|was|were) (?:said|told|written|stated|mentioned) (?:about|on|of|regarding|concerning)\b"
-    r"|^\W*(?:(?:please|(?:what )?(?:can|could) you(?: please)?) )?(?:tell|give|show|find) me"
-    r"(?: more| all| everything| something| anything)?"
-    r"(?: information| details?| facts)? (?:about|on|regarding|concerning)\b"
-    rf"|(?:\bwas )?\b(?:sag|steh|schreib)(?:t|en) (?:da[sz]u )?(?:das|der|die|diese[srm]?|im|in (?:de[mr]|diese[mr]))"
-    rf" (?:{_ANY_DE}|{_NAMES_DE})(?: etwas)? (?:über|zu[mr]?)\b"
-    r"|^\W*(?:bitte )?(?:erzähle?|sage?) mir (?:etwas |mehr |alles )?(?:über|von|zu[mr]?)\b"
-    rf"|(?:\bque )?\b(?:di(?:t|sent)|expliquent?) (?:l[ea]s? |ce[st]? |cette |l['’])(?:{_ANY_FR}|{_NAMES_FR})"
-    r" (?:sur|(?:à propos|au sujet) d(?:e|u|es)|de)\b"
-    r"|^\W*parle[sz]?[- ]moi d(?:e|u|es)\b"
-    rf"|(?:\bqué )?\bdicen? (?:el|la|los|las|este|esta) (?:{_ANY_ES}|{_NAMES_ES}) (?:sobre|acerca de|de)\b"
-    r"|^\W*(?:háblame|cuéntame|dime)(?: algo| más| todo)? (?:de|sobre|acerca de)\b"
-    r"|(?:本|该|这(?:篇|份|个|本)?)?(?:文档|文件|文章|手册|报告|指南|合同)(?:中|里|上)?(?:是)?(?:怎么|如何)?"
-    r"(?:说|讲|写|提到)了?(?:些|哪些)?(?:什么|内容)?(?=\W*$)"
-    r"|(?:文档|文件|文章|手册|报告|指南|合同)(?:中|里|上)?(?=关于|对)",
+    "|".join(
+        (
+            r"(?:\b(?:what|how) (?:else |exactly )?)?\b(?:do|does|did|can|could|will|would|should) "
+            rf"(?:the|this|these|my|our|your) (?:(?P<of>(?:[\w'’-]+ ){{0,3}}?)(?:{_ANY}|{_NAMES})|authors?|writer|narrator)"
+            r" (?:ever |not |also |actually )?(?:say|tell|state|mention|talk|describe|explain|define|discuss|cover)\b"
+            r"(?: (?:us|me))?(?: (?:anything|something|much))?(?: (?:about|on|of|regarding|concerning)\b)?",
+            r"(?:\bwhat )?\b(?:is|are|was|were) (?:said|told|written|stated|mentioned) (?:about|on|of|regarding|concerning)\b",
+            r"^\W*(?:(?:is|are|was|were) there )?"
+            r"(?:anything|something|any(?: more)? (?:information|details?|mention|rules?|words?))(?: said| written)?"
+            r" (?:about|on|of|regarding|concerning)\b",
+            r"^\W*(?:(?:please|(?:what )?(?:can|could) you(?: please)?) )?(?:tell|give|show|find) me"
+            r"(?: more| all| everything| something| anything)?(?: information| details?| facts)?"
+            r" (?:about|on|regarding|concerning)\b",
+            # German
+            rf"(?:\bwas )?\b(?:sag|steh|schreib)(?:t|en) (?:da[sz]u )?(?:das|der|die|diese[srm]?|im|in (?:de[mr]|diese[mr]))"
+            rf" (?:{_ANY_DE}|{_NAMES_DE})(?: etwas)? (?:über|zu[mr]?)\b",
+            r"^\W*(?:gibt es|steht da) (?:etwas|informationen|angaben|regeln) (?:über|zu[mr]?|von)\b",
+            r"^\W*(?:bitte )?(?:erzähle?|sage?) mir (?:etwas |mehr |alles )?(?:über|von|zu[mr]?)\b",
+            # French
+            rf"(?:\bque )?\b(?:di(?:t|sent)|expliquent?) (?:l[ea]s? |ce[st]? |cette |l['’])(?:{_ANY_FR}|{_NAMES_FR})"
+            r" (?:sur|(?:à propos|au sujet) d(?:e|u|es)|de)\b",
+            r"^\W*y a-t-il (?:quelque chose|des (?:informations?|règles)) (?:sur|à propos d(?:e|u|es))\b",
+            r"^\W*parle[sz]?[- ]moi d(?:e|u|es)\b",
+            # Spanish
+            rf"(?:\bqué )?\bdicen? (?:el|la|los|las|este|esta) (?:{_ANY_ES}|{_NAMES_ES}) (?:sobre|acerca de|de)\b",
+            r"^\W*hay (?:algo|información|reglas) (?:sobre|acerca de|de)\b",
+            r"^\W*(?:háblame|cuéntame|dime)(?: algo| más| todo)? (?:de|sobre|acerca de)\b",
+            # Chinese
+            r"(?:本|该|这(?:篇|份|个|本)?)?(?:文档|文件|文章|手册|报告|指南|合同)(?:中|里|上)?(?:是)?(?:怎么|如何)?"
+            r"(?:说|讲|写|提到)了?(?:些|哪些)?(?:什么|内容)?(?=\W*$)",
+            r"(?:文档|文件|文章|手册|报告|指南|合同)(?:中|里|上)?(?=关于|对)",
+        )
+    ),
     re.IGNORECASE,
 )
 _ASKED_OF = re.compile(
@@ -88,5 +103,13 @@ _ASKED_OF = re.compile(
     r"(?:(?:authors?|writer|narrator)(?= \w)(?! (?:of|on|about|by|from)\b)"
     rf"|(?:{_ANY}|{_NAMES})(?= (?:ever |not |also )?(?:give|list|name|call|claim|argue|suggest|recommend|conclude|note|report"
     r"|compare|refer|contain|include|require|allow|forbid|prohibit)\b))",
+    re.IGNORECASE,
+)
+# What happened is what is asked for, and told by other words than these.
+_HAPPENED = re.compile(
+    r"\b(what(?: else)?) (?:has |had )?(?:happen(?:ed|s)?|occur(?:red|s)?|(?:took|takes) place|(?:went|goes) on)\b"
+    r"|\b(was) (?:geschah|geschieht|passierte?)\b"
+    r"|\b(qu)(?:e s['’]est-il passé|['’]est-il arrivé|['’]est-ce qui (?:s['’]est passé|est arrivé))"
+    r"|\b(qué) (?:pasó|pasa|sucedió|sucede|ocurrió|ocurre)\b",
     re.IGNORECASE,
 )
