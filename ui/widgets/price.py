@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -26,32 +28,33 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     if not ask.question.strip():
         st.caption(_("Type a question to see what answering it takes."))
         return
-    price, mode = price_of(ask, history), label(words.mode_label(ask.mode))
+    line = partial(_("{mode}: {price}").format, mode=label(words.mode_label(ask.mode)))
     try:
-        found = price.result(timeout=WAIT)
-    except TimeoutError:
-        st.fragment(_waiting, run_every=LOOK)(price, mode)
+        _tag(price_of(ask, history), line)
     except RagError as error:
         st.caption(label(said(error.what)))
-    else:
-        shown = words.price(found, resources.library().settings.price.currency)
-        st.caption(_("{mode}: {price}").format(mode=mode, price=label(shown)))
 
 
 def most_tag(ask: Ask) -> None:
-    """A line for a way of answering of which no question is typed yet; none where it cannot be said at once."""
+    """A line for a way of answering of which no question is typed yet."""
+    with suppress(RagError):  # asking says what is wrong
+        _tag(most_of(ask), _("For each question at most: {price}").format)
+
+
+def _tag(price: Future[Price], line: Callable[..., str]) -> None:
+    """`line` with the price, once there is one. RagError where there can be none."""
     try:
-        found = most_of(ask).result(timeout=WAIT)
-    except (TimeoutError, RagError):  # asking says what is wrong
-        return
-    shown = words.price(found, resources.library().settings.price.currency)
-    st.caption(_("For each question at most: {price}").format(price=label(shown)))
+        found = price.result(timeout=WAIT)
+    except TimeoutError:
+        st.fragment(_waiting, run_every=LOOK)(price, line)
+    else:
+        st.caption(line(price=label(words.price(found, resources.library().settings.price.currency))))
 
 
-def _waiting(price: Future[Price], mode: str) -> None:
+def _waiting(price: Future[Price], line: Callable[..., str]) -> None:
     if price.done():
         draw_anew()
-    st.caption(_("{mode}: {price}").format(mode=mode, price=f":shimmer[{_('working out what it takes…')}]"))
+    st.caption(line(price=f":shimmer[{_('working out what it takes…')}]"))
 
 
 def confirmation() -> None:
