@@ -34,6 +34,19 @@ def test_what_is_said_is_in_the_language_of_the_question(language: str) -> None:
     assert (found, without, nothing) == (NOT_FOUND[language], NO_MODEL[language], NOTHING_FOUND[language])
 
 
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Wie viel Geld gibt PerksPlus?", "de"),
+        ("Combien paie PerksPlus ?", "fr"),
+        ("¿Cuánto paga PerksPlus?", "es"),
+        ("Hoeveel betaalt PerksPlus?", "nl"),
+    ],
+)
+def test_a_short_question_tells_its_language(question: str, language: str) -> None:
+    assert language_of(question) == language
+
+
 @pytest.mark.parametrize("language", QUESTIONS)
 def test_the_words_are_of_that_language(language: str) -> None:
     said = " ".join(wordings[language] for wordings in (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL))
