@@ -95,7 +95,7 @@ def earlier_questions() -> None:
 
 
 def ways_of_answering() -> list[Ask]:
-    """The chips, what the chosen ways do, and what they take."""
+    """The chips, what the chosen ways do, and what they take; or what is read instead, which has its own price and way."""
     st.pills(
         _("Ways of answering"),
         list(words.response_modes()),
@@ -105,11 +105,13 @@ def ways_of_answering() -> list[Ask]:
         help=_("Choose several to compare them: they answer at the same time, from the same passages."),
         persist_state="session",
     )
-    asks = chosen()
+    asks, reading = chosen(), state.to_read.get("query_reading", "best")
     with st.container(key="query_ways", gap="xxsmall"):
-        if len(asks) == 1:
+        if reading != "best":
+            st.caption(words.readings()[reading].sentence)
+        elif len(asks) == 1:
             st.caption(words.response_modes()[asks[0].response_mode].sentence)
-        for one in asks:
+        for one in asks if reading == "best" else ():
             if len(asks) == 1 or one.question.strip():
                 price_tag(one)
             else:

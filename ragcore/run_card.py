@@ -2,7 +2,7 @@
 
 One HTML file without scripts, which asks for nothing from elsewhere, in light and dark. It tells what was asked of which
 documents, every prompt by the origin of its words, what was answered, and what it took. Two cards of one run are the same.
-What is called so in code, such as the ways of answering, prompts and steps, keeps its name in every language.
+Ways of answering and prompts are called as on the screens, their names in code in brackets; steps keep theirs everywhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, get_args
@@ -61,11 +61,17 @@ summary { cursor: pointer; }
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The language of a card: `say` gives a text of its own, `said` a finished one of the library, such as a problem's."""
+    """The language of a card: `say` gives a text of its own, `said` a finished one of the library, such as a problem's.
+
+    `ways`, `readings` and `prompts`: what the screens call each, by its name in code. What is not among them keeps that.
+    """
 
     language: str = "en"
     say: Callable[[str], str] = str
     said: Callable[[str], str] = str
+    ways: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
 
 ENGLISH = Voice()
@@ -155,20 +161,30 @@ def _link(at: int, number: int, known: set[int]) -> str:
 
 
 def _mode(run: _Run) -> str:
-    facts = run.message.facts
-    if facts is not None:
-        return facts.mode_label if facts.reading == "best" else f"{facts.reading.replace('_', ' ')} · {facts.mode_label}"
-    return (run.message.ask or Ask("")).mode.replace("_", " ")
+    """As the line under the answer begins."""
+    facts, ask, voice = run.message.facts, run.message.ask or Ask(""), run.voice
+    mode, reading = (facts.mode, facts.reading) if facts is not None else (ask.mode, ask.reading)
+    parts = [] if reading == "best" else [_called(voice.readings, reading)]
+    return " · ".join([*parts, _called(voice.ways, mode)])
+
+
+def _called(words: Mapping[str, str], name: str) -> str:
+    return words.get(name, name.replace("_", " "))
+
+
+def _with_code_name(words: Mapping[str, str], name: str) -> str:
+    called = words.get(name, name)
+    return called if called.lower().replace(" ", "_") == name else f"{called} ({name})"
 
 
 def _settings(run: _Run) -> list[tuple[str, str]]:
-    """What the ask says, and which model answered. Keys are no part of either."""
+    """What the ask says, and which model answered. What was not set is left out. Keys are no part of either."""
     asked = _flat(asdict(run.message.ask or Ask(run.question)))
     names = _names(run.voice.say)
-    rows = [(names.get(name, name), _value(value, run.voice.say)) for name, value in asked if name != "question"]
+    rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in asked if name != "question"]
     calls = run.trace.named("llm") if run.trace is not None else []
     models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
-    return [*rows, *((names["model"], model) for model in models)]
+    return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
 
 
 def _names(say: Callable[[str], str]) -> Mapping[str, str]:
@@ -197,14 +213,17 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, An
             yield f"{before}{name}", value
 
 
-def _value(value: Any, say: Callable[[str], str]) -> str:
+def _value(name: str, value: Any, voice: Voice) -> str:
+    """ "" for what was not set."""
     if value is None or value in ("", (), []):
-        return "–"
+        return ""
     if isinstance(value, bool):
-        return say("yes") if value else say("no")
+        return voice.say("yes") if value else voice.say("no")
     if isinstance(value, list | tuple):
         return f"{len(value)}: {', '.join(map(str, value))}"
-    return str(value)
+    if name in ("chat_mode", "response_mode"):
+        return _with_code_name(voice.ways, str(value))
+    return _called(voice.readings, value) if name == "reading" else str(value)
 
 
 def _passages(at: int, run: _Run) -> str:
@@ -232,11 +251,12 @@ def _call(run: _Run, number: int, call: Span) -> str:
     facts = call.facts
     tokens = _tokens(run, facts.get("prompt_tokens", 0), facts.get("completion_tokens", 0))
     told = _plain(f"{tokens} · {max(call.milliseconds, 0):.0f} ms")
+    prompt = _plain(_with_code_name(run.voice.prompts, str(facts.get("prompt", ""))))
     origins = _origins(run.voice.say)
     messages = "".join(_message(message, origins) for message in facts.get("messages", ()))
     said = call.error or str(facts.get("reply", ""))
     return (
-        f'<details><summary>{number} · {_plain(str(facts.get("prompt", "")))} <span class="quiet">{told}</span></summary>'
+        f'<details><summary>{number} · {prompt} <span class="quiet">{told}</span></summary>'
         f'{messages}<div class="message">{_quiet(run.voice.say("Reply"))}<p class="text">{_plain(said)}</p></div></details>'
     )
 

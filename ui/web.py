@@ -363,6 +363,7 @@ async def run_card(request: Request) -> Response:
 
 def _card(library: Library, message_id: str) -> str:
     from ragcore.run_card import Voice, run_card
+    from ui.widgets.prompt_settings import titles
 
     conversations = library.conversations
     message = conversations.message(message_id)
@@ -370,7 +371,11 @@ def _card(library: Library, message_id: str) -> str:
     if message is None or conversation is None:
         raise InputError("This answer is no longer there.", hint="Ask the question again.")
     all_of_it = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
-    return run_card(library, [each for each in all_of_it if each.role == "assistant"], Voice(language(), _, said))
+    ways = {name: mode.label for name, mode in [*words.chat_modes().items(), *words.response_modes().items()]}
+    readings: dict[str, str] = {name: reading.label for name, reading in words.readings().items()}
+    prompts = {name: title for name, (title, _where) in titles().items()}
+    voice = Voice(language(), _, said, ways, readings, prompts)
+    return run_card(library, [each for each in all_of_it if each.role == "assistant"], voice)
 
 
 def card_address(message_id: str) -> str:

@@ -277,22 +277,27 @@ def recorded(facts: AnswerFacts) -> list[str]:
     return [_("Recorded on {day}").format(day=day(facts.recorded))]
 
 
-def answer_facts(facts: AnswerFacts) -> str:
-    """The thin line under an answer; with what was expected where that was said before."""
-    parts = recorded(facts)
-    if facts.reading != "best":
-        parts.append(readings()[facts.reading].label)
-    parts.append(mode_label(facts.mode))
-    if facts.calls:
-        parts.append(count(facts.calls, "call"))
-    expected = facts.expected
-    if expected is not None and facts.calls:
-        parts.append(count(facts.prompt_tokens + facts.completion_tokens, "token"))
+def spent(facts: AnswerFacts) -> list[str]:
+    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02": with what was expected where that was said before."""
+    tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
+    parts = [count(facts.calls, "call")] if facts.calls else []
+    if facts.calls and tokens:  # of an answer that was stopped they are not known
+        parts.append(count(tokens, "token"))
     parts.append(seconds(facts.seconds))
     if expected is not None and expected.seconds is not None:
         parts[-1] += " " + _("({time} expected)").format(time=duration(expected.seconds))
     if facts.money is not None:
         parts.append(money(facts.money, facts.currency))
+    return parts
+
+
+def answer_facts(facts: AnswerFacts) -> str:
+    """The thin line under an answer."""
+    parts = recorded(facts)
+    if facts.reading != "best":
+        parts.append(readings()[facts.reading].label)
+    parts.append(mode_label(facts.mode))
+    parts += spent(facts)
     if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
         parts.append(coverage(facts))
     if facts.mode == "no_text":

@@ -134,7 +134,10 @@ def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: B
     assert card.evaluate("document.documentElement.scrollWidth") <= 390
     assert said.split(".")[0].split("\n")[0] in card.locator("body").inner_text()
     assert asked == [saved.as_uri()]
-    card.locator("summary", has_text="context_chat").or_(card.locator("summary", has_text="text_qa")).first.click()
+    assert card.get_by_role("heading", name="Follow-ups and documents").first.is_visible()
+    assert card.get_by_role("cell", name="Follow-ups and documents (condense_plus_context)").is_visible()
+    assert card.get_by_role("cell", name="–", exact=True).count() == 0
+    card.locator("summary", has_text="Answer in a chat (context_chat)").first.click()
     assert card.locator(".origin.documents").first.is_visible()
     context.close()
 

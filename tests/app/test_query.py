@@ -114,6 +114,25 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
     page.get_by_test_id("stPopoverBody").wait_for(state="hidden")
 
 
+def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
+    open_query(page, app)
+    page.get_by_role("textbox", name="Question").fill("Which year had the most passengers?")
+    page.get_by_role("textbox", name="Question").press("Control+Enter")
+    ways = page.locator(".st-key-query_ways")
+    ways.get_by_text("Compact: 1 call").wait_for()
+    settled(page)
+    button = page.locator(".st-key-query_reading_popover button")
+    button.first.click()
+    page.get_by_test_id("stPopoverBody").get_by_text("Read everything", exact=True).click()
+    button.get_by_text("Read everything").wait_for()
+    settled(page)
+    assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, and it takes longer."
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator(".st-key-offer").get_by_text("Tree summarize: ").wait_for()
+    assert page.get_by_text("Compact: ").count() == 0
+
+
 def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("button", name="Ask", exact=True).click()

@@ -153,6 +153,22 @@ def test_a_card_speaks_the_language_of_its_reader_and_names_code_as_it_is(librar
         assert told in Parsed(card).text
 
 
+def test_a_card_calls_ways_and_prompts_as_the_screens_do_and_leaves_out_what_was_not_set(library: Library) -> None:
+    message = answered(library, Ask("Who built the tower?"))
+    ways = {"condense_plus_context": "Follow-ups and documents", "compact": "Compact"}
+    card = Parsed(run_card(library, [message], Voice(ways=ways, readings={"best": "Best"}, prompts={"context_chat": "Chat"})))
+    assert set(card.headings) == {"Follow-ups and documents"}
+    assert [text for tag, text in card.said if tag == "summary"][1] == "1 · Chat (context_chat) "
+    assert "condense plus context" not in card.text
+    cells = [text for tag, text in card.said if tag in ("th", "td")]
+    settings = dict(zip(cells[::2], cells[1::2], strict=False))
+    assert settings["way of chatting"] == "Follow-ups and documents (condense_plus_context)"
+    assert settings["way of answering"] == "Compact"  # which is its name in code, too
+    assert settings["what is read"] == "Best"
+    assert "–" not in cells
+    assert not {"exactly these passages", "share of meaning", "only in these documents"} & set(cells)
+
+
 def test_the_reason_of_a_failure_is_said_in_the_readers_language(tmp_path: Path) -> None:
     failing = ScriptedLLM([LLMServerError("The model is out of memory.", hint="Choose a smaller one.")])
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=failing)

@@ -148,16 +148,7 @@ def _finished(message: Message) -> None:
 
 def _cost(facts: AnswerFacts) -> str:
     """ "6 calls · 2,310 tokens · 1.8 s" """
-    tokens = facts.prompt_tokens + facts.completion_tokens
-    spent = words.recorded(facts)
-    if facts.calls:
-        spent.append(words.count(facts.calls, "call"))
-    if tokens:  # of an answer that was stopped they are not known
-        spent.append(words.count(tokens, "token"))
-    spent.append(words.seconds(facts.seconds))
-    if facts.money is not None:
-        spent.append(words.money(facts.money, facts.currency))
-    return " · ".join(spent)
+    return " · ".join([*words.recorded(facts), *words.spent(facts)])
 
 
 def _only_passages(message: Message) -> bool:

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from ragcore.config import ChatMode, ResponseMode
-from ragcore.conversations import AnswerFacts, Source
+from ragcore.conversations import AnswerFacts, Price, Source
 from ragcore.ingestion.files import FileRow, Stage
 from ui import words
 
@@ -49,6 +49,17 @@ def test_the_line_under_an_answer() -> None:
         words.answer_facts(quoted)
         == "Compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
     )
+
+
+def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:
+    paid = replace(FACTS, prompt_tokens=2000, completion_tokens=310, money=1.64, currency="€")
+    assert words.spent(paid) == ["2 calls", "2,310 tokens", "1.8 s", "€1.64"]
+    assert words.answer_facts(paid).startswith("Compact · 2 calls · 2,310 tokens · 1.8 s · €1.64 · ")
+    expected = replace(paid, expected=Price(2, 2000, 400, 10.0, 1.7))
+    assert words.spent(expected) == ["2 calls", "2,310 tokens", "1.8 s (about 10 s expected)", "€1.64"]
+    no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
+    assert words.spent(no_idea) == words.spent(paid)
+    assert words.spent(replace(FACTS, expected=Price(2, 2000, 400))) == ["2 calls", "1.8 s"]  # stopped: tokens not known
 
 
 def test_the_line_under_a_file() -> None:
