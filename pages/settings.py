@@ -312,12 +312,13 @@ if provider != "none":
 draft = drafted()
 typed_key = str(widget("llm_key") or "").strip()
 dirty = draft != library.settings.llm or bool(typed_key)
+nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # no question could be answered
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(_("Save"), key="save_llm", type="primary", on_click=save_llm, disabled=not dirty or draft is None)
+    st.button(_("Save"), key="save_llm", type="primary", on_click=save_llm, disabled=not dirty or draft is None or nameless)
     test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
     if dirty:
         st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=discard_llm)
-        st.caption(_("Not saved yet"))
+        st.caption(_("Test shows the models of the server: choose one.") if nameless else _("Not saved yet"))
 if test and draft is not None:
     with st.spinner(_("Asking the server for a few words…")):
         state.report = tested(draft, typed_key or read_key(library.folder, draft.provider))

@@ -15,7 +15,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -47,10 +47,10 @@ from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from ragcore.prompt_versions import PromptVersions
-from ragcore.schema import ChatMessage, NodeWithScore, new_id
+from ragcore.schema import ChatMessage, Document, NodeWithScore, new_id
 from ragcore.suggestions import SCHEMA as SUGGESTIONS_SCHEMA
 from ragcore.suggestions import Suggestions
-from ragcore.text.quotes import first_place, quoted_from
+from ragcore.text.quotes import first_place, place_of, quoted_from
 
 if TYPE_CHECKING:
     from ragcore.answering import Finding
@@ -549,15 +549,14 @@ class Library:
             place = first_place(quoted.get(source.number, ()), source.text) if source.page_label else None
             if not place:  # nothing, or the passage's first words
                 return source
-            try:
-                document = document_of(source.file_id)
-            except StoreError:  # deleted while the answer was given, or damaged
-                return source
-            page = document.page_at(source.start + place)
-            unchanged = document.text[source.start : source.end] == source.text
-            return replace(source, page_label=page.label) if page and unchanged else source
+            return replace(source, page_label=_part(source, place, len(source.text), document_of).page_label)
 
         return tuple(map(at_quote, sources))
+
+    def at_sentence(self, source: Source, sentence: str) -> Source:
+        """This sentence of the source alone, with its own page; the source where its document no longer holds it so."""
+        place = place_of(sentence, source.text)
+        return _part(source, *place, self.store.document) if place else source
 
     def source_view(self, source: Source) -> SourceView:
         """The passage in its document as that is now. InputError when the document is gone or no longer says it."""
@@ -641,6 +640,19 @@ def _text(value: object) -> str | None:
 
 def _index(value: object) -> int | None:
     return value if isinstance(value, int) else None
+
+
+def _part(source: Source, start: int, end: int, document_of: Callable[[str], Document]) -> Source:
+    """`source.text[start:end]` as a source with the page that it begins on."""
+    try:
+        document = document_of(source.file_id)
+    except StoreError:  # deleted since the answer was given, or damaged
+        return source
+    page = document.page_at(source.start + start)
+    if document.text[source.start : source.end] != source.text:
+        return source
+    part = replace(source, start=source.start + start, end=source.start + end, text=source.text[start:end])
+    return replace(part, page_label=page.label) if page and source.page_label else part
 
 
 def _clear(incoming: Path) -> None:

@@ -66,6 +66,7 @@ class Cause(str, Enum):
 class Missed:
     """`searched`: the question as it was looked up. `source`: the best missed passage, and `rank`, 1 for the best, where it
     stands among all that were to be looked through (the whole library where others were chosen); None below the hundredth.
+    Its page is that of the sentence nearest to what was looked for.
 
     `ask`: the question with the very setting changed; None where another place must be visited first. `file`: the one that is
     to blame; `page`: the label of its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
@@ -89,7 +90,17 @@ def why_missed(library: Library, message: Message, expected: str = "", check: Se
     """
     if message.ask is None:
         raise ValueError("only an answer can lack something")
-    return _Search(library, message, message.ask, check or SentenceCheck(library.embedder)).why(expected.strip())
+    missed = _Search(library, message, message.ask, check or SentenceCheck(library.embedder)).why(expected.strip())
+    if missed.source is None or not (said := sentences(missed.source.text)):
+        return missed
+    wanted = library.at_sentence(missed.source, said[nearest(said, f"{missed.searched} {expected}")])
+    return replace(missed, source=replace(missed.source, page_label=wanted.page_label))
+
+
+def nearest(said: Sequence[str], wanted: str) -> int:
+    """Which of these sentences has most of the wanted words; the first of several, and of none."""
+    meant = set(content_words(wanted))
+    return max(range(len(said)), key=lambda at: len(meant & set(content_words(said[at]))), default=0)
 
 
 class _Search:

@@ -65,12 +65,13 @@ class Session:
     replay_anew: bool = False  # the ways of another replay of it are being chosen
     onward: str = ""  # the page that a button under an answer leads to
     question_set: str | None = None  # open on the evaluate page
+    deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
     question_page: int = 1  # of the list of its questions
     uploads: int = 0  # of question sets, so that each gets an empty field
     renamings: int = 0  # of indexes, so that the field begins anew with the name after each
     editing: str = ""  # the question of a set that is being edited
     evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
-    panel: str = ""  # open beside the answers: "kind.message", or "passage.message.number"
+    panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
     earlier: int = 0  # messages drawn beyond the usual window
     adding: str = ""  # the way of adding documents whose dialog is open

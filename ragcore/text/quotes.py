@@ -50,6 +50,7 @@ _LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|
 _RULE = re.compile(r"[\s|:=-]*")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
+_LAYOUT = "|*_`"
 _AMOUNT = re.compile(r"[£$€¥%]|\d[.,]\d")
 MAX_HEADING = 10  # words
 SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
@@ -180,12 +181,26 @@ def quoted_from(answer: str) -> dict[int, list[str]]:
 
 def first_place(sentences: Iterable[str], passage: str) -> int | None:
     """Where the first of these that stands in the passage begins; None where none does."""
-    for sentence in sentences:
-        row = " ".join(cell.partition(": ")[2] or cell for cell in sentence.split("; "))  # without the names of its columns
-        for said in (sentence, row):
-            if found := re.search(r"[\s|*]+".join(map(re.escape, said.split())), passage):
-                return found.start()
+    return next((place[0] for sentence in sentences if (place := place_of(sentence, passage))), None)
+
+
+def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
+    """Where the sentence begins and ends in the passage, which may break its lines anywhere and hold marks that it lacks."""
+    row = " ".join(cell.partition(": ")[2] or cell for cell in sentence.split("; "))  # without the names of its columns
+    places, letters = _unmarked(passage)
+    for said in (sentence, row):
+        _, wanted = _unmarked(said)
+        at = letters.find(wanted)
+        if wanted and at >= 0:
+            return places[at], places[at + len(wanted) - 1] + 1
     return None
+
+
+def _unmarked(text: str) -> tuple[list[int], str]:
+    """(their places, the characters) without white space, citations and marks of Markdown."""
+    text = MARKS.sub(lambda match: " " * len(match.group()), text)
+    places = [at for at, char in enumerate(text) if not char.isspace() and char not in _LAYOUT]
+    return places, "".join(text[at] for at in places)
 
 
 def joined(quotes: Sequence[Quote]) -> str:

@@ -81,6 +81,22 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
     assert float(row[1].split()[0]) > 0.5
 
 
+def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> None:
+    upload(evaluate, "two.csv", b"question,answer\nWho built it?,Penrose\nWhen?,1893\n")
+    evaluate.get_by_text("2 questions were taken in.").wait_for()
+    settled(evaluate)
+    evaluate.get_by_role("button", name="More", exact=True).click()
+    delete = evaluate.get_by_role("button", name="Delete, with all its measurements")
+    delete.click()
+    evaluate.get_by_text("Delete two with all its measurements?").wait_for()
+    settled(evaluate)
+    evaluate.get_by_role("button", name="Keep", exact=True).click()
+    delete.click()
+    evaluate.locator(".st-key-delete_set_now button").click()
+    evaluate.get_by_text("The question set is deleted.").wait_for()
+    evaluate.get_by_text("There are no questions yet.").wait_for()
+
+
 def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App) -> None:
     evaluate.get_by_label("How many", exact=True).fill("6")
     evaluate.get_by_label("How many", exact=True).press("Enter")

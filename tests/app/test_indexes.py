@@ -349,3 +349,14 @@ def test_what_making_the_index_anew_would_take_is_said_before(page: Page, app: A
     page.get_by_role("option", name="At headings, then sentences").click()
     page.get_by_text("cut at: sentences → headings").wait_for()
     assert page.get_by_role("button", name="Make the index anew").is_enabled()
+
+
+def test_on_a_phone_a_state_of_one_word_stands_in_one_line(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_indexes(page, app)
+    states = page.locator("tr.ready td.told")
+    states.first.wait_for()
+    lines = "el => { const range = document.createRange(); range.selectNodeContents(el); return range.getClientRects().length }"
+    assert {(state.inner_text(), state.evaluate(lines)) for state in states.all()} == {("Ready", 1)}
+    table = page.locator(".root:has(> table)")
+    assert table.evaluate("el => el.scrollWidth <= el.clientWidth")

@@ -112,6 +112,9 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
 
 def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: Page, server: ScriptedServer) -> None:
     fill_in(settings, f"{server.url}/v1", "", KEY)
+    save = settings.get_by_role("button", name="Save", exact=True)
+    settings.get_by_text("Test shows the models of the server: choose one.").wait_for()
+    assert save.is_disabled()
     test = settings.get_by_role("button", name="Test")
     test.click()
     settings.get_by_text("The server answers. Choose one of its models above.").wait_for()
@@ -119,6 +122,7 @@ def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: 
     test.click()
     settings.get_by_text("Works: tiny answered").wait_for()
     assert settings.get_by_label("Model", exact=True).input_value() == "tiny"
+    until(settings, save.is_enabled)
 
 
 def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:

@@ -129,7 +129,7 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
         settled(page)
         rows.nth(0).get_by_role("button").click()
         page.locator(".st-key-panel :is(img, .text)").first.wait_for()
-        assert "&p=passage." in page.url
+        assert "&p=evidence." in page.url
         settled(page)
         page.locator(".st-key-close_panel button").click()
         page.locator(".st-key-panel").wait_for(state="detached")

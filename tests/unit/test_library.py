@@ -379,6 +379,39 @@ def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_fir
     assert pages_of(f"{fell} [1]") == ["1"]
 
 
+def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+    library = open_library()
+    built, fell = "The tower was built by Ada Penrose.", "The tower fell in the storm of 1903."
+    pages = ["A cover.", built, fell, "The end."]
+    file = library.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
+    assert worker_of(library).run_once()
+    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    alone = library.at_sentence(source, fell)
+    assert (alone.place, alone.text, alone.number) == ("tower.pdf, page 3", fell, source.number)
+    shown = library.source_view(alone)
+    assert (shown.page_index, shown.opens, shown.page_labels, len(shown.boxes[0])) == (2, 2, ("3",), 1)
+    assert library.at_sentence(source, "A cover.").place == "tower.pdf, page 1"
+    assert library.at_sentence(source, "It was never built.") == source
+
+    library.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
+    assert worker_of(library).run_once()
+    assert library.at_sentence(source, fell) == source  # the document says something else there now
+    library.delete_file(file.id)
+    assert library.at_sentence(source, fell) == source
+
+
+def test_a_sentence_of_a_text_is_marked_alone(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, "The tower was built by Ada Penrose. It fell in 1903. It is gone.", "tower.txt")
+    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    shown = library.source_view(library.at_sentence(source, "It fell in 1903."))
+    assert (shown.before, shown.marked, shown.after) == (
+        "The tower was built by Ada Penrose. ",
+        "It fell in 1903.",
+        " It is gone.",
+    )
+
+
 def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable[..., Library]) -> None:
     library = open_library()
     file = take_in(library, TOWER * 2000, "big.txt")

@@ -170,6 +170,21 @@ def test_what_was_looked_at_is_said_to_have_been(library: Library) -> None:
     assert (missed.cause, missed.rank) == (Cause.USED, 1)
 
 
+@pytest.mark.parametrize("expected", ["", "Joan Mallory opens it"])
+def test_a_missed_passage_over_several_pages_is_named_by_the_page_of_its_nearest_sentence(
+    library: Library, expected: str
+) -> None:
+    pages = ["A cover.", "The museum was founded by sailors.", "Joan Mallory opens the museum at ten."]
+    library.add(make_pdf(library.incoming / "made.pdf", pages), "museum.pdf")
+    worker_of(library).run_once()
+    ask = Ask("Who opens the museum at ten?", chat_mode=None, file_ids=(id_of(library, "tower.txt"),))
+    missed = why(library, ask, expected)
+    assert missed.cause is Cause.FILTERED
+    assert missed.source is not None
+    assert missed.source.place == "museum.pdf, page 3"
+    assert missed.source.text.startswith("A cover.")
+
+
 def test_what_was_added_since_is_found_by_asking_again(library: Library) -> None:
     message = answered(library, replace(ON_ITS_OWN, top_k=1))
     take_in(library, "Who built the tower? Who built the tower? Joan built the tower.", "joan.txt")

@@ -17,13 +17,13 @@ from ui.widgets.differences import DIFFERENCES, differences, differences_title
 from ui.widgets.everything import offer_again, reading_title
 from ui.widgets.film import film
 from ui.widgets.passage import passage
-from ui.widgets.sentences import sentences, sentences_title
+from ui.widgets.sentences import evidence, sentences, sentences_title
 from ui.widgets.why import why, why_title
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`number`: of the passage, or of the call that is shown whole, where the kind is about one."""
+    """`number`: of the passage, of the sentence, or of the call that is shown whole, where the kind is about one."""
 
     kind: str
     message: Message
@@ -72,13 +72,17 @@ def _close() -> None:
     session().panel = ""
 
 
-def _passage_title(opened: Opened) -> str:
-    return f"{opened.number} · {words.place(opened.source)}" if opened.source else ""
+def _source_title(source: Source | None) -> str:
+    return f"{source.number} · {words.place(source)}" if source else ""
 
 
-def _passage(opened: Opened) -> None:
-    if opened.source is not None:
-        passage(opened.source, recorded=opened.message.facts is not None and opened.message.facts.recorded is not None)
+def _source(source: Source | None, message: Message) -> None:
+    if source is not None:
+        passage(source, recorded=message.facts is not None and message.facts.recorded is not None)
+
+
+def _evidence(opened: Opened) -> Source | None:
+    return evidence(opened.message, opened.number)
 
 
 def _calls_title(opened: Opened) -> str:
@@ -91,7 +95,10 @@ def _calls(opened: Opened) -> None:
 
 PANELS: Mapping[str, Panel] = {
     DIFFERENCES: Panel(differences_title, differences),
-    "passage": Panel(_passage_title, _passage),
+    "passage": Panel(lambda opened: _source_title(opened.source), lambda opened: _source(opened.source, opened.message)),
+    "evidence": Panel(
+        lambda opened: _source_title(_evidence(opened)), lambda opened: _source(_evidence(opened), opened.message)
+    ),
     "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
     "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),
     "calls": Panel(_calls_title, _calls),

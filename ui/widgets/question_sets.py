@@ -158,18 +158,29 @@ def _more(chosen: QuestionSet) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    st.button(
-        _("Delete, with all its measurements"),
-        key="delete_set",
-        icon=":material/delete:",
-        on_click=_delete,
-        args=(chosen.id,),
-    )
+    if session().deleting_set != chosen.id:
+        st.button(
+            _("Delete, with all its measurements"),
+            key="delete_set",
+            icon=":material/delete:",
+            on_click=_ask_to_delete,
+            args=(chosen.id,),
+        )
+        return
+    sure = _("Delete **{name}** with all its measurements? This cannot be undone.")
+    st.markdown(sure.format(name=label(chosen.name)))
+    with st.container(horizontal=True, gap="small"):
+        st.button(_("Delete"), key="delete_set_now", type="primary", on_click=_delete, args=(chosen.id,))
+        st.button(_("Keep"), key="keep_set", on_click=_ask_to_delete, args=("",))
 
 
 def _rename(set_id: str) -> None:
     if name := str(widget(f"set_name_{set_id}") or "").strip():
         resources.library().evaluations.rename_set(set_id, name)
+
+
+def _ask_to_delete(set_id: str) -> None:
+    session().deleting_set = set_id
 
 
 def _delete(set_id: str) -> None:

@@ -1,4 +1,4 @@
-// The sentences of an answer, each with a mark and a word for what the passages say of it. A click opens the passage.
+// The sentences of an answer, each with a mark and a word for what the passages say of it. A click opens what bears it out.
 const MARKS = { supported: "✓", weak: "~", absent: "✕" };
 
 function row(data, sentence, open) {
@@ -19,7 +19,7 @@ function row(data, sentence, open) {
   inside.append(element("span", "said", sentence.text));
   if (sentence.number) {
     if (sentence.evidence) inside.append(element("span", "evidence", `“${sentence.evidence}”`));
-    inside.append(element("span", "place", `${sentence.number} · ${sentence.place}`));
+    inside.append(element("span", "place", sentence.place));
   }
   if (sentence.miscited) inside.append(element("span", "miscited", data.words.miscited));
   made.append(inside);

@@ -1,4 +1,4 @@
-"""Check sentences: every sentence of an answer with whether the passages bear it out; a click opens the passage."""
+"""Check sentences: every sentence of an answer with whether the passages bear it out; a click opens the place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from ragcore.checks import CheckedSentence
-from ragcore.conversations import Message
+from ragcore.conversations import Message, Source
 from ragcore.errors import Problem, RagError
 from ragcore.library import Library
 from ragcore.sentence_check import plain
@@ -59,17 +59,17 @@ def sentences_title(message: Message) -> str:
 def sentences(message: Message) -> None:
     """Fill the side panel."""
     try:
-        checked = looked(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
+        found = looked(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
     except RagError as error:
         if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="check"):
             look_again(_key(message))
             st.rerun()
         return
-    if checked is None:
+    if found is None:
         return
     if message.id not in session().checks and message.id in resources.library().checks.of(message.conversation_id):
         st.rerun()  # the answer was drawn without its marks
-    judged = [one for one in checked if one.verdict is not None]
+    judged = [one for one, _source in found if one.verdict is not None]
     if not judged:
         st.markdown(_("This answer claims nothing that could be checked."))
         return
@@ -88,7 +88,7 @@ def sentences(message: Message) -> None:
         "open": _("Open the passage"),
         "miscited": _("It cites another passage, which does not say this."),
     }
-    data = {"words": told, "sentences": [_shown(message, one) for one in checked]}
+    data = {"words": told, "sentences": [_shown(number, one, source, message) for number, (one, source) in enumerate(found, 1)]}
     _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
     st.caption(
         _(
@@ -98,13 +98,25 @@ def sentences(message: Message) -> None:
     )
 
 
-def _shown(message: Message, one: CheckedSentence) -> dict[str, object]:
-    source = message.sources[one.passage] if one.passage is not None and one.verdict != "absent" else None
+def evidence(message: Message, number: int) -> Source | None:
+    """What bears out the sentence of this number, counted from 1: the nearest sentence of its passage, with its own page."""
+    library = resources.library()
+    checked = library.checks.of(message.conversation_id).get(message.id, [])
+    return _evidence(library, message, checked[number - 1]) if 0 < number <= len(checked) else None
+
+
+def _evidence(library: Library, message: Message, one: CheckedSentence) -> Source | None:
+    if one.passage is None or one.verdict == "absent":
+        return None
+    return library.at_sentence(message.sources[one.passage], one.evidence)
+
+
+def _shown(number: int, one: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
     return {
         "text": " · ".join(cell.strip() for cell in plain(message.text[one.start : one.end]).strip("|").split("|")),
         "verdict": one.verdict or "",
-        "number": source.number if source else 0,
-        "place": words.place(source) if source else "",
+        "number": number if source else 0,
+        "place": f"{source.number} · {words.place(source)}" if source else "",
         "evidence": one.evidence if source else "",
         "miscited": one.miscited,
     }
@@ -113,16 +125,16 @@ def _shown(message: Message, one: CheckedSentence) -> dict[str, object]:
 def _open(message: Message) -> None:
     asked = event(f"sentences_{message.id}", "open")
     if isinstance(asked, dict):
-        session().panel = f"passage.{message.id}.{int(asked.get('number', 0))}"
+        session().panel = f"evidence.{message.id}.{int(asked.get('number', 0))}"
 
 
-def _look(library: Library, message: Message) -> Sequence[CheckedSentence]:
-    kept = library.checks.of(message.conversation_id).get(message.id)
-    if kept is not None:
-        return kept
-    found = check_of(library).check(message.text, [source.text for source in message.sources])
-    library.checks.keep(message.id, message.text, found)
-    return found
+def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence, Source | None]]:
+    """Each sentence with what bears it out."""
+    found = library.checks.of(message.conversation_id).get(message.id)
+    if found is None:
+        found = check_of(library).check(message.text, [source.text for source in message.sources])
+        library.checks.keep(message.id, message.text, found)
+    return [(one, _evidence(library, message, one)) for one in found]
 
 
 def _key(message: Message) -> str:

@@ -10,9 +10,8 @@ import streamlit as st
 from ragcore.conversations import Message
 from ragcore.errors import Problem, RagError
 from ragcore.library import Library
-from ragcore.missed import Cause, Missed, why_missed
+from ragcore.missed import Cause, Missed, nearest, why_missed
 from ragcore.sentence_check import SentenceCheck
-from ragcore.text.keywords import content_words
 from ragcore.text.sentences import sentences
 from ui import resources, words
 from ui.asking import answer_again
@@ -122,10 +121,8 @@ def _rank(missed: Missed) -> str:
 
 def _snippet(text: str, wanted: str) -> str:
     """As much of a passage as is read at a glance, from the sentence on that has most of the wanted words."""
-    meant = set(content_words(wanted))
     said = sentences(text)
-    best = max(range(len(said)), key=lambda at: len(meant & set(content_words(said[at]))), default=0)
-    first = best if len(" ".join(said)) > SNIPPET else 0
+    first = nearest(said, wanted) if len(" ".join(said)) > SNIPPET else 0
     shown = " ".join(" ".join(said[first:]).split())
     cut = shown if len(shown) <= SNIPPET else f"{shown[:SNIPPET].rsplit(' ', 1)[0]} …"
     return f"… {cut}" if first else cut

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ragcore.text.quotes import Quote, distinct, first_place, joined, quoted_from, quotes_in
+from ragcore.text.quotes import Quote, distinct, first_place, joined, place_of, quoted_from, quotes_in
 
 
 def said(quotes: list[Quote]) -> list[str]:
@@ -53,6 +53,19 @@ def test_what_is_quoted_without_its_bold_marks_or_with_the_names_of_its_columns_
         at = first_place([quote.text], passage)
         assert at is not None
         assert passage[at:].startswith(place)
+
+
+def test_a_sentence_is_found_whole_without_the_marks_that_its_passage_has_in_it() -> None:
+    passage = "A cover.\n\nIt fell (**twice**) by `half`\nin 1903 [12]. It rose.\n\n| Adult | £2.50 |"
+
+    def found(sentence: str) -> str | None:
+        place = place_of(sentence, passage)
+        return place and passage[slice(*place)]
+
+    assert found("It fell (twice) by half in 1903.") == "It fell (**twice**) by `half`\nin 1903 [12]."
+    assert found("Ticket: Adult; Price: £2.50") == "Adult | £2.50"
+    assert found("It stood.") is None
+    assert found(" ** ") is None
 
 
 def led(text: str) -> list[tuple[str, str]]:
