@@ -123,7 +123,7 @@ def as_os_error() -> Iterator[None]:
         yield
     except (OSError, ImportError):
         raise
-    except Exception as error:
+    except Exception as error:  # of any type at all, as the code is not ours; it goes on as an OSError
         raise OSError(str(error) or type(error).__name__) from error
 
 

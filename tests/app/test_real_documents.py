@@ -20,6 +20,7 @@ from tests.app.test_compare import compare, finished
 from tests.app.test_everything import agree, choose_in_menu, facts
 from tests.app.test_film import choose_way, nodes, open_call
 from tests.app.test_replay import cell, replay, start, whole
+from tests.app.test_why_and_check import expect, open_why
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -142,15 +143,10 @@ def test_each_document_answers_in_a_table_that_is_saved(page: Page, real: App) -
 
 def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
-    page.get_by_role("button", name="Why wasn’t it found?").click()
-    page.locator(".st-key-why_cause").wait_for()
-    settled(page)
-    expected = page.get_by_role("textbox", name="What did you expect to find?")
-    expected.fill("Tous les êtres humains naissent libres et égaux en dignité et en droits")
-    expected.press("Enter")
+    open_why(page)
+    expect(page, "Tous les êtres humains naissent libres et égaux en dignité et en droits")
     page.locator(".st-key-why_passage").get_by_role("button", name="fra.txt").wait_for()
-    expected.fill("A submarine landed on Jupiter")
-    expected.press("Enter")
+    expect(page, "A submarine landed on Jupiter")
     page.get_by_text("None of your documents seems to say it.").wait_for()
 
 

@@ -55,6 +55,20 @@ def last_sources(app: App, page: Page) -> list[str]:
     return names
 
 
+def open_why(page: Page) -> None:
+    """Ask why something is not in the last answer."""
+    page.get_by_role("button", name="Why wasn’t it found?").click()
+    page.locator(".st-key-why_cause").wait_for()
+    settled(page)
+
+
+def expect(page: Page, words: str) -> None:
+    """Say what should have been found."""
+    field = page.get_by_role("textbox", name="What did you expect to find?")
+    field.fill(words)
+    field.press("Enter")
+
+
 def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page: Page, one_passage: App) -> None:
     app = one_passage
     ask_anew(page, app, "How many steps has the Herring Stair?")
@@ -85,16 +99,11 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
 
 def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page: Page, app: App) -> None:
     ask_anew(page, app, "How many steps has the Herring Stair?")
-    page.get_by_role("button", name="Why wasn’t it found?").click()
-    page.locator(".st-key-why_cause").wait_for()
-    settled(page)
-    expected = page.get_by_role("textbox", name="What did you expect to find?")
-    expected.fill("214 steps from Fish Street")
-    expected.press("Enter")
+    open_why(page)
+    expect(page, "214 steps from Fish Street")
     page.get_by_text("It was found.").wait_for()
     settled(page)
-    expected.fill("A submarine landed on Jupiter")
-    expected.press("Enter")
+    expect(page, "A submarine landed on Jupiter")
     page.get_by_text("None of your documents seems to say it.").wait_for()
     settled(page)
     page.get_by_role("button", name="Add a document").click()
