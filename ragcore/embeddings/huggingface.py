@@ -222,6 +222,8 @@ def _moved(value: Any, device: torch.device) -> Any:
 
 @lru_cache(maxsize=4)
 def _load(model_name: str, max_length: int | None, device: str | None, cache_folder: str | None) -> _LoadedModel:
+    from ragcore.onednn import with_onednn
+
     if model_name in bundled.ALIASES:
         folder = bundled.model_folder()
         bundled.check(folder / "model.safetensors")
@@ -229,6 +231,7 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
     check_device(device)
     with _quietly():
         model = _open(model_name, device, cache_folder)
+    with_onednn(model)
     return _LoadedModel(model, max_length)
 
 

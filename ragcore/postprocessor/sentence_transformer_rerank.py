@@ -43,6 +43,8 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
     def _model(self) -> CrossEncoder:
         from sentence_transformers import CrossEncoder
 
+        from ragcore.onednn import with_onednn
+
         check_device(self._device)
         try:
             model: CrossEncoder = CrossEncoder(self._name, device=self._device, local_files_only=self._local_files_only)
@@ -57,4 +59,5 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
                 f"The reranking model {self._name!r} cannot be loaded: {error}.",
                 hint="Give the folder of a cross-encoder, or a name to download, such as cross-encoder/ms-marco-MiniLM-L6-v2.",
             ) from error
+        with_onednn(model)
         return model

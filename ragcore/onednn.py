@@ -1,0 +1,27 @@
+"""The linear layers of torch's models by oneDNN (https://github.com/uxlfoundation/oneDNN), which torch brings.
+
+For float32 on a CPU torch calls MKL, which on AMD's processors leaves AVX-512 unused: there oneDNN takes half the time. On
+others it takes about the same. `python -m benchmarks.embedding` measures both.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+class OneDNNLinear(torch.nn.Linear):
+    """The same product and sum as `torch.nn.Linear`, but for rounding. For use, not for training: it has no gradient."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        if input.device.type != "cpu" or input.dtype != torch.float32 or self.weight.dtype != torch.float32:
+            return super().forward(input)
+        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(input, self.weight, self.bias, "none", [], "")
+        return product
+
+
+def with_onednn(model: torch.nn.Module) -> None:
+    """Have every plain linear layer of a model computed by oneDNN, where this build of torch has it."""
+    if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        for layer in model.modules():
+            if type(layer) is torch.nn.Linear:
+                layer.__class__ = OneDNNLinear
