@@ -8,7 +8,6 @@ each page, slide or sheet is. A node (a *passage* on the screens) is a stretch o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -16,7 +15,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -213,6 +211,8 @@ class TextNode:
         return self.text
 
     def __str__(self) -> str:
+        from textwrap import shorten
+
         return f"Node ID: {self.id_}\nText: {shorten(self.text, SHOWN)}"
 
     def with_embedding(self, embedding: Vector) -> TextNode:
@@ -237,9 +237,11 @@ class IndexNode(TextNode):
 
 
 def content_hash(text: str, metadata: Metadata) -> str:
+    from hashlib import sha256
+
     canonical = json.dumps(dict(metadata), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
     # The length keeps ("ab", "c") and ("a", "bc") apart.
-    return hashlib.sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def metadata_text(item: Document | TextNode, mode: MetadataMode) -> str:

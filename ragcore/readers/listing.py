@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,6 +107,9 @@ def on_this_machine(path: str, fs: FileSystem) -> Iterator[Path]:
     if isinstance(fs, LocalFiles):
         yield Path(path)
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, name_of(path))
         with as_os_error(), fs.open(path, "rb") as source, copy.open("wb") as target:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,8 @@ SUFFIX = ".locked"  # what `true_suffix` calls such a file
 def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
     """The file without its password. EncryptedFileError where that is missing or wrong, DamagedFileError,
     UnsupportedFileError for other ways to encrypt."""
+    import tempfile
+
     if password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
     with tempfile.TemporaryDirectory(prefix="lectern-unlocked-") as folder:
@@ -53,6 +53,8 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
 
 def _padded_key(info: dict[str, Any], password: str) -> bytes:
     """MS-OFFCRYPTO 2.3.4.11 and 2.3.4.12, for SHA-1 and a key of 256 bits. InvalidKeyError when the password is not right."""
+    import hashlib
+
     from msoffcrypto.exceptions import InvalidKeyError
 
     algorithm = info["passwordHashAlgorithm"]

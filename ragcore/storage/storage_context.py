@@ -10,14 +10,12 @@ purpose is `docstore`.
 
 from __future__ import annotations
 
-import shutil
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import StoreError
@@ -71,6 +69,9 @@ class StorageContext:
         """
         if persist_dir is None:
             return cls(MemoryStorage(), docstore, index_store, vector_store)
+        import shutil
+        from tempfile import mkdtemp
+
         from ragcore.storage.disk import DiskStorage
         from ragcore.storage.remote import download
 
@@ -175,6 +176,8 @@ class StorageContext:
         from ragcore.storage.disk import DiskStorage
 
         if fs is not None:
+            from tempfile import TemporaryDirectory
+
             from ragcore.storage.remote import upload
 
             with TemporaryDirectory(prefix="storage") as copy:

@@ -6,10 +6,8 @@ vocabulary is on this disk already; nothing here ever downloads.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import tempfile
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Sized
@@ -254,6 +252,9 @@ def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
 
 def has_vocabulary(encoding: str) -> bool:
     """Whether tiktoken could load `encoding` without a network, by the rules it looks for its cache itself."""
+    import hashlib
+    import tempfile
+
     url = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
