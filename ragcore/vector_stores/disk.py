@@ -110,7 +110,7 @@ SCHEMA = _TABLES + POSTINGS_SCHEMA
 
 T = TypeVar("T")
 
-SIGNS_FROM = 200_000  # rows from which on signs say which are compared; before that, to compare all is quick
+SIGNS_FROM = 4 * CHUNK  # rows from which on signs say which are compared; before that, to compare all is quick
 LATER = ""  # in the place of the rules: no words have been collected yet
 COPIED = 200  # documents copied at one go from another store
 COMPACT_SHARE = 0.5  # of the slots being gaps

@@ -34,7 +34,8 @@ ROUNDING = 1e-5  # more than float32 sums of products of two unit vectors differ
 BLOCK = 4096  # rows rescored at a time
 BLOCK_BYTES = 16 << 20  # of rows multiplied at a time
 CANDIDATES = 1000  # looked at for what the signs leave open,
-CANDIDATES_EACH = 200  # and as many more for every one that is wanted
+CANDIDATES_EACH = 200  # and as many more for every one that is wanted;
+SURE = 3.0  # and all whose bits differ by so many standard deviations more than those of the nearest
 
 K1 = 1.2
 B = 0.75
@@ -89,13 +90,34 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
 
 
 def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
-    """`nearest` among those that `signs` says may be: nearly always the same. Rows that it does not know are all looked at."""
+    """`nearest` among those that `signs` says may be: nearly always the same. Rows that it does not know are all looked at.
+
+    Where the nearest stand out, few rows differ from the query in about as few bits as they do. Where they do not, as among
+    random directions, those few would miss many, and all that may be as near are looked at, up to every row.
+    """
     count = CANDIDATES + CANDIDATES_EACH * k
-    if count >= len(signs) or not query.any():
+    if not query.any():
         return nearest(rows, query, k, chosen)
-    among = np.ones(len(rows), bool) if chosen is None else chosen.copy()
-    among[: len(signs)] &= signs.nearest(query, count, None if chosen is None else ~chosen)
-    return nearest(rows, query, k, among)
+    differing = signs.differing(query)
+    known = differing if chosen is None else differing[chosen[: len(signs)]]
+    if count >= len(known):
+        return nearest(rows, query, k, chosen)
+
+    def among(most: float) -> tuple[Array, Array]:
+        mask = np.ones(len(rows), bool) if chosen is None else chosen.copy()
+        mask[: len(signs)] &= differing <= most
+        return nearest(rows, query, k, mask)
+
+    most = float(np.partition(known, count - 1)[count - 1])
+    found = among(most)
+    bits = differing[found[0][found[0] < len(signs)]]
+    if len(bits):
+        # The bits of rows at one angle differ from the query's in about a binomially distributed number.
+        mean = float(bits.mean())
+        needed = mean + SURE * math.sqrt(mean * (1 - mean / len(query)))
+        if needed > most:
+            found = among(needed)
+    return found
 
 
 def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:

@@ -32,20 +32,14 @@ class Signs:
     def __len__(self) -> int:
         return len(self.chunks) * CHUNK
 
-    def nearest(self, query: Vector, count: int, left_out: Array | None = None) -> Array:
-        """A mask of the rows that agree with the query in most bits: `count` of them, and all others that agree in as many.
-
-        `left_out`, shape (n,) or longer, is a mask of rows that are not among them.
-        """
-        wanted = packed(query[None, :], self.mean)[:, :1]
+    def differing(self, query: Vector) -> Array:
+        """In how many bits each row differs from the query: shape (n,), uint16."""
+        wanted = packed(query[None, :], self.mean)
         differing = np.empty(len(self), np.uint16)
         for number, chunk in enumerate(self.chunks):
             counts = np.bitwise_count(chunk ^ wanted)  # (words, CHUNK), uint8
             np.add.reduce(counts, axis=0, dtype=np.uint16, out=differing[number * CHUNK : (number + 1) * CHUNK])
-        if left_out is not None:
-            differing[left_out[: len(self)]] = np.iinfo(np.uint16).max
-        most = np.partition(differing, count - 1)[count - 1] if count < len(self) else np.iinfo(np.uint16).max
-        return np.asarray(differing <= most)
+        return differing
 
 
 def words_of(dimension: int) -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragcore.schema import Document, TextNode
 from ragcore.sqlite import SQLiteDatabase
-from ragcore.vector_stores import disk
+from ragcore.vector_stores import disk, search
 from ragcore.vector_stores.base import EVERYTHING, Scope
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.search import nearest, nearest_by_signs
@@ -45,30 +45,47 @@ def test_a_bit_says_whether_a_number_is_above_the_mean(count: int, width: int, s
             assert (int(words[number // 64, row]) >> number % 64) & 1 == int(rows[row, number] > mean[number])
 
 
-def test_the_rows_that_agree_in_most_signs_are_those_of_a_plain_count() -> None:
+def test_the_differing_signs_are_those_of_a_plain_count() -> None:
     rows = clustered(2 * CHUNK, 100)
     signs = signs_of(rows)
     query = clustered(1, 100, seed=5)[0]
-    differing = ((rows > signs.mean) != (query > signs.mean)).sum(axis=1)
-    for count in (1, 50, 3000):
-        least = np.sort(differing)[count - 1]
-        assert signs.nearest(query, count).tolist() == (differing <= least).tolist()
-    out = np.zeros(len(rows), bool)
-    out[np.argsort(differing)[:200]] = True
-    least = np.sort(differing[~out])[49]
-    assert signs.nearest(query, 50, out).tolist() == ((differing <= least) & ~out).tolist()
+    assert signs.differing(query).tolist() == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
 
 
-def test_the_signs_lose_at_most_one_in_a_hundred_of_the_ten_nearest() -> None:
-    rows = clustered(8 * CHUNK + 500, 96)
+def in_any_direction(count: int, width: int = WIDTH, seed: int = 0) -> Any:
+    """Unit rows of which none is near another."""
+    rows = np.random.default_rng(seed).normal(size=(count, width))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("share", [None, 0.3], ids=["all", "chosen"])
+@pytest.mark.parametrize("some_rows", [clustered, in_any_direction])
+def test_the_signs_lose_at_most_one_in_a_hundred_of_the_ten_nearest(some_rows: Any, share: float | None) -> None:
+    rows = some_rows(8 * CHUNK + 500, 96)
     signs = signs_of(rows)
+    chosen = None if share is None else np.random.default_rng(4).random(len(rows)) < share
     found = 0
-    for query in clustered(40, 96, seed=3):
-        exact, _ = nearest(rows, query, 10)
-        places, scores = nearest_by_signs(rows, signs, query, 10)
+    for query in some_rows(40, 96, seed=3):
+        exact, _ = nearest(rows, query, 10, chosen)
+        places, scores = nearest_by_signs(rows, signs, query, 10, chosen)
         assert scores == pytest.approx([float(rows[place].astype(float) @ query) for place in places], abs=1e-5)
         found += len(set(places.tolist()) & set(exact.tolist()))
     assert found >= 0.99 * 40 * 10
+
+
+def test_where_the_nearest_stand_out_few_rows_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = clustered(4 * CHUNK, 384)
+    signs, compared = signs_of(rows), []
+
+    def counted(rows: Any, query: Any, k: int, chosen: Any = None) -> Any:
+        compared.append(int(chosen.sum()))
+        return nearest(rows, query, k, chosen)
+
+    monkeypatch.setattr(search, "nearest", counted)
+    for query in clustered(20, 384, seed=3):
+        search.nearest_by_signs(rows, signs, query, 10)
+    assert len(compared) == 20  # none is asked for twice
+    assert max(compared) < len(rows) / 10
 
 
 def node(document: str, number: int, row: Any) -> TextNode:
