@@ -168,18 +168,19 @@ class _Making:
         self._same_embedder = store.versions.current()[1] == version.embed_model
         self._costs = files.costs()
         self._took = self._embedded = 0.0
-        self._left = self._total = 0  # characters
+        self._left = self._total = 0  # characters, also those of the document at hand,
+        self._here = 0.0  # of which these are done
 
     def documents(self, interrupted: Callable[[], bool]) -> bool:
         """Whether all are in it."""
         todo = missing(self._store, self._new)
         self._total = sum(document.characters for document in self._store.documents())
         self._left = sum(document.characters for document in todo)
-        self._sign(0)
+        self._sign()
         for document in todo:
             with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
                 self._document(document)
-            self._left -= document.characters
+            self._left, self._here = self._left - document.characters, 0.0
             if interrupted():
                 return False
         return True
@@ -202,12 +203,14 @@ class _Making:
             with self._files.transaction():
                 if step.made and step.characters_left:  # the last ones go into the index at once
                     drafts.keep(owner, step.made)
-                self._sign(stored.characters * (1 - step.characters_left / length))
+                self._here = stored.characters * (1 - step.characters_left / length)
+                self._sign()
 
         nodes = self._passages.embed(nodes, known, self._awaited, note)
         put = self._awaited(lambda: self._new.prepared(document, nodes))
         with self._files.long_transaction() as db:
-            self._sign(stored.characters)
+            self._here = stored.characters
+            self._sign()
             if self._store.document(stored.id_).hash != document.hash:
                 return  # replaced meanwhile: the next time
             put()
@@ -218,14 +221,14 @@ class _Making:
 
     def _unwanted(self) -> bool:
         try:
-            self._sign(0)
+            self._sign()
         except Cancelled:
             return True
         return False
 
-    def _sign(self, characters: float) -> None:
-        """`characters` of the document at hand are done. Cancelled when the work is not wanted any more."""
-        left = max(self._left - characters, 0.0)
+    def _sign(self) -> None:
+        """Write down how far it is. Cancelled when the work is not wanted any more."""
+        left = max(self._left - self._here, 0.0)
         fraction = 1 - left / self._total if self._total else 1.0
         seconds = self._costs.seconds("embed", left, took=self._took, done=self._embedded)
         if not self._store.versions.sign(self._version.name, self._worker, fraction=fraction, left=seconds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,6 +175,33 @@ def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
 def drafts(library: Library) -> int:
     with library.database.snapshot() as db:
         return int(db.execute("SELECT count(*) FROM drafts").fetchone()[0])
+
+
+def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Library) -> None:
+    add(library, paragraphs(1500, "mast"), "long.txt")
+    run(library)
+    told: list[tuple[float, float]] = []
+
+    def signed() -> tuple[float, float]:
+        with library.database.snapshot() as db:
+            row = db.execute("SELECT heartbeat, seconds_left FROM index_versions WHERE state = 'building'").fetchone()
+        return row["heartbeat"], row["seconds_left"]
+
+    class Slow(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            """Until the work was signed once more, which changes nothing of how much is done."""
+            began, left = signed()
+            deadline = time.monotonic() + 20
+            while (now := signed())[0] == began:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            told.append((left, now[1]))
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=64)
+    run(library, Slow())
+    assert len(told) > 8
+    assert all(after == pytest.approx(before, rel=0.01) for before, after in told)
 
 
 def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> None:
