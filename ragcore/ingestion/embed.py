@@ -18,6 +18,8 @@ from ragcore.vector_stores.base import Store
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
+GOLDEN = 0.618034  # whose multiples, without what is before their points, are spread most evenly however many there are
+
 During = Callable[[Callable[[], "Vectors"]], "Vectors"]  # does the work, and ends waiting for it when it is not wanted any more
 
 
@@ -62,7 +64,7 @@ class PassageEmbedder:
     def embed(
         self, nodes: Sequence[TextNode], known: Mapping[str, Vector], during: During, note: Callable[[Step], None]
     ) -> list[TextNode]:
-        """The passages with their vectors: `known` by content, or from the embedder, some at a time, the longest first.
+        """The passages with their vectors: `known` by content, or from the embedder, some at a time.
 
         `note` hears of every step, and first of what is known. What it raises ends the work.
         """
@@ -73,7 +75,7 @@ class PassageEmbedder:
         done = sum(places[content] for content in vectors)
         note(Step({}, done, 0, left, 0.0))
         missing = list(texts)
-        for group in groups_by_length(list(texts.values())):
+        for group in _spread(list(groups_by_length(list(texts.values())))):
             contents_made = [missing[index] for index in group]
             rows, seconds = self._make([texts[content] for content in contents_made], during)
             made = dict(zip(contents_made, rows, strict=True))
@@ -90,3 +92,9 @@ class PassageEmbedder:
             self._loaded = True
         began = time.monotonic()
         return during(partial(self._embedder.embed_passages, texts)), time.monotonic() - began
+
+
+def _spread(groups: Sequence[list[int]]) -> list[list[int]]:
+    """So that texts of every length come all along. A character of a short one takes longer, and the time that is left is told
+    by those that are done."""
+    return [groups[place] for place in sorted(range(len(groups)), key=lambda place: place * GOLDEN % 1)]
