@@ -134,20 +134,26 @@ def _told(error: RagError) -> dict[str, Any]:
 def _options(order: dict[str, Any]) -> ReadOptions:
     from ragcore.readers.base import ReadOptions
 
-    return ReadOptions(order["name"], order["password"], _reporter(), order["max_text_chars"])
+    progress, recognised = _reporters()
+    return ReadOptions(order["name"], order["password"], progress, order["max_text_chars"], recognised=recognised)
 
 
-def _reporter() -> Callable[[int, int], None]:
-    last = 0.0
+def _reporters() -> tuple[Callable[[int, int], None], Callable[[], None]]:
+    """Of progress, and of pages that were recognised, which are told with it."""
+    last, pictures = 0.0, 0
 
     def progress(done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= SIGNAL_SECONDS or done == total:
             last = now
-            _signals.send_bytes(b"%d %d" % (done, total))
+            _signals.send_bytes(b"%d %d %d" % (done, total, pictures))
 
-    return progress
+    def recognised() -> None:
+        nonlocal pictures
+        pictures += 1
+
+    return progress, recognised
 
 
 def _limit(timeout: float, memory_mb: int) -> None:

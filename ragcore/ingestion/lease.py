@@ -72,6 +72,10 @@ class Lease:
             self.estimate.reading(done, total, now)
             self.tell(Stage.READING, done, total)
 
+    def recognised(self) -> None:
+        """A page's text was recognised in a picture. It is written down with what is read."""
+        self.estimate.recognised += 1
+
     def fetching(self, done: int, total: int) -> None:
         """As `reading`, of the bytes of a file that is on its way here; in whichever thread."""
         now = time.monotonic()

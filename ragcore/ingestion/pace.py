@@ -123,10 +123,11 @@ class Estimate:
     def __init__(self, costs: Costs, name: str, size: int, now: float, fraction: float = 0.0, *, digest: str = "") -> None:
         amount = costs.amount(name, size, digest)
         self._costs = costs
-        self.pictures = amount.pictures
-        self._measured = ("recognise" if amount.pictures else f"read.{kind_of(name)}") in costs.known
+        self._pictures = amount.pictures
+        self.recognised = 0  # of them, and maybe more than were expected
+        self._measured = f"read.{kind_of(name)}" in costs.known
         self._began = now
-        self._reading = costs.reading(name, size, amount.pictures) - READ_SECONDS
+        self._bare = costs.reading(name, size, 0) - READ_SECONDS  # without recognising anything
         self._characters: float = amount.characters
         self._embedded = self._embed_seconds = self._bar_before = 0.0
         self._to_embed = 0
@@ -134,13 +135,16 @@ class Estimate:
         self.left = costs.file(name, size, digest)
 
     def reading(self, done: int, total: int, now: float) -> None:
-        """`done` of `total` pages or whatever the file has; total 0 where it does not say."""
+        """`done` of `total` pages or whatever the file has; total 0 where it does not say. Those that are `recognised` take far
+        longer than the others, and stand anywhere among them."""
         took = now - self._began
-        if total and self._reading:
-            share = done / total
-            reading = (1 - share) * self._costs.each(self._reading, took=took, done=share, known=self._measured)
+        if total and self._bare:
+            share, pictures = done / total, min(max(self._pictures - self.recognised, 0), total - done)
+            bare = share * self._bare if self.recognised else took
+            reading = (1 - share) * self._costs.each(self._bare, took=bare, done=share, known=self._measured)
+            reading += self._costs.seconds("recognise", pictures, took=max(took - bare, 0.0), done=self.recognised)
         else:
-            reading = max(self._reading - took, 0.0)
+            reading = max(self._bare + self._costs.seconds("recognise", self._pictures) - took, 0.0)
         self._see(READ_SECONDS + reading + self._after_reading(self._characters), now)
 
     def fetching(self, done: int, total: int, now: float) -> None:

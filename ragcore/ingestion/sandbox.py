@@ -52,7 +52,7 @@ def read_isolated(
     the whole file; `memory_mb` of address space, where the system limits it.
 
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
-    0.2 seconds after `cancelled` says so. `options.progress` is called in the caller's thread.
+    0.2 seconds after `cancelled` says so. `options.progress` and `options.recognised` are called in the caller's thread.
     """
     result = _isolated("read", path, options, timeout, memory_mb, cancelled)
     return Document(
@@ -212,12 +212,15 @@ class _Reader:
         self.files += 1
         end = time.monotonic() + LONGEST * timeout
         got_on = time.monotonic()
-        before = (0, 0)
+        before, known = (0, 0), 0
 
-        def progress(done: int, total: int) -> None:
-            nonlocal got_on, before
+        def progress(done: int, total: int, pictures: int) -> None:
+            nonlocal got_on, before, known
             if (done, total) > before:
                 got_on, before = time.monotonic(), (done, total)
+            for _ in range(pictures - known):
+                options.recognised()
+            known = pictures
             options.progress(done, total)
 
         self._begun, reading = False, True
@@ -253,7 +256,7 @@ class _Reader:
             reading = self._listen(progress)
         return result
 
-    def _listen(self, progress: Callable[[int, int], None]) -> bool:
+    def _listen(self, progress: Callable[[int, int, int], None]) -> bool:
         """Hand progress on, for at most LOOK_SECONDS; False when there will be no more of this file."""
         for end in wait([self._signals, self._said], LOOK_SECONDS):
             if end is self._said:
@@ -261,8 +264,8 @@ class _Reader:
             elif (message := self._signals.recv_bytes()) == BEGUN:
                 self._begun = True
             elif message:
-                done, total = message.split()
-                progress(int(done), int(total))
+                done, total, pictures = map(int, message.split())
+                progress(done, total, pictures)
             else:
                 return False
         return True

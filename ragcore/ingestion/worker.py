@@ -196,7 +196,7 @@ class Worker:
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
         current = self._store.versions.current()
-        costs, pictures = self._files.costs(file.hash), lease.estimate.pictures
+        costs, pictures = self._files.costs(file.hash), lease.estimate.recognised
         nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
         kind, characters = kind_of(file.name), len(document.text)
@@ -251,6 +251,7 @@ class Worker:
                 name=file.name,
                 password=self._files.password(file.id),
                 progress=lease.reading,
+                recognised=lease.recognised,
                 max_text_chars=settings.max_text_mb * 1_000_000,
             ),
             timeout=settings.read_timeout,

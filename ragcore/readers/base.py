@@ -18,12 +18,13 @@ from ragcore.readers.decode import decode
 from ragcore.schema import Document
 
 
-def _silent(done: int, total: int) -> None: ...
+def _silent(*told: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes.
+    """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes;
+    `recognised()` hears of each page whose text was recognised in a picture, before it is counted.
 
     `encoding` and `errors` are those of `ragcore.readers.decode.decode`, for every format that is text inside.
     """
@@ -34,6 +35,7 @@ class ReadOptions:
     max_text_chars: int = 50_000_000  # characters of text that one document may have
     encoding: str | None = None
     errors: str = "ignore"
+    recognised: Callable[[], None] = _silent
 
 
 class Reader(Protocol):

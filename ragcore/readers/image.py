@@ -59,6 +59,7 @@ def _texts(path: Path, options: ReadOptions) -> Iterator[str]:
             for frame in range(count):
                 picture.seek(frame)
                 yield paragraphs(plain(ocr.recognised(_upright(picture, options.name), options.name)))
+                options.recognised()
                 options.progress(frame + 1, count)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise _too_large(options.name) from error

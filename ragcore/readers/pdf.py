@@ -71,7 +71,7 @@ def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str],
     for index in range(len(pdf)):
         lines: list[Line] = []  # one page that cannot be loaded does not take the others with it
         try:
-            lines = _lines(pdf[index], options.name)
+            lines = _lines(pdf[index], options)
         except pypdfium2.PdfiumError:
             broken += 1
         labels.append(pdf.get_page_label(index).strip() or str(index + 1))
@@ -91,12 +91,13 @@ def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str],
     return labels, pages
 
 
-def _lines(page: pypdfium2.PdfPage, name: str) -> list[Line]:
+def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> list[Line]:
     text = page.get_textpage()
     try:
         lines = page_lines(page, text)
         if _is_picture(page, lines) and ocr.installed():
-            lines = plain(ocr.recognised(_picture(page), name))
+            lines = plain(ocr.recognised(_picture(page), options.name))
+            options.recognised()
     finally:
         text.close()
         page.close()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.ingestion.pace import GUESSED, GUESSES, SCHEMA, Costs, Estimate, kind_of, read_costs, remember
+from ragcore.readers.amount import Amount
 from ragcore.sqlite import SQLiteDatabase
 
 # A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
@@ -49,6 +50,25 @@ def test_the_bar_only_grows_and_stays_below_one() -> None:
         bar = [fraction for _, _, fraction in replayed(costs)]
         assert bar == sorted(bar)
         assert 0 < bar[-1] < 1
+
+
+@pytest.mark.parametrize("costs", [Costs({"read.pdf": 1e-6, "recognise": 3.0, "embed": 1e-4}), Costs({"embed": 1e-4})])
+@pytest.mark.parametrize("places", [range(10), range(90, 100), range(5, 100, 10)], ids=["first", "last", "all along"])
+def test_scanned_pages_are_told_wherever_they_stand_among_the_others(places: range, costs: Costs) -> None:
+    """Ten of a hundred pages are scans, which take 4 s each; embedding takes 20 s more."""
+    seen = Costs(costs.known, {"it": Amount(200_000, 10)})
+    estimate, now, told = Estimate(seen, "a.pdf", 1_000_000, 0.0, digest="it"), 0.0, list[tuple[float, float]]()
+    for page in range(100):
+        if page in places:
+            estimate.recognised += 1
+        now += 4.0 if page in places else 0.01
+        estimate.reading(page + 1, 100, now)
+        told.append((now, estimate.left))
+    whole = now + 20
+    assert len([at for at, _ in told if at >= whole / 10]) > 5
+    for at, left in told:
+        if at >= whole / 10:
+            assert (whole - at) / 2 <= left <= 2 * (whole - at)
 
 
 @given(

@@ -20,11 +20,13 @@ from ragcore.ingestion.sandbox import start_reader
 from ragcore.ingestion.worker import warm
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
-from ragcore.readers.amount import Amount
+from ragcore.readers.amount import Amount, amount_of
+from ragcore.readers.base import ReadOptions
 from tests import postgres
 from tests.databases import KINDS
 from tests.making import make_docx, make_pdf, make_rtf, make_text, make_xlsx
 from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_bytes, paragraphs, small_passages, worker_of
+from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -334,6 +336,17 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
     said = [(left, whole - at) for at, left in seen if whole / 10 <= at <= 0.9 * whole]
     assert len(said) >= 5
     assert all(true / 2 <= left <= 2 * true for left, true in said), said
+
+
+@with_tesseract
+def test_a_scanned_page_that_no_look_saw_does_not_count_as_slow_reading(in_folder: Library, tmp_path: Path) -> None:
+    """Every fourth page is looked at."""
+    pages = [f"={sentence}" for sentence in paragraphs(40).split("\n\n")]
+    path = scanned(tmp_path / "mixed.pdf", pages[0], SENTENCES[0], *pages[2:])
+    assert amount_of(path, ReadOptions(path.name)).pictures == 0
+    in_folder.add(path, path.name)
+    worker_of(in_folder).run_once()
+    assert {"recognise", "read.pdf"} & in_folder.files.costs().known.keys() == {"recognise"}
 
 
 def test_a_file_that_waits_is_looked_at_and_told_of_the_pace_while_the_one_before_is_embedded(library: Library) -> None:

@@ -84,11 +84,19 @@ def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, mon
     real = ocr.recognised
     monkeypatch.setattr(ocr, "recognised", lambda picture, name: asked.append(picture.size) or real(picture, name))
     path = scanned(tmp_path / "mixed.pdf", "=This page is text.", SENTENCES[0], "", f"={SENTENCES[1]}")
-    seen: list[tuple[int, int]] = []
-    document = read_file(path, ReadOptions("mixed.pdf", progress=lambda done, total: seen.append((done, total))))
+    seen, told = list[tuple[int, int]](), list[int]()  # pages, and where among them it was told of one that was recognised
+    document = read_file(
+        path,
+        ReadOptions(
+            "mixed.pdf",
+            progress=lambda done, total: seen.append((done, total)),
+            recognised=lambda: told.append(len(seen)),
+        ),
+    )
     texts = [document.text[page.start : page.end] for page in document.pages]
     assert texts == ["This page is text.", SENTENCES[0], "", SENTENCES[1]]
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert told == [1]
     assert asked == [(1751, 1200)]  # 300 dots per inch; the empty page is not asked for
 
 

@@ -150,6 +150,19 @@ def test_progress_comes_through(tmp_path: Path) -> None:
     assert seen == sorted(seen)
 
 
+def test_each_page_that_was_recognised_is_told_before_it_is_counted(hostile: Callable[[str], Path]) -> None:
+    path = hostile(
+        "import time\nfrom ragcore.schema import Document\nfor page in range(1, 5):\n    if page in (2, 3):\n"
+        "        options.recognised()\n    time.sleep(0.15)\n    options.progress(page, 4)\nreturn Document('words')"
+    )
+    seen: list[int | str] = []
+    options = ReadOptions(
+        path.name, progress=lambda done, total: seen.append(done), recognised=lambda: seen.append("recognised")
+    )
+    read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
+    assert seen == [1, "recognised", 2, "recognised", 3, 4]
+
+
 def test_a_reader_that_hangs_is_stopped(hostile: Callable[[str], Path]) -> None:
     path = hostile("import time\ntime.sleep(60)")
     began = time.monotonic()
