@@ -5,14 +5,17 @@
        └───────────────────── retry ─────────────────────────┘
 
 Workers, in any number of processes, claim queued rows one at a time and sign them with a heartbeat. A row whose worker has
-fallen silent is claimed again. The vectors that it had made are kept as drafts, so a killed worker costs next to nothing.
+fallen silent waits, whatever it says, and is claimed again. The vectors that it had made are kept as drafts, so a killed
+worker costs next to nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -194,7 +197,7 @@ class Files:
         asked = f"SELECT {_COLUMNS} FROM files WHERE {unknown}"
         with self.database.snapshot() as db:
             rows = db.execute(f"{asked} ORDER BY size DESC, id LIMIT {int(limit)}").fetchall()
-        return [_row(row, Costs()) for row in rows]
+        return [_row(row, Costs(), self._clock()) for row in rows]
 
     def saw(self, file: FileRow, amount: Amount) -> None:
         """How much is in a file that is not read yet; nothing happens where it has been meanwhile, or is gone."""
@@ -320,13 +323,15 @@ class Files:
         with self.database.snapshot() as db:
             asked = f"SELECT {_COLUMNS} FROM files{of} ORDER BY added DESC, id{most}"
             rows = db.execute(asked, tuple(stage.value for stage in stages)).fetchall()
-            costs = read_costs(db)
-        return [_row(row, costs) for row in rows]
+            costs, now = read_costs(db), self._clock()
+        return [_row(row, costs, now) for row in rows]
 
     def tally(self) -> Counter[Stage]:
         """How many files are in each stage."""
         with self.database.snapshot() as db:
-            rows = db.execute("SELECT stage, count(*) AS files FROM files GROUP BY stage").fetchall()
+            stages = f"SELECT CASE WHEN {_WAITING} THEN 'queued' ELSE stage END AS stage FROM files"
+            counted = f"SELECT stage, count(*) AS files FROM ({stages}) AS shown GROUP BY stage"
+            rows = db.execute(counted, self._silent()).fetchall()
         return Counter({_STAGES[row["stage"]]: int(row["files"]) for row in rows})
 
     def ready_names(self) -> dict[str, str]:
@@ -338,7 +343,7 @@ class Files:
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:
             row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
-            return _row(row, read_costs(db, row["hash"])) if row else None
+            return _row(row, read_costs(db, row["hash"]), self._clock()) if row else None
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
@@ -360,7 +365,10 @@ class Files:
     def stop(self, file_id: str) -> None:
         """A waiting file stops now; one being worked on within two seconds. Nothing happens to a finished one."""
         with self.database.transaction() as db:
-            db.execute("UPDATE files SET stage = 'stopped' WHERE id = ? AND stage = 'queued'", (file_id,))
+            db.execute(
+                f"UPDATE files SET stage = 'stopped', worker = NULL WHERE id = ? AND {_WAITING}",
+                (file_id, *self._silent()),
+            )
             db.execute(f"UPDATE files SET stop_asked = 1 WHERE id = ? AND stage IN ({_WORKING})", (file_id,))
 
     def retry(self, file_id: str, password: str | None = None) -> None:
@@ -402,10 +410,9 @@ class Files:
 
     def claim(self, worker: str, *, link: bool = False) -> FileRow | None:
         """The file that has waited longest, now this worker's, or the link; None when none waits."""
-        now = self._clock()
-        silent = (now - SILENT_SECONDS, now + SILENT_SECONDS)
-        if not self._waiting(silent, link=link):
+        if not self._waiting(link=link):
             return None  # without taking the write lock: idle workers look often
+        silent = self._silent()
         waiting = _WAITING_LINK if link else _WAITING_FILE
         with self.database.transaction() as db:
             row = db.execute(f"SELECT id FROM files WHERE {waiting} ORDER BY added, id LIMIT 1", silent).fetchone()
@@ -414,19 +421,23 @@ class Files:
             taken = db.execute(
                 "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, worker = ?, heartbeat = ?,"
                 f" problem = NULL WHERE id = ? AND {_WAITING}",  # again, in case another took it while this one waited for it
-                (worker, now, row["id"], *silent),
+                (worker, self._clock(), row["id"], *silent),
             ).rowcount
             return self._must(row["id"]) if taken else None
 
     def waiting(self) -> bool:
         """Whether a file waits for a worker: one that is queued, or whose worker has fallen silent."""
-        now = self._clock()
-        return self._waiting((now - SILENT_SECONDS, now + SILENT_SECONDS), link=False)
+        return self._waiting(link=False)
 
-    def _waiting(self, silent: tuple[float, float], *, link: bool) -> bool:
+    def _waiting(self, *, link: bool) -> bool:
         waiting = _WAITING_LINK if link else _WAITING_FILE
         with self.database.snapshot() as db:
-            return db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", silent).fetchone() is not None
+            return db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", self._silent()).fetchone() is not None
+
+    def _silent(self) -> tuple[float, float]:
+        """Between these is every heartbeat of a worker that is not taken for dead."""
+        now = self._clock()
+        return now - SILENT_SECONDS, now + SILENT_SECONDS
 
     def advance(
         self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, left: float | None
@@ -505,14 +516,29 @@ class Files:
             )
 
     def release(self, process: str) -> list[FileRow]:
-        """Queue again what a worker process, known to be dead, was working on; gives those files. See `process_name`."""
+        """Queue again what a worker process, known to be dead, was working on, or stop it, where that was asked for; gives
+        those files. See `process_name`."""
         with self.database.transaction() as db:
             held = db.execute(f"SELECT id, worker FROM files WHERE worker IS NOT NULL AND stage IN ({_WORKING})").fetchall()
             # And not by what it begins with: 12-web-1-a is a worker of another machine than 12-web-a is.
             ids = [row["id"] for row in held if row["worker"].rpartition("-")[0] == process]
             for file_id in ids:
-                db.execute("UPDATE files SET stage = 'queued', done = 0, total = 0, worker = NULL WHERE id = ?", (file_id,))
+                db.execute(
+                    "UPDATE files SET stage = CASE WHEN stop_asked = 1 THEN 'stopped' ELSE 'queued' END, stop_asked = 0,"
+                    " done = 0, total = 0, worker = NULL WHERE id = ?",
+                    (file_id,),
+                )
             return [self._must(file_id) for file_id in ids]
+
+    def release_ended(self) -> None:
+        """`release` for every process of this machine that is no more, as after all of them were killed at once."""
+        held = f"SELECT DISTINCT worker FROM files WHERE worker IS NOT NULL AND stage IN ({_WORKING})"
+        with self.database.snapshot() as db:
+            processes = {row["worker"].rpartition("-")[0] for row in db.execute(held).fetchall()}
+        for process in processes:
+            number, _, machine = process.partition("-")
+            if machine == platform.node() and _has_ended(int(number)):
+                self.release(process)
 
     def give_up(self, file_id: str, error: RagError) -> None:
         """A waiting file fails without being tried again."""
@@ -555,7 +581,8 @@ class Files:
 
 # In the order of FileRow.
 _COLUMNS = (
-    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, seconds_left"
+    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, seconds_left,"
+    " heartbeat"
 )
 _STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
 _WORKING = ", ".join(f"'{stage.value}'" for stage in WORKING)
@@ -569,6 +596,20 @@ def process_name(process_id: int) -> str:
     """What the names of the workers in a process of this machine are without their last part. Other machines have processes of
     the same number."""
     return f"{process_id}-{platform.node()}"
+
+
+def _has_ended(process_id: int) -> bool:
+    """Where it can be asked for; on Windows the question would end it."""
+    if sys.platform == "win32":
+        return False
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it is someone else's
+        return False
+    told = Path(f"/proc/{process_id}/stat")  # on Linux: number (name) state ...
+    return told.exists() and told.read_text("utf-8", "replace").rpartition(") ")[2].startswith("Z")  # never collected
 
 
 def file_hash(path: Path) -> str:
@@ -597,10 +638,14 @@ def _free_name(db: Connection, name: str, file_id: str) -> str:
     return free
 
 
-def _row(row: Any, costs: Costs) -> FileRow:
-    """From the columns of _COLUMNS."""
-    id_, name, path, hash_, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, left = row
-    if stage == "queued":
+def _row(row: Any, costs: Costs, now: float) -> FileRow:
+    """From the columns of _COLUMNS, as it stands at that time."""
+    *shown, heartbeat = row
+    id_, name, path, hash_, size, added, said, done, total, passages, pages, problem, page_word, origin, share, left = shown
+    stage = _STAGES[said]
+    if stage in WORKING and abs(now - heartbeat) > SILENT_SECONDS:
+        stage = Stage.QUEUED  # nobody is at it
+    if stage is Stage.QUEUED:
         left = costs.file(name, size, hash_)
     return FileRow(
         id_,
@@ -609,7 +654,7 @@ def _row(row: Any, costs: Costs) -> FileRow:
         hash_,
         size,
         added,
-        _STAGES[stage],
+        stage,
         done,
         total,
         passages,
@@ -617,6 +662,6 @@ def _row(row: Any, costs: Costs) -> FileRow:
         Problem(**json.loads(problem)) if problem else None,
         page_word,
         origin,
-        1.0 if stage == "ready" else share,
+        1.0 if stage is Stage.READY else share,
         left,
     )

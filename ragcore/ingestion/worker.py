@@ -346,6 +346,7 @@ def main() -> None:
     for _ in range(FETCHERS):
         fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
         threading.Thread(target=fetch_all, args=(fetcher,), daemon=True).start()
+    outlasting(parts.files.release_ended)
     outlasting(lambda: tidy(parts.files, parts.store))
     outlasting(worker.damaged)
     healed = -HEAL_SECONDS

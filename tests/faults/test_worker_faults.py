@@ -128,6 +128,26 @@ def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) ->
     assert not _alive(worker)
 
 
+def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_is_started_again(tmp_path: Path) -> None:
+    program = (
+        "import time; from pathlib import Path; from ragcore.library import Library\n"
+        f"library = Library.open(Path({str(tmp_path)!r})); library.start_worker(); time.sleep(600)"
+    )
+    library = Library.open(tmp_path)
+    killed, waiting = add(library, LONG, "killed.txt"), add(library, LONG[:-1], "waiting.txt")
+    with subprocess.Popen([sys.executable, "-c", program]) as application:
+        before = wait(library, killed, embedding)
+        first = worker_of(library, killed)
+        application.kill()
+    library.start_worker()
+    again = wait(library, killed, lambda file: embedding(file) and worker_of(library, killed) != first)
+    assert again.done >= before.done
+    assert library.files.get(waiting).stage is Stage.QUEUED  # type: ignore[union-attr]
+    library.files.stop(killed)
+    wait(library, killed, lambda file: file.stage is Stage.STOPPED, seconds=4)
+    library.close()
+
+
 def _alive(process: int) -> bool:
     """Whether the process runs; one that has ended and only waits to be collected does not."""
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -15,7 +17,7 @@ from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
-from ragcore.ingestion.files import ACTIVE, SCHEMA, FileRow, Files, Stage, seconds_left
+from ragcore.ingestion.files import ACTIVE, SCHEMA, FileRow, Files, Stage, process_name, seconds_left
 from ragcore.postgres import PostgresDatabase
 from ragcore.readers.amount import Amount
 from ragcore.sqlite import SQLiteDatabase
@@ -165,6 +167,28 @@ def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(
     assert files.get(running.id).stage is Stage.QUEUED  # type: ignore[union-attr]
     assert files.claim("w").id == running.id  # type: ignore[union-attr]
     assert files.sign(running.id, "w")
+
+
+def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once(
+    files: Files, tmp_path: Path, clock: Clock
+) -> None:
+    dead, begun, waiting = (files.add(given(tmp_path, text * 100_000), f"{text}.txt").file for text in "abc")
+    for worker, file in (("dead", dead), ("alive", begun)):
+        files.claim(worker)
+        advance(files, file.id, worker, Stage.EMBEDDING, 5, 10, left=30.0)
+    clock.now += 11
+    assert advance(files, begun.id, "alive", Stage.EMBEDDING, 6, 10, left=28.0)
+    rows = {file.id: file for file in files.all()}
+    assert [rows[file.id].stage for file in (dead, begun, waiting)] == [Stage.QUEUED, Stage.EMBEDDING, Stage.QUEUED]
+    assert rows[dead.id].seconds_left == rows[waiting.id].seconds_left
+    assert seconds_left(list(rows.values())) == 28.0 + 2 * (rows[waiting.id].seconds_left or 0)  # one worker is at work
+    files.stop(dead.id)
+    assert files.get(dead.id).stage is Stage.STOPPED  # type: ignore[union-attr]
+    assert not advance(files, dead.id, "dead", Stage.EMBEDDING, 6, 10)
+    assert files.claim("other").id == waiting.id  # type: ignore[union-attr]
+    assert files.claim("other") is None
+    files.retry(dead.id)
+    assert files.claim("other").id == dead.id  # type: ignore[union-attr]
 
 
 def test_a_failed_file_stays_with_what_happened_until_it_is_tried_again(files: Files, tmp_path: Path) -> None:
@@ -391,6 +415,31 @@ def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Pat
     assert files.get(mine.id).stage is Stage.QUEUED  # type: ignore[union-attr]
     assert files.get(others.id).stage is Stage.READING  # type: ignore[union-attr]
     assert files.get(elsewhere.id).stage is Stage.READING  # type: ignore[union-attr]
+
+
+def test_what_a_dead_worker_was_asked_to_stop_is_stopped(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("12-web-a")
+    files.stop(file.id)
+    files.release("12-web")
+    assert files.get(file.id).stage is Stage.STOPPED  # type: ignore[union-attr]
+    files.retry(file.id)
+    assert files.claim("w") is not None
+    assert files.sign(file.id, "w")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not asked for there")
+def test_what_processes_of_this_machine_held_that_have_ended_is_queued(files: Files, tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    elsewhere = f"{ended.pid}-another-machine"
+    names = [process_name(ended.pid), process_name(os.getpid()), elsewhere, "nobody"]
+    held = [files.add(given(tmp_path, name), f"{name}.txt").file for name in names]
+    for name in names:
+        files.claim(f"{name}-a")
+    files.release_ended()
+    stages = [files.get(file.id).stage for file in held]  # type: ignore[union-attr]
+    assert stages == [Stage.QUEUED, Stage.READING, Stage.READING, Stage.READING]
 
 
 def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> None:

@@ -121,7 +121,8 @@ def test_passages_row_and_drafts_change_together_or_not_at_all(library: Library,
     monkeypatch.setattr(library.files, "finish", dying)
     kill(library, Counting())
     assert len(library.store) == 0
-    assert library.files.get(file.id).stage is Stage.STORING  # type: ignore[union-attr]
+    with library.database.snapshot() as db:
+        assert [row["stage"] for row in db.execute("SELECT stage FROM files").fetchall()] == ["storing"]
     monkeypatch.undo()
     counting = Counting()
     worker_of(library, counting).run_once()
