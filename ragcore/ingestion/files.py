@@ -36,6 +36,7 @@ from ragcore.ingestion.pace import Costs, note_amount, read_costs, remember
 from ragcore.readers.amount import Amount
 from ragcore.schema import new_id
 
+_OF_LINK = "link:"  # begins what stands for the hash of a file that is still to be fetched
 SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
 
 _FILES = """
@@ -122,6 +123,11 @@ class FileRow:
     @property
     def kind(self) -> str:
         return PurePosixPath(self.name).suffix.lstrip(".").upper() or "FILE"
+
+    @property
+    def has_source(self) -> bool:
+        """Whether there is something to read again: its bytes, or the link to fetch them from."""
+        return bool(self.path) or self.hash.startswith(_OF_LINK)
 
     @property
     def active(self) -> bool:
@@ -283,7 +289,7 @@ class Files:
             if row is None:
                 db.execute(
                     "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', ?, 0, ?, 'queued')",
-                    (file_id, name, f"link:{file_id}", self._clock()),
+                    (file_id, name, f"{_OF_LINK}{file_id}", self._clock()),
                 )
             elif Stage(row["stage"]) not in WORKING:
                 self._queue(db, file_id, anew=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from io import BytesIO
@@ -171,6 +172,26 @@ def test_a_page_behind_a_link_becomes_a_document_and_a_failure_says_why(page: Pa
     add_link(page, site.page("/kettle", "<title>The old kettle</title><p>The kettle is at the lower station."))
     row(page, "The old kettle.html").wait_for()
     assert row(page, "The kettle.html").count() == 0  # the same link took its place
+
+
+def test_a_link_that_was_stopped_is_resumed_and_one_that_failed_is_tried_again(
+    page: Page, reaching_app: App, site: Site
+) -> None:
+    page.goto(reaching_app.url)
+    over = threading.Event()
+    site.answers["/slow"] = lambda handler: over.wait(60)
+    add_link(page, site.link("/slow"), site.link("/missing"))
+    row(page, site.link("/slow")).get_by_role("button", name="Stop").click()
+    row(page, site.link("/slow")).get_by_text("Stopped").wait_for()
+    site.page("/slow", "<title>The crane</title><p>The crane was built in spring.")
+    over.set()
+    row(page, site.link("/slow")).get_by_role("button", name="Resume").click()
+    row(page, "The crane.html").wait_for()
+    assert "has no such page (404)" in reason(page, site.link("/missing"))
+    site.page("/missing", "<title>The mast</title><p>The mast was set up in autumn.")
+    row(page, site.link("/missing")).get_by_role("button", name="Retry").click()
+    row(page, "The mast.html").wait_for()
+    assert row(page, site.link("/")).count() == 0
 
 
 def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happens_meanwhile(

@@ -80,7 +80,8 @@ function update(list, view, file) {
     form.onsubmit = (event) => { event.preventDefault(); if (field.value) act("retry", { password: field.value }); };
     view.extra.append(form);
   } else if (file.retry) {
-    view.actions.append(button(file.state === "stopped" ? list.words.resume : list.words.retry, "plain", () => act("retry"), filled(list.words.retry_of, file)));
+    const [label, labelOf] = file.state === "stopped" ? [list.words.resume, list.words.resume_of] : [list.words.retry, list.words.retry_of];
+    view.actions.append(button(label, "plain", () => act("retry"), filled(labelOf, file)));
   }
   if (file.problem && file.problem.details) {
     const details = element("details");

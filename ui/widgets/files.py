@@ -107,7 +107,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "state": state,
         "fraction": file.fraction,
         "problem": problem,
-        "retry": bool(file.path) and state in ("failed", "stopped"),
+        "retry": file.has_source and state in ("failed", "stopped"),
     }
 
 
@@ -122,6 +122,7 @@ def _words() -> dict[str, str]:
         "password_of": _("Password of {name}"),
         "unlock": _("Unlock"),
         "resume": _("Resume"),
+        "resume_of": _("Resume reading {name}"),
         "retry": _("Retry"),
         "retry_of": _("Retry {name}"),
         "details": _("Details"),
