@@ -12,7 +12,7 @@ import shutil
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcore import backup
 from ragcore.backup import Copied
-from ragcore.errors import InputError, RagError, TooLargeError
+from ragcore.errors import InputError, RagError, StoreError, TooLargeError
 from ragcore.library import Library
 from ragcore.schema import new_id
 from ragcore.shelf import MAIN, Index
@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 TICKET_SECONDS = 24 * 3600
 NAME_CHARS = 180
 MAP_CHARS = 600  # of a passage, shown beside its point
+_NOT_SAVED = "Check that the disk has room and that it may be written, and try again."
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -213,7 +214,7 @@ async def upload(request: Request) -> Response:
     limit, too_large = _limit(library, name)
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
-        await anyio.to_thread.run_sync(library.files.refuse, name, int(announced), too_large)
+        await anyio.to_thread.run_sync(_refuse, library, name, int(announced), too_large)
         return _refusal(413, too_large.what, too_large.hint)
     target = library.incoming / f"{new_id()}.part"
     size = 0
@@ -228,15 +229,27 @@ async def upload(request: Request) -> Response:
     except ClientDisconnect:
         return Response(status_code=499)
     except RagError as error:
-        await anyio.to_thread.run_sync(library.files.refuse, name, size, error)
+        await anyio.to_thread.run_sync(_refuse, library, name, size, error)
         return _refusal(422, error.what, error.hint)
     except OSError:
         logger.exception("an upload could not be written")
-        return _refusal(507, f"{name} could not be saved.", "The disk may be full. Make room and add the file again.")
+        return _refusal(507, f"{name} could not be saved.", _NOT_SAVED)
     finally:
-        target.unlink(missing_ok=True)
+        _drop(target)
     await anyio.to_thread.run_sync(library.start_worker)
     return JSONResponse(told)
+
+
+def _refuse(library: Library, name: str, size: int, error: RagError) -> None:
+    """A row for the file, where the library can be written: on a full disk the answer alone says what happened."""
+    with suppress(StoreError):
+        library.files.refuse(name, size, error)
+
+
+def _drop(target: Path) -> None:
+    """What has come of a file that is not wanted any more. Where nothing can be written, nothing has."""
+    with suppress(OSError):
+        target.unlink(missing_ok=True)
 
 
 def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
@@ -294,12 +307,12 @@ async def make_index(request: Request) -> Response:
                 await file.write(piece)
         called = await anyio.to_thread.run_sync(shelf.free_name, Path(name).stem)
     except ClientDisconnect:
-        target.unlink(missing_ok=True)
+        _drop(target)
         return Response(status_code=499)
     except OSError:
-        target.unlink(missing_ok=True)
+        _drop(target)
         logger.exception("a copy could not be written")
-        return _refusal(507, f"{name} could not be saved.", "The disk may be full. Make room and try again.")
+        return _refusal(507, f"{name} could not be saved.", _NOT_SAVED)
 
     def make(told: Callable[[float], None]) -> tuple[Index, Copied]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,17 +37,31 @@ def uploaded(library: Library, *messages: dict[str, Any]) -> Response:
     return anyio.run(answer)
 
 
+PART = {"type": "http.request", "body": b"The tower was " * 20, "more_body": True}
+REST = {"type": "http.request", "body": b"built.", "more_body": False}
+
+
 def test_an_upload_that_is_cut_off_leaves_nothing_and_can_be_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
     monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
     monkeypatch.setattr(library, "start_worker", lambda: None)
-    part = {"type": "http.request", "body": b"The tower was " * 20, "more_body": True}
-    assert uploaded(library, part, {"type": "http.disconnect"}).status_code == 499
+    assert uploaded(library, PART, {"type": "http.disconnect"}).status_code == 499
     assert library.files.all() == []
     assert list(library.incoming.iterdir()) == []
-    assert uploaded(library, part, {"type": "http.request", "body": b"built.", "more_body": False}).status_code == 200
+    assert uploaded(library, PART, REST).status_code == 200
     (file,) = library.files.all()
     assert (file.name, file.size) == ("tower.txt", 286)
+    library.close()
+
+
+def test_an_upload_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library(tmp_path, embedder=HashEmbedding())
+    monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
+    library.incoming.rmdir()
+    library.incoming.write_text("a file where the folder should be")
+    answer = uploaded(library, PART, REST)
+    assert answer.status_code == 507
+    assert json.loads(bytes(answer.body))["what"] == "tower.txt could not be saved."
     library.close()

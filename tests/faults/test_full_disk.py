@@ -3,6 +3,7 @@ ready is lost, what could not be done says why, and is done once there is room."
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from ragcore.errors import RagError, StoreError
 from ragcore.ingestion import current_index
 from ragcore.ingestion.files import Stage
 from ragcore.library import Library
+from tests.faults.test_broken_uploads import PART, REST, uploaded
 from tests.faults.test_kill_anywhere import (
     BEFORE,
     CHANGES,
@@ -30,6 +33,7 @@ from tests.faults.test_kill_anywhere import (
     is_sound,
     work,
 )
+from ui import resources
 
 ROOT = Path(__file__).parents[2]
 DISK_MB = 4
@@ -67,6 +71,10 @@ def test_a_full_disk_loses_nothing_and_what_could_not_be_done_is_done_once_there
 
 def test_a_disk_that_may_only_be_read_answers_and_says_why_it_takes_nothing(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "only_read_it")
+
+
+def test_an_upload_to_a_full_disk_says_so(tmp_path: Path) -> None:
+    on_a_disk(tmp_path, "upload_to_it")
 
 
 def _talk(library: Library, say: Callable[[str], None]) -> None:
@@ -130,6 +138,22 @@ def full_but_for(disk: Path, room: int) -> Iterator[None]:
     filler.write_bytes(bytes(max(state.f_bavail * state.f_frsize - room, 0)))
     yield
     filler.unlink()
+
+
+def upload_to_it(disk: Path) -> None:
+    library_of = Killing(disk / "library", disk / "template", "")
+    library_of.renew()
+    with library_of.opened() as library:
+        ticket = library.secret  # which the screen that sends it has made
+    with full_but_for(disk, 4096), library_of.opened() as library:  # for the bytes, and not for their row
+        resources.opened = lambda _index: SimpleNamespace(library=library)  # type: ignore[assignment]
+        assert library.secret == ticket
+        answer = uploaded(library, PART, REST)
+    told = json.loads(bytes(answer.body))
+    assert (answer.status_code, "no room on the disk" in told["what"], "Free some space" in told["hint"]) == (422, True, True)
+    with library_of.opened() as library:
+        assert is_sound(library) == (BEFORE, SIZE)
+        assert list(library.incoming.iterdir()) == []
 
 
 def only_read_it(disk: Path) -> None:
