@@ -128,16 +128,17 @@ CHANGES = [
 
 
 def test_a_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    _driven(tmp_path, seed=20, rounds=20)
+    _driven(tmp_path, seed=20, rounds=26, least=200)
 
 
 def test_a_library_on_a_server_whose_client_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    _driven(tmp_path, seed=21, rounds=3, address=postgres.fresh())
+    _driven(tmp_path, seed=21, rounds=3, least=12, address=postgres.fresh())
 
 
-def _driven(folder: Path, *, seed: int, rounds: int, address: str = "") -> None:
+def _driven(folder: Path, *, seed: int, rounds: int, least: int, address: str = "") -> None:
     """`drive` in a process of its own, as forking wants one without threads."""
-    program = f"from tests.faults.test_kill_anywhere import drive; drive({str(folder)!r}, {seed}, {rounds}, {address!r})"
+    given = f"{str(folder)!r}, {seed}, {rounds}, {least}, {address!r}"
+    program = f"from tests.faults.test_kill_anywhere import drive; drive({given})"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, f"seed {seed}:\n{done.stdout}{done.stderr}"
     print(done.stdout)
@@ -146,27 +147,33 @@ def _driven(folder: Path, *, seed: int, rounds: int, address: str = "") -> None:
 # --- the process that forks ----------------------------------------------------------------------------------------------
 
 
-def drive(folder: str, seed: int, rounds: int, address: str = "") -> None:
-    """Kill every change at `rounds` chosen moments and at as many by the clock, and check what is left each time."""
+def drive(folder: str, seed: int, rounds: int, least: int, address: str = "") -> None:
+    """Kill every change at `rounds` chosen moments and at as many by the clock, and check what is left each time. Of those that
+    are no rebuild, at least so many must have been killed, and not have come to their end before."""
     place = Path(folder)
     template = place / "template"
     current_index.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
     in_this_process()
     killing = Killing(place / "library", template, address)
     killing.warm_up()
-    chance = random.Random(seed)
+    chance, killed = random.Random(seed), 0
     for change in CHANGES:
         if address and change.name == "compact":
             continue  # the server's own affair
         killing.renew()
         took, steps = killing.measured(change)
         moments = [*sorted(chance.sample(range(1, steps + 1), min(rounds, steps)))]
-        delays = [chance.uniform(0.0, took) for _ in range(rounds)]
         began = time.monotonic()
-        for at, after in [*((at, None) for at in moments), *((None, after) for after in delays)]:
-            killing.check(change, at, after)
+        at_steps = sum(killing.check(change, at, None) for at in moments)
+        by_clock = tried = 0
+        while by_clock < rounds and tried < 4 * rounds:
+            by_clock += killing.check(change, None, chance.uniform(0.0, took))
+            tried += 1
         seconds = time.monotonic() - began
-        print(f"{change.name}: {len(moments)} of {steps} steps, {rounds} moments of {took:.2f} s, in {seconds:.1f} s")
+        print(f"{change.name}: killed at {at_steps} of {steps} steps, {by_clock} moments of {took:.2f} s, in {seconds:.1f} s")
+        killed += (at_steps + by_clock) * (change.name != "rebuild")
+    if killed < least:
+        raise SystemExit(f"only {killed} were killed in the middle of it")
 
 
 class Killing:
@@ -207,13 +214,15 @@ class Killing:
         self.renew()
         return took, count
 
-    def check(self, change: Change, at: int | None, after: float | None) -> None:
-        status, said = _forked(lambda say: self._make(change, say, at=at), kill_after=after)
-        assert status in (0, -signal.SIGKILL), status
+    def check(self, change: Change, at: int | None, after: float | None) -> bool:
+        """Whether it was killed, at this step or after so many seconds, and did not end before."""
+        ended, said = _forked(lambda say: self._make(change, say, at=at), kill_after=after)
+        assert ended in (0, -signal.SIGKILL), ended
         status, _ = _forked(lambda say: self._look(change, set(said)))
         if status:
             raise SystemExit(f"after {change.name} was killed at step {at} or after {after} seconds, with {said} said")
         self.renew()
+        return ended == -signal.SIGKILL
 
     @contextmanager
     def opened(self, folder: Path | None = None) -> Iterator[Library]:
