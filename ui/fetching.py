@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from ragcore.errors import RagError
+from ragcore.errors import RagError, StoreError
 from ragcore.ingestion.sources import Gathered
 from ragcore.library import Library
 
@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 4
 END_SECONDS = 5.0
+NOT_SAVED = "Check that the disk has room and that it may be written, and try again."
 
 
 class Fetching:
@@ -27,6 +28,7 @@ class Fetching:
         self._room = threading.Semaphore(AT_ONCE)
         self._running: list[str] = []
         self._known: list[str] = []
+        self._problems: list[RagError] = []
         self._ended = threading.Event()
 
     def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
@@ -44,6 +46,12 @@ class Fetching:
         """The names of files that were in the library already, each told once."""
         with self._lock:
             told, self._known = self._known, []
+        return told
+
+    def problems(self) -> list[RagError]:
+        """Those for which there can be no row, as the library cannot be written; each told once."""
+        with self._lock:
+            told, self._problems = self._problems, []
         return told
 
     def end(self) -> None:
@@ -67,12 +75,22 @@ class Fetching:
                 self._known += [added.file.name for added in taken if added.outcome == "duplicate"]
         except RagError as error:
             if not self._ended.is_set():
-                self._library.files.refuse(label, 0, error)
+                self._refuse(label, error)
+        except OSError:
+            logger.exception("something could not be saved")
+            self._refuse(label, RagError(f"{label} could not be saved.", hint=NOT_SAVED))
         except Exception:  # in a thread of its own nobody else would hear of it
             logger.exception("something could not be fetched")
             ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")
-            self._library.files.refuse(label, 0, ours)
+            self._refuse(label, ours)
         finally:
             with self._lock:
                 self._running.remove(label)
         self._library.start_worker()
+
+    def _refuse(self, label: str, error: RagError) -> None:
+        try:
+            self._library.files.refuse(label, 0, error)
+        except StoreError:
+            with self._lock:
+                self._problems.append(error)

@@ -32,6 +32,7 @@ from ragcore.schema import new_id
 from ragcore.shelf import MAIN, Index
 from ragcore.survey import Survey
 from ui import resources, words
+from ui.fetching import NOT_SAVED
 from ui.i18n import _, accepted, answer_in, language, said
 from ui.state import session
 
@@ -40,7 +41,6 @@ logger = logging.getLogger(__name__)
 TICKET_SECONDS = 24 * 3600
 NAME_CHARS = 180
 MAP_CHARS = 600  # of a passage, shown beside its point
-_NOT_SAVED = "Check that the disk has room and that it may be written, and try again."
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -233,7 +233,7 @@ async def upload(request: Request) -> Response:
         return _refusal(422, error.what, error.hint)
     except OSError:
         logger.exception("an upload could not be written")
-        return _refusal(507, f"{name} could not be saved.", _NOT_SAVED)
+        return _refusal(507, f"{name} could not be saved.", NOT_SAVED)
     finally:
         _drop(target)
     await anyio.to_thread.run_sync(library.start_worker)
@@ -312,7 +312,7 @@ async def make_index(request: Request) -> Response:
     except OSError:
         _drop(target)
         logger.exception("a copy could not be written")
-        return _refusal(507, f"{name} could not be saved.", _NOT_SAVED)
+        return _refusal(507, f"{name} could not be saved.", NOT_SAVED)
 
     def make(told: Callable[[float], None]) -> tuple[Index, Copied]:
         try:

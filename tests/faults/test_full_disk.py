@@ -20,6 +20,7 @@ from ragcore.conversations import Ask
 from ragcore.errors import RagError, StoreError
 from ragcore.ingestion import current_index
 from ragcore.ingestion.files import Stage
+from ragcore.ingestion.sources import from_text
 from ragcore.library import Library
 from tests.faults.test_broken_uploads import PART, REST, uploaded
 from tests.faults.test_kill_anywhere import (
@@ -34,6 +35,7 @@ from tests.faults.test_kill_anywhere import (
     work,
 )
 from ui import resources
+from ui.fetching import Fetching
 
 ROOT = Path(__file__).parents[2]
 DISK_MB = 4
@@ -71,6 +73,10 @@ def test_a_full_disk_loses_nothing_and_what_could_not_be_done_is_done_once_there
 
 def test_a_disk_that_may_only_be_read_answers_and_says_why_it_takes_nothing(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "only_read_it")
+
+
+def test_what_is_pasted_while_the_disk_is_full_is_said_to_be_lost(tmp_path: Path) -> None:
+    on_a_disk(tmp_path, "paste_into_it")
 
 
 def test_an_upload_to_a_full_disk_says_so(tmp_path: Path) -> None:
@@ -154,6 +160,19 @@ def upload_to_it(disk: Path) -> None:
     with library_of.opened() as library:
         assert is_sound(library) == (BEFORE, SIZE)
         assert list(library.incoming.iterdir()) == []
+
+
+def paste_into_it(disk: Path) -> None:
+    library_of = Killing(disk / "library", disk / "template", "")
+    library_of.renew()
+    with full_but_for(disk, 0), library_of.opened() as library:
+        fetching = Fetching(library)
+        fetching.start("Notes", lambda: from_text("It is new.", "Notes", library.incoming))
+        fetching.end()
+        (problem,) = fetching.problems()
+        assert fetching.problems() == []
+    assert problem.what == "Notes could not be saved."
+    assert "has room" in problem.hint
 
 
 def only_read_it(disk: Path) -> None:

@@ -47,7 +47,9 @@ def _fetching(known: list[str]) -> None:
     running = resources.fetching().running()
     if there := resources.fetching().already_there():
         session().notice = _already(there)
-    if running != known or there:
+    if problems := resources.fetching().problems():
+        session().notice = " ".join(f"{said(problem.what)} {said(problem.hint)}" for problem in problems)
+    if running != known or there or problems:
         draw_anew()
     for each in running:
         st.text(_("Downloading {address}").format(address=each))
