@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ragcore.errors import RagError
 from ragcore.ingestion.files import FileRow, Files, Stage
-from ragcore.ingestion.pace import Estimate
+from ragcore.ingestion.pace import Estimate, nothing
 from ragcore.ingestion.sandbox import Cancelled
 from ragcore.readers.amount import Amount
 
@@ -29,12 +29,15 @@ def failure_of_ours(name: str, error: Exception) -> RagError:
 
 
 class Lease:
-    """Of the file that `worker` has claimed. `threads` do what cannot be broken off."""
+    """Of the file that `worker` has claimed. `threads` do what cannot be broken off. `loading` as of an Estimate."""
 
-    def __init__(self, files: Files, file: FileRow, worker: str, threads: Executor) -> None:
+    def __init__(
+        self, files: Files, file: FileRow, worker: str, threads: Executor, *, loading: Callable[[], float] = nothing
+    ) -> None:
         self.file = file
         self.worker = worker
         self._files = files
+        self._loading = loading
         self.estimate = self._estimate()
         self._threads = threads
         self._signed = time.monotonic()
@@ -47,7 +50,7 @@ class Lease:
     def _estimate(self) -> Estimate:
         file = self.file
         costs = self._files.costs(file.hash)
-        return Estimate(costs, file.name, file.size, time.monotonic(), file.fraction, digest=file.hash)
+        return Estimate(costs, file.name, file.size, time.monotonic(), file.fraction, digest=file.hash, loading=self._loading)
 
     def unwanted(self) -> bool:
         """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""

@@ -1,13 +1,15 @@
 """How long it will take: from how long the same work took here before, and more and more from how it goes now.
 
 The work on a file is reading its bytes, recognising the text of its pictures, embedding its characters, and the rest (cutting
-and storing them). What each costs is kept in the library's database as seconds over the bytes, pictures or characters of the
-last files, so that the large ones count more. How much is in a file that waits is kept there too once it was looked at.
+and storing them); before the first of them the embedder is loaded. What each costs is kept in the library's database as seconds
+over the bytes, pictures or characters of the last files, so that the large ones count more. How much is in a file that waits is
+kept there too once it was looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -16,9 +18,9 @@ from ragcore.readers.amount import Amount
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS paces (
-    work TEXT PRIMARY KEY,           -- read.pdf, text.pdf, recognise, embed, rest
+    work TEXT PRIMARY KEY,           -- read.pdf, text.pdf, recognise, load, embed, rest
     cost REAL NOT NULL,              -- of the last files, in seconds, or characters for text.*
-    amount REAL NOT NULL             -- the bytes, pictures or characters that it was for
+    amount REAL NOT NULL             -- the bytes, pictures or characters that it was for; 1 for loading the embedder
 );
 CREATE TABLE IF NOT EXISTS amounts (
     hash TEXT PRIMARY KEY,           -- of a file that is not read yet
@@ -30,9 +32,9 @@ CREATE TABLE IF NOT EXISTS amounts (
 # Before anything was measured: seconds for a byte, picture or character, characters for a byte.
 GUESSES = {"read": 2e-7, "text": 1.0, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05, "text.epub": 1.5,
            "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "text.png": 0.002, "text.jpg": 0.002, "recognise": 3.0,
-           "embed": 4e-5, "rest": 1e-6}  # fmt: skip
+           "load": 6.0, "embed": 4e-5, "rest": 1e-6}  # fmt: skip
 # That guesses weigh as much as: the first file may be so small that it tells nothing about larger ones.
-GUESSED = {"read": 100_000, "text": 5_000, "recognise": 0.3, "embed": 500, "rest": 20_000}  # bytes, pictures or characters
+GUESSED = {"read": 100_000, "text": 5_000, "recognise": 0.3, "load": 0.3, "embed": 500, "rest": 20_000}  # bytes, characters ...
 READ_SECONDS = 0.02  # that even the smallest file takes
 REMEMBERED = 0.9  # of what was known stays beside each new file or group of passages; more beside one that is small, which
 SMALL = 10  # times what a guess weighs is not
@@ -114,15 +116,51 @@ def remember(db: Connection, work: str, cost: float, amount: float) -> None:
         )
 
 
+class Loading:
+    """Of the embedder, begun when this is made. `clock` as that of an Estimate."""
+
+    def __init__(self, costs: Costs, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._usual = costs.of("load")
+        self._clock = clock
+        self._began = clock()
+        self._ended = False
+
+    def left(self) -> float:
+        """Seconds: as long as usual, and half as long again as it has taken when that is longer."""
+        took = self._clock() - self._began
+        return 0.0 if self._ended else max(self._usual - took, took / 2)
+
+    def end(self) -> float:
+        """It is loaded; gives the seconds that it took."""
+        self._ended = True
+        return self._clock() - self._began
+
+
+def nothing() -> float:
+    return 0.0
+
+
 class Estimate:
     """The whole work on one file as it goes on: seconds left, and how much is done, 0 to 1, which never falls.
 
-    `now` is any clock that only goes forward, in seconds. `fraction`: what an earlier worker had reached.
+    `now` is any clock that only goes forward, in seconds. `fraction`: what an earlier worker had reached. `loading`: seconds
+    until the embedder can be used, which is loaded meanwhile.
     """
 
-    def __init__(self, costs: Costs, name: str, size: int, now: float, fraction: float = 0.0, *, digest: str = "") -> None:
+    def __init__(
+        self,
+        costs: Costs,
+        name: str,
+        size: int,
+        now: float,
+        fraction: float = 0.0,
+        *,
+        digest: str = "",
+        loading: Callable[[], float] = nothing,
+    ) -> None:
         amount = costs.amount(name, size, digest)
         self._costs = costs
+        self._loading = loading
         self._pictures = amount.pictures
         self.recognised = 0  # of them, and maybe more than were expected
         self._measured = f"read.{kind_of(name)}" in costs.known
@@ -132,7 +170,8 @@ class Estimate:
         self._embedded = self._embed_seconds = self._bar_before = 0.0
         self._to_embed = 0
         self.fraction = fraction
-        self.left = costs.file(name, size, digest)
+        reading = costs.reading(name, size, amount.pictures)
+        self.left = max(reading, loading()) + costs.file(name, size, digest) - reading
 
     def reading(self, done: int, total: int, now: float) -> None:
         """`done` of `total` pages or whatever the file has; total 0 where it does not say. Those that are `recognised` take far
@@ -145,7 +184,7 @@ class Estimate:
             reading += self._costs.seconds("recognise", pictures, took=max(took - bare, 0.0), done=self.recognised)
         else:
             reading = max(self._bare + self._costs.seconds("recognise", self._pictures) - took, 0.0)
-        self._see(READ_SECONDS + reading + self._after_reading(self._characters), now)
+        self._see(max(READ_SECONDS + reading, self._loading()) + self._after_reading(self._characters), now)
 
     def fetching(self, done: int, total: int, now: float) -> None:
         """`done` of `total` bytes have come; total 0 where nobody said how many there are."""
@@ -156,7 +195,7 @@ class Estimate:
     def to_embed(self, characters: int, now: float) -> None:
         """That many characters are left to be embedded: fewer when some of the passages are known already."""
         self._characters = self._to_embed = characters
-        self._see(self._after_reading(characters), now)
+        self._see(self._loading() + self._after_reading(characters), now)
         self._bar_before = self.fraction
 
     def embedded(self, characters: int, seconds: float, now: float) -> None:

@@ -27,11 +27,11 @@ from ragcore.errors import InputError, NoTextError, RagError, StoreError, Unknow
 from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
 from ragcore.ingestion.drafts import drop_drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
-from ragcore.ingestion.embedders import Embedders
+from ragcore.ingestion.embedders import BUILT_IN, Embedders
 from ragcore.ingestion.fetcher import Fetcher
 from ragcore.ingestion.files import FileRow, Files, Stage, process_name
 from ragcore.ingestion.lease import Lease, failure_of_ours
-from ragcore.ingestion.pace import READ_SECONDS, kind_of, remember
+from ragcore.ingestion.pace import READ_SECONDS, Loading, kind_of, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.rebuild import Rebuilder
@@ -59,14 +59,23 @@ MANY = 32  # passages, whose drafts and version before may have left much room i
 
 
 class Worker:
-    """Works through the queue of one library. `embedder` is the built-in one, loaded when the first passage needs it."""
+    """Works through the queue of one library. `embedder` is the built-in one, loaded when the first passage needs it, or before
+    that, which `loading` is told of."""
 
-    def __init__(self, files: Files, store: CurrentStore, embedder: Embedder, settings: Callable[[], IngestSettings]) -> None:
+    def __init__(
+        self,
+        files: Files,
+        store: CurrentStore,
+        embedder: Embedder,
+        settings: Callable[[], IngestSettings],
+        loading: Loading | None = None,
+    ) -> None:
         self._files = files
         self._store = store
         self._embedders = Embedders(embedder)
         self._passages: dict[str, PassageEmbedder] = {}
         self._settings = settings
+        self._loading = loading
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="embed")
         self._busy_since: float | None = None
@@ -85,7 +94,7 @@ class Worker:
         return True
 
     def _work_on(self, file: FileRow) -> None:
-        lease = Lease(self._files, file, self._name, self._threads)
+        lease = Lease(self._files, file, self._name, self._threads, loading=self._until_loaded)
         try:
             if file.kind == "ZIP":
                 self._unpack(lease)
@@ -105,6 +114,11 @@ class Worker:
             # One file must not stop the queue. The row keeps what happened, and the log the trace of our bug.
             logger.exception("%s failed", file.id)
             self._files.fail(file.id, self._name, failure_of_ours(file.name, error))
+
+    def _until_loaded(self) -> float:
+        """Seconds until what the current index is embedded with can be used; nothing where that is not the built-in one."""
+        built_in = self._store.versions.current()[1] == BUILT_IN
+        return self._loading.left() if self._loading is not None and built_in else 0.0
 
     def _look_ahead(self, unwanted: Callable[[], bool]) -> None:
         """See how much is in the files that wait, so that the time left is known for all of them, and take little time for it.
@@ -340,9 +354,10 @@ def main() -> None:
     folder = Path(sys.argv[1])
     where = os.environ.pop(DATABASE, folder)  # taken out: it may hold a password, and what reads files inherits the rest
     parts, embedder = open_parts(where, folder), HuggingFaceEmbedding()
-    worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest)
+    loading = Loading(outlasting(parts.files.costs))
+    worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, loading)
     start_reader()
-    threading.Thread(target=warm, args=(embedder, parts.files), daemon=True).start()
+    threading.Thread(target=warm, args=(embedder, parts.files, loading), daemon=True).start()
     for _ in range(FETCHERS):
         fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
         threading.Thread(target=fetch_all, args=(fetcher,), daemon=True).start()
@@ -369,9 +384,12 @@ def fetch_all(fetcher: Fetcher) -> None:
             time.sleep(LONGEST_AWAY)
 
 
-def warm(embedder: Embedder, files: Files) -> None:
+def warm(embedder: Embedder, files: Files, loading: Loading) -> None:
     """Load the embedder, and where nothing was ever embedded, see how quick it is here: the first file wants to know."""
     embedder.embed_query("ready")
+    took = loading.end()
+    with contextlib.suppress(StoreError), files.transaction() as db:  # then it is not known the next time
+        remember(db, "load", took, 1)
     if "embed" in files.costs().known:
         return
     began = time.monotonic()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.ingestion.pace import GUESSED, GUESSES, SCHEMA, Costs, Estimate, kind_of, read_costs, remember
+from ragcore.ingestion.pace import GUESSED, GUESSES, SCHEMA, Costs, Estimate, Loading, kind_of, read_costs, remember
 from ragcore.readers.amount import Amount
 from ragcore.sqlite import SQLiteDatabase
 
@@ -69,6 +69,35 @@ def test_scanned_pages_are_told_wherever_they_stand_among_the_others(places: ran
     for at, left in told:
         if at >= whole / 10:
             assert (whole - at) / 2 <= left <= 2 * (whole - at)
+
+
+def test_what_an_embedder_still_takes_to_load_is_counted_unless_reading_takes_longer() -> None:
+    costs, left = Costs({"read.pdf": 6e-5, "text.pdf": 0.1, "embed": 1e-4}), [80.0]
+    estimate = Estimate(costs, "a.pdf", 1_000_000, 0.0, loading=lambda: left[0])
+    after = 100_000 * (1e-4 + GUESSES["rest"])
+    assert estimate.left == pytest.approx(80 + after, abs=0.1)
+    left[0] = 15.0
+    estimate.reading(50, 100, 5.0)
+    assert estimate.left == pytest.approx(15 + after, abs=0.1)
+    estimate.reading(60, 100, 60.0)  # for the rest of the pages about 40 s, by which time it is loaded
+    assert estimate.left == pytest.approx(40 + after, rel=0.1)
+    estimate.to_embed(100_000, 61.0)
+    assert estimate.left == pytest.approx(15 + after, abs=0.1)
+    left[0] = 0.0
+    estimate.embedded(50_000, 5.0, 80.0)
+    assert estimate.left == pytest.approx(after / 2, rel=0.05)
+
+
+def test_loading_is_expected_to_take_what_it_took_before_and_half_as_long_again_when_it_takes_longer() -> None:
+    now = [100.0]
+    loading = Loading(Costs({"load": 8.0}), clock=lambda: now[0])
+    told = []
+    for at in (100.0, 106.0, 112.0):
+        now[0] = at
+        told.append(loading.left())
+    assert told == [8.0, 3.0, 6.0]
+    assert loading.end() == 12.0
+    assert loading.left() == 0.0
 
 
 @given(

@@ -14,10 +14,10 @@ from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
 from ragcore.ingestion.files import Stage, seconds_left
-from ragcore.ingestion.pace import remember
+from ragcore.ingestion.pace import Costs, Loading, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.sandbox import start_reader
-from ragcore.ingestion.worker import warm
+from ragcore.ingestion.worker import Worker, warm
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
 from ragcore.readers.amount import Amount, amount_of
@@ -29,7 +29,7 @@ from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_byte
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vectors
+    from ragcore.schema import Vector, Vectors
 
 
 @pytest.fixture(params=KINDS)
@@ -328,7 +328,7 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
 
     embedder = Slow()
     start_reader()
-    warm(embedder, library.files)
+    warm(embedder, library.files, Loading(Costs()))
     worker, began = worker_of(library, embedder), time.monotonic()
     seen.clear()
     while worker.run_once():
@@ -391,8 +391,38 @@ def test_a_library_that_never_embedded_anything_knows_how_quick_its_machine_is_b
             return super().embed_passages(texts)
 
     embedder = Slow()
-    warm(embedder, library.files)
+    warm(embedder, library.files, Loading(Costs()))
     assert library.files.costs().of("embed") == pytest.approx(1e-4, rel=0.5)
     tried = len(embedder.texts)
-    warm(embedder, library.files)
+    warm(embedder, library.files, Loading(Costs()))
     assert len(embedder.texts) == tried
+
+
+def test_a_file_that_waits_for_the_embedder_says_how_long_that_takes_as_it_took_before(library: Library) -> None:
+    class Loads(HashEmbedding):
+        def embed_query(self, text: str) -> Vector:
+            time.sleep(0.3)
+            return super().embed_query(text)
+
+    warm(Loads(), library.files, Loading(library.files.costs()))
+    with library.files.transaction() as db:
+        remember(db, "load", 400.0, 40)  # 10 s each time
+    file, told, loading = add(library, paragraphs(10), "notes.txt"), list[float](), Loading(library.files.costs())
+
+    class Watched(HashEmbedding):
+        def embed_query(self, text: str) -> Vector:
+            told.append(library.files.get(file.id).seconds_left or 0.0)  # type: ignore[union-attr]
+            return super().embed_query(text)
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            told.append(library.files.get(file.id).seconds_left or 0.0)  # type: ignore[union-attr]
+            return super().embed_passages(texts)
+
+    settings = library.settings.ingest
+    Worker(library.files, library.store, Watched(), lambda: settings, loading).run_once()
+    assert told[0] == pytest.approx(10, rel=0.3)
+    loading.end()
+    add(library, paragraphs(12), "notes.txt")
+    told.clear()
+    Worker(library.files, library.store, Watched(), lambda: settings, loading).run_once()
+    assert max(told) < 1
