@@ -292,7 +292,10 @@ class PostgresConnection:
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
-        """The driver's failures in words; after one of the network the connection is not used again."""
+        """The driver's failures in words. Unless the server has said what failed, the connection is not used again: the network
+        is gone, or what is left of an answer that was broken off would be taken for the answer to the next statement."""
+        from pg8000.exceptions import DatabaseError
+
         try:
             with _in_words(self._address):
                 try:
@@ -302,9 +305,10 @@ class PostgresConnection:
                     if not self._closed:
                         raise
                     raise _no_answer(error, self._address) from error  # closed meanwhile, the driver has no wire any more
-        except LostConnectionError:
-            self._lost = True
-            self._hang_up()
+        except BaseException as error:  # of any kind, such as Ctrl+C; it goes on
+            if isinstance(error, LostConnectionError) or not isinstance(error, StoreError | DatabaseError):
+                self._lost = True
+                self._hang_up()
             raise
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from enum import Enum
 from pathlib import Path
 
@@ -254,6 +255,32 @@ def test_a_connection_that_the_server_ended_is_opened_again(url: str, database: 
         cut_short()
     database.connection().execute("SELECT 1")
     assert names(database) == ["after", "before"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals")
+@pytest.mark.parametrize("begun", ["snapshot", "transaction", "connection"])
+def test_what_is_broken_off_in_the_middle_of_a_statement_answers_no_later_one(database: PostgresDatabase, begun: str) -> None:
+    def break_off(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    def broken_off() -> None:
+        with getattr(database, begun)() if begun != "connection" else nullcontext(database.connection()) as db:
+            db.execute("SELECT 1 WHERE ? = 1", (1,))
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            db.execute("SELECT 'of the statement that was broken off', pg_sleep(1) WHERE ? = 1", (1,))
+
+    with database.transaction() as db:
+        add(db, "before")
+    earlier = signal.signal(signal.SIGALRM, break_off)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            broken_off()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
+    for _ in range(3):
+        with database.transaction() as db:
+            assert [list(row) for row in db.execute("SELECT name, ?::bigint FROM things", (7,))] == [["before", 7]]
 
 
 def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
