@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Any, TypeAlias
 
 from ragcore.schema import TextNode
@@ -16,6 +18,9 @@ _COMPARED = {
     FilterOperator.GTE: "$gte",
     FilterOperator.LTE: "$lte",
 }
+# Chroma cuts off the fraction of a bound before it compares a whole number with it: it says that 2 is not below 2.5.
+_OR_EQUAL = {"$gt": "$gte", "$lt": "$lte"}
+LARGEST = sys.float_info.max
 
 
 def where_of(wanted: MetadataFilters | MetadataFilter) -> Where | None:
@@ -41,13 +46,22 @@ def _compared(wanted: MetadataFilter) -> Where | None:
         each = [{wanted.key: {"$eq": value}} for value in values]
         return each[0] if len(each) == 1 else {"$or": each}
     sign = _COMPARED.get(wanted.operator)
+    if isinstance(values[0], float):
+        sign = _OR_EQUAL.get(sign or "", sign)
     numbers_only = sign in (None, "$eq") or (isinstance(values[0], int | float) and not isinstance(values[0], bool))
     return {wanted.key: {sign: values[0]}} if sign and numbers_only and not is_list(wanted.value) else None
 
 
 def native(node: TextNode) -> dict[str, Any]:
-    """The metadata that Chroma can compare by itself."""
-    return {key: value for key, value in node.metadata.items() if _is_own(key) and _is_native(value)}
+    """The metadata that Chroma can compare by itself; a number beyond those it holds as the nearest that it does."""
+    told = ((key, _held(value)) for key, value in node.metadata.items() if _is_own(key))
+    return {key: value for key, value in told if _is_native(value)}
+
+
+def _held(value: object) -> object:
+    if isinstance(value, int | float) and not _is_native(value):
+        return float(min(max(value, -LARGEST), LARGEST))
+    return value
 
 
 def _is_own(key: str) -> bool:
@@ -58,7 +72,9 @@ def _is_own(key: str) -> bool:
 def _is_native(value: object) -> bool:
     if isinstance(value, str):
         return writable(value) == value
-    return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 1 << 53)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, bool) or (isinstance(value, int) and abs(value) < 1 << 53)
 
 
 def writable(text: str) -> str:

@@ -36,7 +36,7 @@ from ragcore.text.keywords import content_words
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
-from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
+from ragcore.vector_stores.filters import FilterOperator, MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.postgres import SCHEMA as POSTGRES_SCHEMA
 from ragcore.vector_stores.postgres import PostgresStore
@@ -311,6 +311,21 @@ def test_only_what_passes_the_filters_is_found(store: Store) -> None:
         assert store.candidates(Scope(filters=wanted)).ids == passing
 
     check()
+
+
+NUMBERS = [-3, 2, 2.0, 2.5, 3, 0.1, 2**53 + 1, -(10**30), 10**400, 1e300, math.inf, -math.inf, math.nan]
+
+
+def test_numbers_of_any_size_and_kind_are_compared_by_what_they_are(store: Store) -> None:
+    for i, number in enumerate(NUMBERS):
+        source = document(f"d{i}", n=number)
+        store.put(source, cut(source, vectors(1, seed=i)))
+    query = vectors(1, seed=99)[0]
+    for sign, compare in {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "==": operator.eq}.items():
+        for bound in NUMBERS:
+            passing = {f"d{i}/0" for i, number in enumerate(NUMBERS) if compare(number, bound)}
+            wanted = MetadataFilters([MetadataFilter("n", bound, FilterOperator(sign))])
+            assert set(ids(store.search(query, 99, Scope(filters=wanted)))) == passing, (sign, bound)
 
 
 def test_documents_passages_and_filters_limit_together(store: Store) -> None:
