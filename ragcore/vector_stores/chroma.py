@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_NAMED = 500  # ids in one condition; more are looked at here
+REQUEST_BYTES = 16 << 20  # sent at a time, unless one passage is larger: a server takes 40 MB
+BYTES_EACH = 6  # of a number of a vector, on its way
 AT_FIRST = 32  # records asked for beyond top_k
 STAMP = "stamp"  # the record of the documents' collection that is none
 GONE = "gone"  # the version of a document that is being deleted
@@ -96,7 +98,7 @@ class ChromaVectorStore:
         settings = chromadb.config.Settings(anonymized_telemetry=False)
         with _in_words():
             if host is not None:
-                client = chromadb.HttpClient(host=host, port=port, settings=settings)
+                client = _client_of(f"{host}:{port}", partial(chromadb.HttpClient, host=host, port=port, settings=settings))
             elif persist_dir is not None:
                 client = chromadb.PersistentClient(path=persist_dir, settings=settings)
             else:
@@ -295,12 +297,13 @@ class ChromaVectorStore:
             }
             for place, (node, length) in enumerate(zip(nodes, sizes, strict=True))
         ]
-        for start in range(0, len(nodes), BATCH):
-            part = slice(start, start + BATCH)
+        texts = [writable(node.text) for node in nodes]
+        sizes_sent = [len(text.encode()) + len(str(told)) for text, told in zip(texts, metadatas, strict=True)]
+        for part in _requests(sizes_sent, rows.shape[1]):
             self._passages.add(
                 ids=[f"{node.id_}#{version}" for node in nodes[part]],
                 embeddings=rows[part],
-                documents=[writable(node.text) for node in nodes[part]],
+                documents=texts[part],
                 metadatas=metadatas[part],
             )
 
@@ -427,7 +430,36 @@ def _in_words() -> Iterator[None]:
             f"The Chroma collection is gone: {error}.", hint="It was deleted while in use. Open it anew."
         ) from error
     except ChromaError as error:
-        raise StoreError(f"Chroma refuses: {error}.", hint="Look at the collection's settings and the server's log.") from error
+        raise _refused(error) from error
+    except Exception as error:  # its bare form is the client's for what a server answers and it has no name for
+        if type(error) is not Exception:
+            raise
+        raise _refused(error) from error
+
+
+def _refused(error: Exception) -> StoreError:
+    return StoreError(f"Chroma refuses: {error}.", hint="Look at the collection's settings and the server's log.")
+
+
+def _client_of(place: str, connected: Callable[[], Any]) -> Any:
+    try:
+        return connected()
+    except ValueError as error:  # which the client makes of anything that fails while it connects
+        raise StoreError(
+            f"No Chroma server answers at {place}.", hint="Start it with: chroma run. Then check host and port."
+        ) from error
+
+
+def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
+    """Passages to be sent together. `sizes` are their bytes beside their vectors, which have `width` numbers."""
+    start, sent = 0, 0
+    for place, size in enumerate(sizes):
+        sent += size + BYTES_EACH * width
+        if place > start and (place - start == BATCH or sent > REQUEST_BYTES):
+            yield slice(start, place)
+            start, sent = place, size + BYTES_EACH * width
+    if start < len(sizes):
+        yield slice(start, len(sizes))
 
 
 def _no_rows(view: _View) -> Vectors:

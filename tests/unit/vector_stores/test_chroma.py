@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.chroma_where import where_of
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from tests.chroma import close_clients
+from tests.chroma import server as chroma_server
 
 chromadb = pytest.importorskip("chromadb")
 
@@ -287,13 +291,16 @@ def test_without_the_package_the_way_to_it_is_said(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """A real Chroma server on a free port of this machine."""
-    import socket
-
+def unused_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def server(tmp_path: Path, unused_port: int) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """A real Chroma server on a free port of this machine."""
+    port = unused_port
     command = [str(Path(sys.executable).with_name("chroma")), "run", "--path", str(tmp_path / "served")]
     process = subprocess.Popen(
         [*command, "--host", "127.0.0.1", "--port", str(port)],
@@ -329,6 +336,43 @@ def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, su
     process.wait()
     with pytest.raises(StoreError, match=re.escape("The Chroma server does not answer")):
         reader.documents()
+
+
+def test_a_server_that_is_not_there_is_said_when_the_store_is_opened(unused_port: int) -> None:
+    with pytest.raises(StoreError, match=f"No Chroma server answers at 127.0.0.1:{unused_port}") as caught:
+        ChromaVectorStore.from_params("passages", host="127.0.0.1", port=unused_port)
+    assert "chroma run" in caught.value.hint
+
+
+def test_something_else_at_the_servers_address_is_said(unused_port: int) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", unused_port), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        with pytest.raises(StoreError, match=f"No Chroma server answers at 127.0.0.1:{unused_port}"):
+            ChromaVectorStore.from_params("passages", host="127.0.0.1", port=unused_port)
+        other.shutdown()
+
+
+def test_passages_that_are_too_large_for_one_request_to_a_server_go_in_several() -> None:
+    store = ChromaVectorStore.from_params("long-passages", host="127.0.0.1", port=chroma_server())
+    texts = [f"{name} " * 5_000_000 for name in ("a", "bc", "def")]  # 45 MB, and a server takes 40
+    nodes = [TextNode(text, str(i), embedding=ROWS[i]) for i, text in enumerate(texts)]
+    assert store.put(Document("x", id_="long"), nodes) == 3
+    assert [node.text == text for node, text in zip(store.passages("long"), texts, strict=True)] == [True] * 3
+    assert store.delete("long") == 3
+
+
+def test_a_passage_that_is_too_large_for_a_server_is_refused_in_words() -> None:
+    store = ChromaVectorStore.from_params("long-passages", host="127.0.0.1", port=chroma_server())
+    with pytest.raises(StoreError, match="Chroma refuses: Payload too large"):
+        store.put(Document("x", id_="longer"), [TextNode("x" * 45_000_000, "0", embedding=ROWS[0])])
+    assert store.documents() == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts this process's open files")
