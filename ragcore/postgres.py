@@ -461,7 +461,9 @@ def _notice_silence(wire: socket.socket) -> None:
     """Let the system tell when the other machine is gone without a word, where it can."""
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for name, value in [("TCP_KEEPIDLE", SILENT_SECONDS // 2), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)]:
+    # The last is for what is on its way: while something is, nobody asks whether the other machine is there.
+    silence = [("TCP_KEEPIDLE", SILENT_SECONDS // 2), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)]
+    for name, value in [*silence, ("TCP_USER_TIMEOUT", 1000 * SILENT_SECONDS)]:
         if hasattr(socket, name):
             wire.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 import threading
 import time
@@ -15,7 +16,14 @@ import pytest
 
 from ragcore.database import BusyError
 from ragcore.errors import ConfigError, MissingPackageError, StoreError
-from ragcore.postgres import LostConnectionError, PostgresConnection, PostgresDatabase, address_of
+from ragcore.postgres import (
+    SILENT_SECONDS,
+    LostConnectionError,
+    PostgresConnection,
+    PostgresDatabase,
+    _socket_to,
+    address_of,
+)
 from tests import postgres
 
 SCHEMA = """
@@ -368,6 +376,15 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
         assert error.what.startswith("The PostgreSQL server of notes on ")
         assert error.what.endswith(" does not answer.")
         assert error.retryable
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="what is sent cannot be timed on this system")
+def test_a_machine_that_is_gone_is_given_up_also_while_a_statement_is_on_its_way_to_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        wire = _socket_to(address_of(f"postgresql://me@127.0.0.1:{there.getsockname()[1]}/notes"))
+        idle = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
+        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1000 * SILENT_SECONDS == 2000 * idle
+        wire.close()
 
 
 def test_a_database_that_is_not_there_is_said() -> None:
