@@ -99,12 +99,12 @@ def address_of(url: str) -> Address:
     example = "Write it as postgresql://user:password@host:5432/database."
     try:
         parts = urlsplit(url)
-        port = parts.port or 5432
+        options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        port = int(options.get("port") or parts.port or 5432)
     except ValueError as error:
         raise ConfigError("The address of the PostgreSQL server cannot be read.", hint=example) from error
     if parts.scheme not in ("postgresql", "postgres"):
         raise ConfigError(f"A PostgreSQL address begins with postgresql://, not with {parts.scheme}://.", hint=example)
-    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if unknown := sorted(options.keys() - {"host", "port", "sslmode", "sslrootcert", "options"}):
         known = "It may have host, port, sslmode, sslrootcert and options."
         raise ConfigError(f"The address of the PostgreSQL server has {unknown[0]}=, which is not understood.", hint=known)
@@ -113,7 +113,7 @@ def address_of(url: str) -> Address:
         user=user,
         password=unquote(parts.password) if parts.password is not None else None,
         host=options.get("host") or parts.hostname or "localhost",
-        port=int(options.get("port", port)),
+        port=port,
         database=unquote(parts.path[1:]) or user,
         options=options.get("options"),
         encryption=_encryption(options.get("sslmode", "prefer"), options.get("sslrootcert")),
@@ -122,7 +122,13 @@ def address_of(url: str) -> Address:
 
 def _encryption(mode: str, authorities: str | None) -> ssl.SSLContext | bool | None:
     if mode == "verify-full":
-        return ssl.create_default_context(cafile=authorities)
+        try:
+            return ssl.create_default_context(cafile=authorities)
+        except OSError as error:
+            raise ConfigError(
+                f"The certificates in {authorities} cannot be read: {error.strerror or error}.",
+                hint="Name with sslrootcert= a file of certificates in PEM form, or leave it out for those of this system.",
+            ) from error
     known = {"disable": False, "prefer": None, "require": True}
     if mode not in known:
         choices = ", ".join([*known, "verify-full"])
@@ -555,6 +561,16 @@ def _in_words(address: Address) -> Iterator[None]:
 def _no_answer(error: Exception, address: Address) -> StoreError:
     if "password" in str(error):
         return _not_let_in(address, str(error))
+    if "refuses SSL" in str(error):
+        return StoreError(
+            f"The PostgreSQL server of {address.shown} does not encrypt, and the address asks for it.",
+            hint="Have its administrator set up ssl, or leave sslmode= out of the address.",
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return StoreError(
+            f"The certificate of the PostgreSQL server of {address.shown} is not accepted: {error.verify_message}.",
+            hint="Name the server as its certificate does, and with sslrootcert= a file with the certificate of who signed it.",
+        )
     return LostConnectionError(
         f"The PostgreSQL server of {address.shown} does not answer.",
         hint="Check that it runs and can be reached from this machine, then try again.",

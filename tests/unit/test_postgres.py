@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
+import ssl
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from enum import Enum
 from pathlib import Path
 
@@ -352,6 +355,8 @@ def test_the_parts_of_an_address() -> None:
         "postgresql://me:pw@host:port/x",
         "postgresql://me:pw@host/x?sslmode=perhaps",
         "postgresql://me:pw@host/x?sslmod=require",
+        "postgresql://me:pw@host/x?port=several",
+        "postgresql://me:pw@host/x?sslmode=verify-full&sslrootcert=/nowhere.pem",
     ],
 )
 def test_an_address_that_cannot_be_meant_is_refused_without_its_password(url: str) -> None:
@@ -385,6 +390,65 @@ def test_a_machine_that_is_gone_is_given_up_also_while_a_statement_is_on_its_way
         idle = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
         assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1000 * SILENT_SECONDS == 2000 * idle
         wire.close()
+
+
+@pytest.mark.parametrize("mode", ["require", "verify-full"])
+def test_a_server_that_does_not_encrypt_is_said(mode: str) -> None:
+    with answering(lambda wire: wire.sendall(b"N")) as port:
+        error = refused(f"postgresql://me:s3cret@127.0.0.1:{port}/notes?sslmode={mode}")
+    assert error.what == f"The PostgreSQL server of notes on 127.0.0.1:{port} does not encrypt, and the address asks for it."
+    assert "sslmode" in error.hint
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+def test_a_certificate_that_cannot_be_trusted_is_said(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=other",
+        "-out",
+        certificate,
+        "-keyout",
+        key,
+    ]
+    subprocess.run(made, check=True, capture_output=True)
+    shown = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    shown.load_cert_chain(certificate, key)
+
+    def encrypted(wire: socket.socket) -> None:
+        wire.sendall(b"S")
+        with suppress(OSError):  # the other side hangs up
+            shown.wrap_socket(wire, server_side=True)
+
+    for authorities, why in (("", "self-signed certificate"), (f"&sslrootcert={certificate}", "IP address mismatch")):
+        with answering(encrypted) as port:
+            error = refused(f"postgresql://me:s3cret@127.0.0.1:{port}/notes?sslmode=verify-full{authorities}")
+        assert error.what.startswith(f"The certificate of the PostgreSQL server of notes on 127.0.0.1:{port} is not accepted: ")
+        assert why in error.what
+        assert "sslrootcert" in error.hint
+
+
+@contextmanager
+def answering(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+    """The port of something that takes a request for encryption, and answers so."""
+    with socket.create_server(("127.0.0.1", 0)) as there:
+
+        def once() -> None:
+            wire, _ = there.accept()
+            with wire:
+                wire.recv(8)
+                answer(wire)
+
+        thread = threading.Thread(target=once)
+        thread.start()
+        yield there.getsockname()[1]
+        thread.join()
 
 
 def test_a_database_that_is_not_there_is_said() -> None:
