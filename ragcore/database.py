@@ -6,8 +6,9 @@ REAL, TEXT and BLOB, so that running one twice changes nothing; `ragcore.postgre
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
 from ragcore.errors import StoreError
@@ -81,3 +82,33 @@ def newer_version(what: str, version: int) -> StoreError:
         f" {VERSION}. Nothing was changed in it.",
         hint="Update Lectern, or name another library, such as another folder in LECTERN_HOME.",
     )
+
+
+def other_version(what: str, table: str, column: str) -> StoreError:
+    """The refusal of a database whose table cannot be given a column it lacks; `what` is its name."""
+    return StoreError(
+        f"{what} was made by another version of Lectern: its table {table} has no {column}.",
+        hint="Open it with the version that made it, or name another library, such as another folder in LECTERN_HOME.",
+    )
+
+
+def columns_of(schemas: Iterable[str]) -> dict[tuple[str, str], str]:
+    """By table and column, what adds the column to a table with rows; "" where nothing can."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for schema in schemas:
+            fresh.executescript(schema)
+        return columns_in(fresh)
+
+
+def columns_in(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """As `columns_of`, of a SQLite file as it is."""
+    found: dict[tuple[str, str], str] = {}
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'").fetchall()
+    for (table,) in tables:
+        for _, column, kind, required, default, key in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
+            if key or (required and default is None):
+                found[table, column] = ""
+            else:
+                given = "" if default is None else f" DEFAULT {default}"
+                found[table, column] = f"{kind or 'ANY'}{' NOT NULL' if required else ''}{given}"
+    return found

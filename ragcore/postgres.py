@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast, overload
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ragcore.database import VERSION, BusyError, newer_version
+from ragcore.database import VERSION, BusyError, columns_of, newer_version, other_version
 from ragcore.errors import ConfigError, DamagedStoreError, MissingPackageError, StoreError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ _TYPES = [
     (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # compared and sorted as SQLite does
     (r"\) WITHOUT ROWID\b", ")"),
 ]
+_EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")  # the one thing in a schema that SQLite does not know
 _TOKENS = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|::|\?|:[A-Za-z_]\w*")
 _INSERT = re.compile(r"(\s*INSERT\b.*\bVALUES\s*)(\(\s*\?(?:\s*,\s*\?)*\s*\))(.*)", re.DOTALL | re.IGNORECASE)
 
@@ -414,7 +415,7 @@ class PostgresDatabase:
         return opened
 
     def _prepare(self, connection: PostgresConnection) -> None:
-        """Make the tables that are not there."""
+        """Make the tables that are not there, and give those of an earlier version the columns they lack."""
         with connection.transaction(f"BEGIN; {WRITE_LOCK}"):
             connection.execute("CREATE TABLE IF NOT EXISTS lectern (version BIGINT NOT NULL)")
             found = connection.execute("SELECT version FROM lectern").fetchone()
@@ -422,8 +423,24 @@ class PostgresDatabase:
                 connection.execute("INSERT INTO lectern VALUES (?)", (VERSION,))
             elif found["version"] > VERSION:
                 raise newer_version(f"The library in {self.address.shown}", found["version"])
+            self._add_new_columns(connection)
             for schema in self._schemas:
                 connection.execute(translated(schema))
+
+    def _add_new_columns(self, connection: PostgresConnection) -> None:
+        """Those that may be empty or have a default."""
+        found = connection.execute(
+            "SELECT relname, attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+            " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND attnum > 0 AND NOT attisdropped"
+        )
+        present = {(row["relname"], row["attname"]) for row in found}
+        tables = {table for table, _ in present}
+        for (table, column), definition in columns_of(_EXTENSION.sub("", schema) for schema in self._schemas).items():
+            if table not in tables or (table, column) in present:
+                continue
+            if not definition:
+                raise other_version(f"The library in {self.address.shown}", table, column)
+            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translated(definition)}')
 
 
 def _connected(address: Address) -> Wire:
@@ -621,6 +638,11 @@ def _explained(code: str, said: str, address: Address) -> StoreError | None:
         return LostConnectionError(
             f"The PostgreSQL server of {where} ended the connection: {said}.",
             hint="Try again when it has started again.",
+        )
+    if code == "0A000" and "cached plan" in said:
+        return LostConnectionError(
+            f"The tables of the library in {where} were changed by another version of Lectern.",
+            hint="Try again. If it happens again, start Lectern again with that version.",
         )
     if code == "42P01":
         return MissingTableError(

@@ -13,10 +13,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
-from ragcore.database import VERSION, BusyError, newer_version
+from ragcore.database import VERSION, BusyError, columns_in, columns_of, newer_version, other_version
 from ragcore.errors import DamagedStoreError, StoreError
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
@@ -233,25 +233,19 @@ class SQLiteDatabase:
 
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
         """Give a file of an earlier version the columns it lacks: those that may be empty or have a default."""
-        tables = {table for table, _ in _columns(connection)}
+        tables = {table for table, _ in columns_in(connection)}
         if not tables:
             return
-        with closing(sqlite3.connect(":memory:")) as fresh:
-            for schema in self._schemas:
-                fresh.executescript(schema)
-            wanted = {place: definition for place, definition in _columns(fresh).items() if place[0] in tables}
-        if wanted.keys() <= _columns(connection).keys():
+        wanted = {place: definition for place, definition in columns_of(self._schemas).items() if place[0] in tables}
+        if wanted.keys() <= columns_in(connection).keys():
             return
         connection.execute("BEGIN IMMEDIATE")  # another process may be at it too
-        present = _columns(connection)
+        present = columns_in(connection)
         for (table, column), definition in wanted.items():
             if (table, column) in present:
                 continue
             if not definition:
-                raise StoreError(
-                    f"The library file {self.path} was made by another version of Lectern: its table {table} has no {column}.",
-                    hint="Open it with the version that made it, or name another folder in LECTERN_HOME.",
-                )
+                raise other_version(f"The library file {self.path}", table, column)
             connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
         connection.execute("COMMIT")
 
@@ -284,17 +278,3 @@ class SQLiteDatabase:
                 f"The library file {self.path} is damaged or is not a library: {error}.",
                 hint="Restore the library's folder from a backup, or delete it and add the documents again.",
             ) from error
-
-
-def _columns(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """By table and column, what adds the column to a table with rows; "" where nothing can."""
-    found: dict[tuple[str, str], str] = {}
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'").fetchall()
-    for (table,) in tables:
-        for _, column, kind, required, default, key in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
-            if key or (required and default is None):
-                found[table, column] = ""
-            else:
-                given = "" if default is None else f" DEFAULT {default}"
-                found[table, column] = f"{kind or 'ANY'}{' NOT NULL' if required else ''}{given}"
-    return found

@@ -302,6 +302,48 @@ def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
     database.close()
 
 
+def test_tables_of_an_earlier_version_get_the_columns_they_lack(url: str) -> None:
+    earlier = PostgresDatabase(url, "CREATE TABLE IF NOT EXISTS things (place INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+    with earlier.transaction() as db:
+        add(db, "old")
+    with earlier.snapshot() as db:
+        every = "SELECT * FROM things WHERE place > ?"
+        assert len(db.execute(every, (0,)).fetchall()) == 1
+    later = PostgresDatabase(
+        url,
+        """
+        CREATE EXTENSION IF NOT EXISTS vector;
+        CREATE TABLE IF NOT EXISTS things (
+            place INTEGER PRIMARY KEY,
+            name TEXT NOT NULL,
+            kind TEXT NOT NULL DEFAULT 'plain',
+            weight REAL,
+            turns INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX IF NOT EXISTS things_by_kind ON things (kind);
+        """,
+    )
+    with later.transaction() as db:
+        db.execute("INSERT INTO things (name, kind) VALUES (?, ?)", ("new", "Ä"))
+        found = db.execute("SELECT name, kind, weight, turns FROM things ORDER BY kind DESC")
+        assert [list(row) for row in found] == [["new", "Ä", None, 0], ["old", "plain", None, 0]]
+    with pytest.raises(LostConnectionError) as caught, earlier.snapshot() as db:  # an application that still runs
+        db.execute(every, (0,))
+    assert caught.value.retryable
+    with earlier.snapshot() as db:
+        assert [row["name"] for row in db.execute(every, (0,))] == ["old", "new"]
+    earlier.close()
+    later.close()
+
+
+def test_a_table_that_cannot_be_brought_up_to_date_is_said(url: str, database: PostgresDatabase) -> None:
+    names(database)
+    other = PostgresDatabase(url, SCHEMA.replace("weight REAL", "weight REAL, colour TEXT NOT NULL"))
+    with pytest.raises(StoreError, match="made by another version of Lectern: its table things has no colour"):
+        names(other)
+    other.close()
+
+
 def test_two_that_make_the_same_tables_at_once_do_not_get_in_each_others_way(url: str) -> None:
     databases = [PostgresDatabase(url, SCHEMA) for _ in range(4)]
     failures: list[Exception] = []
