@@ -198,14 +198,14 @@ class ChromaVectorStore:
             return []
 
         def found(view: _View) -> list[NodeWithScore]:
-            words = self._words = self._words.of(view, lambda new: self._records(view, Scope(new)))
+            words = self._words
+            words.follow(view, lambda new: self._records(view, Scope(new)))
             among = None
             if scope != EVERYTHING:
                 among = {words.places[each.metadata["_node_id"]] for each in self._records(view, scope)}
-            hits = words.index.search(terms, top_k, among)
-            names = [words.ids[place] for place, _ in hits]
-            nodes = {each.node.id_: each.node for each in self._records(view, Scope(node_ids=names))}
-            return [NodeWithScore(nodes[words.ids[place]], score) for place, score in hits]
+            hits = [(words.ids[place], score) for place, score in words.index.search(terms, top_k, among)]
+            nodes = {each.node.id_: each.node for each in self._records(view, Scope(node_ids=[id_ for id_, _ in hits]))}
+            return [NodeWithScore(nodes[id_], score) for id_, score in hits if id_ in nodes]  # else it is gone since the view
 
         return self._at_one_moment(found)
 
@@ -372,24 +372,31 @@ class _Chosen:
 
 
 class _Words:
-    """The words of the passages as they were in one view. New documents are added to it; anything else makes it anew."""
+    """The words of the passages as they are in one view after the other; only what is new is read."""
 
     def __init__(self) -> None:
         self.index = KeywordIndex()
-        self.ids: list[str] = []  # by place
+        self.ids: dict[int, str] = {}  # by place
         self.places: dict[str, int] = {}
-        self._versions: tuple[str, ...] = ()
+        self._held: dict[str, list[tuple[int, tuple[str, ...]]]] = {}  # by version: each passage's place and words
+        self._next = 0
 
-    def of(self, view: _View, records_of: Callable[[list[str]], list[Found]]) -> _Words:
-        versions = tuple(header.version for header in view.headers.values())
-        words = self if versions[: len(self._versions)] == self._versions else _Words()
-        new = list(view.headers)[len(words._versions) :]
-        for found in records_of(new) if new else ():
-            words.places[found.node.id_] = len(words.ids)
-            words.index.add(len(words.ids), passage_terms(found.node))
-            words.ids.append(found.node.id_)
-        words._versions = versions
-        return words
+    def follow(self, view: _View, records_of: Callable[[list[str]], list[Found]]) -> None:
+        """Bring them up to this view, whose new documents come behind those that are known."""
+        documents = {header.version: id_ for id_, header in view.headers.items()}
+        for version in self._held.keys() - documents.keys():
+            for place, gone in self._held.pop(version):
+                self.index.remove(place, gone)
+                del self.places[self.ids.pop(place)]
+        new = {version: id_ for version, id_ in documents.items() if version not in self._held}
+        records = records_of(list(new.values())) if new else []
+        self._held |= {version: [] for version in new}
+        for found in records:
+            place, terms = self._next, passage_terms(found.node)
+            self._next += 1
+            self._held[found.metadata["_version"]].append((place, tuple(set(terms))))
+            self.ids[place], self.places[found.node.id_] = found.node.id_, place
+            self.index.add(place, terms)
 
 
 def _beside(passages: ChromaCollection) -> ChromaCollection:

@@ -100,14 +100,23 @@ def test_a_change_in_the_middle_of_a_search_is_noticed(tmp_path: Path) -> None:
     assert sorted(hit.node.text for hit in reader.search(ROWS[0], 9)) == [f"a part{i} new" for i in range(3)]
 
 
-class _Meanwhile:
-    """A collection before whose first query somebody else does something."""
+def test_a_change_in_the_middle_of_a_search_for_words_is_noticed(tmp_path: Path) -> None:
+    writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    writer.put(*item("a", "old"))
+    assert len(reader.keyword_search("part1", 9)) == 1
+    reader._passages = _Meanwhile(reader._passages, lambda: writer.put(*item("a", "new", first=6)), when="get")
+    assert [hit.node.text for hit in reader.keyword_search("part1", 9)] == ["a part1 new"]
 
-    def __init__(self, collection: Any, act: Callable[[], object]) -> None:
-        self._collection, self._act = collection, [act]
+
+class _Meanwhile:
+    """A collection before whose first query, or whatever is named, somebody else does something."""
+
+    def __init__(self, collection: Any, act: Callable[[], object], *, when: str = "query") -> None:
+        self._collection, self._act, self._when = collection, [act], when
 
     def __getattr__(self, name: str) -> Any:
-        if name == "query" and self._act:
+        if name == self._when and self._act:
             self._act.pop()()
         return getattr(self._collection, name)
 
@@ -185,6 +194,32 @@ def test_another_store_on_the_collection_sees_every_change_at_once(tmp_path: Pat
     writer.delete("b")
     assert sorted(seen(reader)) == ["a", "c"]
     assert seen(reader)["a"] == ["a part0 new", "a part1 new"]
+
+
+def test_only_what_is_new_is_read_when_words_are_searched_again(tmp_path: Path) -> None:
+    writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    for number, name in enumerate("abcd"):
+        writer.put(*item(name, first=3 * number))
+    assert len(store.keyword_search("part0 part1", 99)) == 8
+    store._passages = asked = _Asked(store._passages)
+    for change, new in [
+        (lambda: writer.delete("b"), ""),
+        (lambda: writer.put(*item("a", "newer words", first=9)), "a"),
+        (lambda: writer.delete("d"), ""),
+        (lambda: writer.put(*item("e", "newer", first=12)), "e"),
+    ]:
+        change()
+        asked.answers.clear()
+        assert store.keyword_search("nothing of the kind", 99) == []
+        assert {id_.split("/")[0] for answer in asked.answers for id_ in answer} == {*new}
+        fresh = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+        for question in ("part0", "newer", "words a", "b d part2"):
+            assert hits(store, question) == hits(fresh, question)
+
+
+def hits(store: ChromaVectorStore, question: str) -> list[tuple[str, float | None]]:
+    return [(hit.node.id_, hit.score) for hit in store.keyword_search(question, 99)]
 
 
 def test_records_that_others_put_into_the_collection_are_not_seen(tmp_path: Path) -> None:
