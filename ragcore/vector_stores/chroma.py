@@ -179,7 +179,7 @@ class ChromaVectorStore:
             chosen = _Chosen(view, scope)
             total, count = self._passages.count(), top_k + AT_FIRST
             while True:
-                proposed = self._proposed(vector, count, chosen.where)
+                proposed = self._proposed(vector, min(count, total), chosen.where) if total else []
                 fitting = sorted((each for each in proposed if chosen.holds(each)), key=lambda each: each.order)
                 rows = np.stack([each.row for each in fitting if each.row is not None]) if fitting else _no_rows(view)
                 places, scores = nearest(rows, vector, top_k)

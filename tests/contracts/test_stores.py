@@ -187,6 +187,14 @@ def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
     assert [node.id_ for node in store.passages()] == ["b/0", "c/0", "a/0"]
 
 
+def test_all_is_found_when_more_is_asked_for_than_there_is(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        store.put(*passage(name, "same words"))
+    for top_k in (4, 10**12):
+        assert ids(store.search(np.array([1, 0], np.float32), top_k)) == ["a/0", "b/0", "c/0"]
+        assert ids(store.keyword_search("words", top_k)) == ["a/0", "b/0", "c/0"]
+
+
 @pytest.mark.parametrize("top_k", [0, -1])
 def test_nothing_is_found_when_nothing_is_asked_for(store: Store, top_k: int) -> None:
     store.put(*passage("a", "some words"))
