@@ -334,7 +334,7 @@ class Library:
         passages = 0
         with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
             passages = self.store.take_out(file_id)
-        if passages or file.done:  # vectors of a file that was stopped
+        if passages or file.done or self.shared:  # vectors of a file that was stopped; on a server its bytes, too
             self.store.give_room_back()
         return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
@@ -424,8 +424,8 @@ class Library:
 
     def _bytes(self) -> int:
         """Of documents, passages and conversations; the folder of each document need not be looked into."""
-        _, size = self.files.ready_and_bytes()
-        return size + self.store.bytes_on_disk()
+        stored = self.store.bytes_on_disk()
+        return stored if self.shared else stored + self.files.ready_and_bytes()[1]  # the tables of a server hold documents too
 
     def warm(self) -> None:
         """Load the embedder now, so that the first question does not wait for it."""

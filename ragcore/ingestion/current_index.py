@@ -321,7 +321,7 @@ class CurrentStore:
         if isinstance(current, Healable) and current.bytes_on_disk() < QUICK_BYTES:
             current.compact()
         else:
-            self.reclaim()
+            current.reclaim()
 
     def document(self, document_id: str) -> Document:
         return self._asked(lambda index: index.document(document_id))

@@ -423,6 +423,32 @@ def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable
         library.delete_file(file.id)
 
 
+def test_what_deleting_says_is_what_the_disk_of_a_server_has_back(tmp_path: Path) -> None:
+    library = Library(postgres.fresh(), embedder=HashEmbedding(), local=tmp_path / "library")
+
+    def database_bytes() -> int:
+        with library.database.snapshot() as db:
+            return int(db.execute("SELECT pg_database_size(current_database())").fetchall()[0][0])
+
+    empty, random = library.status().bytes_on_disk, np.random.default_rng(0)
+    words = [random.bytes(4).hex() for _ in range(4000)]  # which no database packs
+    read = take_in(library, "\n\n".join(" ".join(random.choice(words, 60)) for _ in range(1500)), "words.txt")
+    unread = library.incoming / "unread"
+    unread.write_bytes(random.bytes(5_000_000))
+    before = library.status().bytes_on_disk
+    failed = library.add(unread, "unread.bin").file
+    worker_of(library).run_once()
+    full = library.status().bytes_on_disk
+    assert 5_000_000 < full - before < 6_000_000  # once, and not as a file and as rows
+    for file, least in ((failed, 5_000_000), (read, read.passages * 4 * 256 + read.size)):
+        before = database_bytes()
+        freed = library.delete_file(file.id).bytes_freed
+        assert freed >= least
+        assert before - database_bytes() == pytest.approx(freed, abs=100_000)
+    assert library.status().bytes_on_disk - empty < 0.1 * (full - empty)
+    library.close()
+
+
 def test_everything_is_there_after_the_library_is_opened_again(open_library: Callable[..., Library]) -> None:
     first = open_library()
     take_in(first, TOWER, "tower.txt")
@@ -712,14 +738,12 @@ def test_a_library_moves_from_a_folder_to_a_server_in_one_file(tmp_path: Path) -
 
 def test_deleting_a_file_that_was_stopped_frees_what_was_made_of_it(open_library: Callable[..., Library]) -> None:
     library = open_library()
-    if library.shared:
-        pytest.skip("a server uses the room of deleted rows again, and keeps it")
     take_in(library, TOWER * 2000, "big.txt")
     source = library.incoming / "stopped"
     source.write_text(CELLAR * 2000, "utf-8")
     stopped = library.add(source, "stopped.txt").file
-    vector = np.ones(1000, np.float32)
-    library.files.drafts.keep(stopped.id, {f"{number:064x}": vector for number in range(500)})
+    vectors = np.random.default_rng(0).random((500, 1000), np.float32)  # which no database packs
+    library.files.drafts.keep(stopped.id, {f"{number:064x}": vector for number, vector in enumerate(vectors)})
     with library.database.transaction() as db:
         db.execute("UPDATE files SET stage = 'stopped', done = 500, total = 2000 WHERE id = ?", (stopped.id,))
     assert library.delete_file(stopped.id).bytes_freed > len(CELLAR) * 2000 + 500 * 4000 * 0.9

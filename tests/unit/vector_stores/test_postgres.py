@@ -193,6 +193,26 @@ def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: Pos
     assert full - store.bytes_on_disk() > 600 * 24 * 4
 
 
+def test_giving_room_back_leaves_vectors_in_an_hnsw_index_to_the_server(
+    database: PostgresDatabase, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vacuumed = "SELECT vacuum_count FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ?"
+
+    def times(table: str) -> int:
+        with database.snapshot() as db:
+            return int(db.execute(vacuumed, (table,)).fetchall()[0][0])
+
+    put(store, range(100))
+    with database.snapshot() as db:
+        (table,) = db.execute("SELECT vectors FROM indexes").fetchall()[0]
+    store.reclaim()
+    assert (times(table), times("passages")) == (1, 1)
+    monkeypatch.setattr(store_module, "EXACT", 50)
+    store.compact()
+    store.reclaim()
+    assert (times(table), times("passages")) == (1, 2)
+
+
 def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, range(20))
     monkeypatch.setattr(store_module, "terms_version", lambda: "newer")
