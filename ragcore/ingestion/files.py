@@ -215,9 +215,10 @@ class Files:
     def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.
 
-        The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file: its
-        passages keep answering until the new ones are ready. A file with an `origin` replaces the one from there, and takes
-        another name where a file from elsewhere has its own. EmptyFileError, TooLargeError.
+        The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file, also
+        where yet another file has these: its passages keep answering until the new ones are ready. A file with an `origin`
+        replaces the one from there, and takes another name where a file from elsewhere has its own. EmptyFileError,
+        TooLargeError.
         """
         limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
@@ -232,20 +233,25 @@ class Files:
         except InputError:
             source.unlink()
             raise
-        digest = file_hash(source)
-        duplicate = self._duplicate(digest)
+        digest, name, origin = file_hash(source), writable(name), writable(origin)
+        duplicate = self._duplicate(digest, name, origin)
         if duplicate is None:
             with self._bytes.receiving(source) as received, self.database.transaction():
-                duplicate = self._duplicate(digest)  # given by someone else meanwhile
+                duplicate = self._duplicate(digest, name, origin)  # given by someone else meanwhile
                 if duplicate is None:
-                    return self._add(received, writable(name), digest, size, writable(origin))
+                    return self._add(received, name, digest, size, origin)
         source.unlink()
         return duplicate
 
-    def _duplicate(self, digest: str) -> Added | None:
-        """The file that has these bytes; where it was stopped, it is queued again."""
+    def _duplicate(self, digest: str, name: str, origin: str) -> Added | None:
+        """The file that has these bytes: that of this name or origin where there is one. What was stopped is queued again."""
         with self.database.transaction() as db:
-            same = db.execute("SELECT id, stage FROM files WHERE hash = ? AND stage != 'failed'", (digest,)).fetchone()
+            before = _before(db, name, origin)
+            own = before is not None and before["path"]
+            same = db.execute(
+                f"SELECT id, stage FROM files WHERE hash = ? AND stage != 'failed'{' AND id = ?' if own else ''}",
+                (digest, before["id"]) if own else (digest,),
+            ).fetchone()
             if same is None:
                 return None
             if same["stage"] == Stage.STOPPED.value:
@@ -254,11 +260,9 @@ class Files:
 
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str) -> Added:
         with self.database.transaction() as db:
+            before = _before(db, name, origin)
             if origin:
-                before = db.execute("SELECT id FROM files WHERE origin = ?", (origin,)).fetchone()
                 name = _free_name(db, name, before["id"] if before else "")
-            else:
-                before = db.execute("SELECT id FROM files WHERE name = ?", (name,)).fetchone()
             file_id = before["id"] if before else new_id()[:16]
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
             received.place(path)
@@ -631,6 +635,12 @@ def _forget_links(db: Connection) -> None:
 def _forget_amount(db: Connection, file_id: str) -> None:
     """It is read, or gone."""
     db.execute("DELETE FROM amounts WHERE hash = (SELECT hash FROM files WHERE id = ?)", (file_id,))
+
+
+def _before(db: Connection, name: str, origin: str) -> Any:
+    """The row that a file of this name, or from this origin if it has one, takes the place of: one with bytes before others."""
+    column, value = ("origin", origin) if origin else ("name", name)
+    return db.execute(f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)).fetchone()
 
 
 def _free_name(db: Connection, name: str, file_id: str) -> str:

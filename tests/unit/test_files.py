@@ -17,7 +17,7 @@ from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
-from ragcore.ingestion.files import ACTIVE, SCHEMA, FileRow, Files, Stage, process_name, seconds_left
+from ragcore.ingestion.files import ACTIVE, SCHEMA, Added, FileRow, Files, Stage, process_name, seconds_left
 from ragcore.postgres import PostgresDatabase
 from ragcore.readers.amount import Amount
 from ragcore.sqlite import SQLiteDatabase
@@ -102,6 +102,38 @@ def test_the_same_bytes_under_any_name_are_a_duplicate(files: Files, tmp_path: P
     again = files.add(given(tmp_path), "copy.txt")
     assert (again.outcome, again.file.id) == ("duplicate", first.id)
     assert len(files.all()) == 1
+
+
+@pytest.mark.parametrize("origin", ["", "https://example.org/"])
+def test_a_file_that_becomes_the_same_as_another_is_replaced_and_not_taken_for_that(
+    files: Files, tmp_path: Path, origin: str
+) -> None:
+    def give(text: str, name: str) -> tuple[str, str]:
+        added = files.add(given(tmp_path, text), name, origin=origin and origin + name)
+        return added.outcome, added.file.id
+
+    a, b = give("one", "a.txt")[1], give("two", "b.txt")[1]
+    assert give("one", "b.txt") == ("replaced", b)
+    assert give("two", "a.txt") == ("replaced", a)
+    assert give("one", "b.txt") == ("duplicate", b)
+    assert give("two", "b.txt") == ("replaced", b)
+    assert give("two", "b.txt") == ("duplicate", b)
+    assert give("two", "c.txt")[0] == "duplicate"
+    assert {file.name: files.location(file).read_text("utf-8") for file in files.all()} == {"a.txt": "two", "b.txt": "two"}
+
+
+def test_a_file_that_was_refused_may_be_there_under_another_name(files: Files, tmp_path: Path) -> None:
+    there = files.add(given(tmp_path), "notes.txt").file
+    files.refuse("copy.txt", 5, EmptyFileError("copy.txt is empty."))
+    assert files.add(given(tmp_path), "copy.txt") == Added(there, "duplicate")
+
+
+def test_a_version_that_was_refused_does_not_stand_in_the_way_of_the_next(files: Files, tmp_path: Path) -> None:
+    there = files.add(given(tmp_path, "old"), "notes.txt").file
+    files.refuse("notes.txt", 5, EmptyFileError("notes.txt is empty."))
+    files.claim("w")
+    files.finish(there.id, "w", passages=1, pages=0)
+    assert files.add(given(tmp_path, "new"), "notes.txt").file.id == there.id
 
 
 def test_other_bytes_under_the_same_name_replace_the_file_and_old_bytes_go_once_the_new_are_ready(
