@@ -176,7 +176,8 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
                 continue
             for added in taken:
                 if added.outcome == "duplicate":
-                    print(f"{added.file.name} is in the library already.")
+                    other = "" if added.given == added.file.name else f", as {added.file.name}"
+                    print(f"{added.given} is in the library already{other}.")
                 given.add(added.file.id)
         return int(not _all_read(library, given, began) or failed)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from ragcore.errors import RagError, StoreError
+from ragcore.ingestion.files import Added
 from ragcore.ingestion.sources import Gathered
 from ragcore.library import Library
 
@@ -27,7 +28,7 @@ class Fetching:
         self._lock = threading.Lock()
         self._room = threading.Semaphore(AT_ONCE)
         self._running: list[str] = []
-        self._known: list[str] = []
+        self._known: list[Added] = []
         self._problems: list[RagError] = []
         self._ended = threading.Event()
 
@@ -42,8 +43,8 @@ class Fetching:
         with self._lock:
             return list(self._running)
 
-    def already_there(self) -> list[str]:
-        """The names of files that were in the library already, each told once."""
+    def already_there(self) -> list[Added]:
+        """The files that were in the library already, each told once."""
         with self._lock:
             told, self._known = self._known, []
         return told
@@ -72,7 +73,7 @@ class Fetching:
             with self._room:
                 taken = self._library.take(self._wanted(gather()))
             with self._lock:
-                self._known += [added.file.name for added in taken if added.outcome == "duplicate"]
+                self._known += [added for added in taken if added.outcome == "duplicate"]
         except RagError as error:
             if not self._ended.is_set():
                 self._refuse(label, error)

@@ -256,7 +256,10 @@ def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
     if _is_copy(name):
         return {"outcome": "copy", "name": name, "told": words.taken_in(backup.read_copy(library, uploaded, name=name))}
     added = library.add(uploaded, name)
-    return {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
+    told = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
+    if added.outcome == "duplicate" and added.given != added.file.name:
+        told["told"] = _("is in your library already, as {name}.").format(name=added.file.name)
+    return told
 
 
 def _is_copy(name: str) -> bool:

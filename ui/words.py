@@ -10,7 +10,7 @@ from typing import TypeVar
 from ragcore.backup import Copied
 from ragcore.conversations import AnswerFacts, Price, Reading, Source, State
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
-from ragcore.ingestion.files import FileRow, Stage
+from ragcore.ingestion.files import Added, FileRow, Stage
 from ui.i18n import _, day, language, ngettext, numeral
 
 T = TypeVar("T")
@@ -143,6 +143,13 @@ def count(number: int, thing: str) -> str:
         "character": lambda: ngettext("{number} character", "{number} characters", number),
     }
     return told.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
+
+
+def known(added: Added) -> str:
+    """A file that was there already, also by the name that it has there where that is another."""
+    if added.given == added.file.name:
+        return added.given
+    return _("{name} (as {other})").format(name=added.given, other=added.file.name)
 
 
 def taken_in(copied: Copied) -> str:

@@ -162,10 +162,11 @@ Outcome = Literal["added", "duplicate", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a file that was given: a new row, the row that has it already, or the row it replaces."""
+    """What became of a file that was given, under the name `given`: a new row, the row that has it, or the row it replaces."""
 
     file: FileRow
     outcome: Outcome
+    given: str
 
 
 class Files:
@@ -256,11 +257,11 @@ class Files:
                 return None
             if same["stage"] == Stage.STOPPED.value:
                 self._queue(db, same["id"])  # its work goes on
-            return Added(self._must(same["id"]), "duplicate")
+            return Added(self._must(same["id"]), "duplicate", name)
 
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str) -> Added:
         with self.database.transaction() as db:
-            before = _before(db, name, origin)
+            given, before = name, _before(db, name, origin)
             if origin:
                 name = _free_name(db, name, before["id"] if before else "")
             file_id = before["id"] if before else new_id()[:16]
@@ -279,7 +280,7 @@ class Files:
                     " VALUES (?, ?, ?, ?, ?, ?, ?, 'queued')",
                     (file_id, name, origin, path, digest, size, self._clock()),
                 )
-            return Added(self._must(file_id), "replaced" if before else "added")
+            return Added(self._must(file_id), "replaced" if before else "added", given)
 
     def add_link(self, link: Link) -> FileRow:
         """Queue what is at a web link, in a row that is called by it: once fetched, it becomes a file with a row of its own.

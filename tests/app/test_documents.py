@@ -122,7 +122,7 @@ def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: A
 def test_a_file_that_is_there_already_is_not_added_again(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("a copy of the log.txt", (SAMPLE / "brakesmans-log-2022.txt").read_bytes()))
-    page.get_by_text("is in your library already.").wait_for()
+    page.get_by_text("is in your library already, as brakesmans-log-2022.txt.").wait_for()
     assert row(page, "a copy of the log").count() == 0
 
 
@@ -214,6 +214,11 @@ def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happ
     page.get_by_role("button", name="Add to my documents").click()
     row(page, "note.md").wait_for()
     row(page, "The lamp is lit at dusk.txt").wait_for()
+    page.get_by_role("button", name="Paste text").click()
+    page.get_by_label("Text", exact=True).fill("The lamp is lit at dusk.")
+    page.get_by_label("Name", exact=True).fill("Dusk")
+    page.get_by_role("button", name="Add to my documents").click()
+    page.get_by_text("Dusk.txt (as The lamp is lit at dusk.txt) is in your library already.").wait_for()
 
 
 def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, empty_app: App, site: Site) -> None:

@@ -39,6 +39,19 @@ def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
     opened.close()
 
 
+def test_a_file_that_is_there_already_is_said_to_be_and_by_which_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, library = tmp_path / "given", ["--library", str(tmp_path / "library")]
+    folder.mkdir()
+    for name in ("tower.txt", "copy of tower.txt"):
+        (folder / name).write_text("The tower was built by Ada Penrose in 1871.", "utf-8")
+        cli.main([*library, "add", str(folder / name)])
+    assert "copy of tower.txt is in the library already, as tower.txt.\n" in capsys.readouterr().out
+    cli.main([*library, "add", str(folder / "tower.txt")])
+    assert "tower.txt is in the library already.\n" in capsys.readouterr().out
+
+
 def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")

@@ -125,7 +125,7 @@ def test_a_file_that_becomes_the_same_as_another_is_replaced_and_not_taken_for_t
 def test_a_file_that_was_refused_may_be_there_under_another_name(files: Files, tmp_path: Path) -> None:
     there = files.add(given(tmp_path), "notes.txt").file
     files.refuse("copy.txt", 5, EmptyFileError("copy.txt is empty."))
-    assert files.add(given(tmp_path), "copy.txt") == Added(there, "duplicate")
+    assert files.add(given(tmp_path), "copy.txt") == Added(there, "duplicate", "copy.txt")
 
 
 def test_a_version_that_was_refused_does_not_stand_in_the_way_of_the_next(files: Files, tmp_path: Path) -> None:

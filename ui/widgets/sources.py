@@ -12,8 +12,9 @@ import streamlit as st
 from ragcore.config import AllowedSources, allowed_sources
 from ragcore.errors import RagError
 from ragcore.ingestion import sources
+from ragcore.ingestion.files import Added
 from ragcore.ingestion.sources import Gathered
-from ui import resources
+from ui import resources, words
 from ui.i18n import _, ngettext, said
 from ui.moving import draw_anew
 from ui.safetext import label
@@ -55,8 +56,9 @@ def _fetching(known: list[str]) -> None:
         st.text(_("Downloading {address}").format(address=each))
 
 
-def _already(names: Sequence[str]) -> str:
-    """That files of these names are in the library."""
+def _already(there: Sequence[Added]) -> str:
+    """That these files are in the library."""
+    names = [words.known(added) for added in there]
     if len(names) > 3:
         return _("{names} and others are in your library already.").format(names=", ".join(names[:3]))
     told = ngettext("{names} is in your library already.", "{names} are in your library already.", len(names))
@@ -140,7 +142,7 @@ def _keep_text() -> None:
     except RagError as error:
         session().notice = f"{said(error.what)} {said(error.hint)}"
         return
-    if there := [added.file.name for added in taken if added.outcome == "duplicate"]:
+    if there := [added for added in taken if added.outcome == "duplicate"]:
         session().notice = _already(there)
     library.start_worker()
 
