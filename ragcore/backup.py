@@ -1,12 +1,14 @@
 """A library in one file: a copy to keep, or to take to another machine, or from a folder to a server. It is made while the
 library is in use, and holds what there was at one moment.
 
-It is a zip. `library.json` says which form it has; `files.jsonl` has a line for each file, whose bytes are `bytes/ID` and
-whose vectors `vectors/ID`: for each passage the name of its content, and the float32 numbers of its vector;
-`conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each thumb under an answer, `prompts.jsonl` for
-each version of a prompt, `evaluations.jsonl` for each row of what was measured. Keys and passwords are left out.
+It is a zip. `library.json` says which form it has, and how files became passages; `files.jsonl` has a line for each file,
+whose bytes are `bytes/ID` and whose vectors `vectors/ID`: for each passage the name of its content, and the float32 numbers of
+its vector; `conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each thumb under an answer,
+`prompts.jsonl` for each version of a prompt, `evaluations.jsonl` for each row of what was measured. Keys and passwords are
+left out.
 
-Files taken from a copy go the way of any others, only that nothing is embedded again that was embedded there.
+Files taken from a copy go the way of any others, only that nothing is embedded again that was embedded there, by the same
+embedder: an empty library cuts its passages from then on as they were cut there, another one goes on in its own way.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
+from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, UnreadableFileError
 from ragcore.ingestion.drafts import Drafts, content_of
 from ragcore.ingestion.sources import Gathered, too_large
@@ -34,6 +37,7 @@ SUFFIX = ".lectern"
 FORM = 1
 BATCH = 1000  # vectors in memory at a time
 CONTENT_BYTES = 32  # of the name of a passage's content
+PASSAGES = ("chunk_size", "chunk_overlap", "splitter")  # the settings that say how a file is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,10 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
     failed row. What was taken in before an error stays, and is known the next time. `told` as for `write_copy`.
     UnreadableFileError, DamagedFileError, StoreError.
     """
-    with _opened(source, name or source.name) as (copy, embedder):
-        here = library.files.all()
+    with _opened(source, name or source.name) as (copy, about):
+        here, embedder = library.files.all(), about["embedder"]
+        if "passages" in about and not len(library.store) and not any(file.path for file in here):
+            _cut_alike(library, about["passages"])
         taken = {file.name for file in here if file.problem is None}
         origins = {file.origin for file in here}
         ids: dict[str, str] = {}  # of the files there -> here
@@ -118,7 +124,7 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
 
 def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], None]) -> Copied:
     with library.database.snapshot():
-        embedder = library.embedder.name
+        embedder, made_with = library.embedder.name, library.made_with()
         there = [file for file in library.files.all() if file.path]
         files = []
         for number, file in enumerate(there):
@@ -139,8 +145,18 @@ def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], 
     _write_lines(copy, "feedback.jsonl", iter(verdicts))
     _write_lines(copy, "prompts.jsonl", iter(wording))
     _write_lines(copy, "evaluations.jsonl", iter(measured))
-    copy.writestr("library.json", json.dumps({"form": FORM, "embedder": embedder}))
+    passages = {name: getattr(made_with, name) for name in PASSAGES}
+    copy.writestr("library.json", json.dumps({"form": FORM, "embedder": embedder, "passages": passages}))
     return Copied(len(files), len(conversations))
+
+
+def _cut_alike(library: Library, passages: dict[str, Any]) -> None:
+    """Have its files become passages as those of the copy did. KeyError, TypeError, ValueError for what cannot be."""
+    settings = library.settings
+    ingest = IngestSettings.model_validate(settings.ingest.model_dump() | {name: passages[name] for name in PASSAGES})
+    if ingest.chunk_overlap >= ingest.chunk_size:
+        raise ValueError(ingest)
+    library.update_settings(settings.model_copy(update={"ingest": ingest}))
 
 
 def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str) -> Iterator[Gathered]:
@@ -226,8 +242,8 @@ def _member(copy: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 @contextmanager
-def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, str]]:
-    """The copy, and the name of the embedder that made its vectors."""
+def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+    """The copy, and what it says about itself."""
     try:
         with zipfile.ZipFile(source) as copy:
             with _member(copy, "library.json") as first:
@@ -237,7 +253,7 @@ def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, str]]:
                     f"{name} was made by another version of Lectern.",
                     hint="Take it in with that version, or a newer one.",
                 )
-            yield copy, about["embedder"]
+            yield copy, about
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
         raise DamagedFileError(
             f"{name} is not a whole copy of a library.",

@@ -353,7 +353,7 @@ class Library:
         ConfigError for an overlap (tokens) that is not smaller than the passages.
         """
         after = self._making(chunk_size, chunk_overlap, embed_model, splitter)
-        return planned(self.store, self.files.costs(), self._made_with(), after)
+        return planned(self.store, self.files.costs(), self.made_with(), after)
 
     def rebuild(
         self,
@@ -369,7 +369,7 @@ class Library:
         "hashing", or the name or folder of a sentence-transformers model.
         """
         after = self._making(chunk_size, chunk_overlap, embed_model, splitter)
-        plan = planned(self.store, self.files.costs(), self._made_with(), after)
+        plan = planned(self.store, self.files.costs(), self.made_with(), after)
         size, overlap, cut, settings = after.chunk_size, after.chunk_overlap, after.splitter, self.settings
         ingest = settings.ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap, "splitter": cut})
         self.update_settings(settings.model_copy(update={"ingest": ingest}))
@@ -402,7 +402,7 @@ class Library:
             model if embed_model is None else embed_model,
         )
 
-    def _made_with(self) -> MadeWith:
+    def made_with(self) -> MadeWith:
         """The current index."""
         versions, ingest = self.store.versions, self.settings.ingest
         sizes = versions.sizes()

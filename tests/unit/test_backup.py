@@ -8,6 +8,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -92,6 +93,71 @@ def test_a_copy_taken_in_elsewhere_has_the_same_files_passages_and_conversations
     assert [message["text"] for message in here["messages"]] == [message["text"] for message in there["messages"]]
     answer = other.conversations.messages(here["id"])[1]
     assert other.source_view(answer.sources[0]).marked == answer.sources[0].text
+
+
+def cut(library: Library, **changes: object) -> None:
+    ingest = library.settings.ingest.model_copy(update=changes)
+    library.update_settings(library.settings.model_copy(update={"ingest": ingest}))
+
+
+def how_cut(library: Library) -> tuple[int, int, str]:
+    ingest = library.settings.ingest
+    return ingest.chunk_size, ingest.chunk_overlap, ingest.splitter
+
+
+def test_an_empty_library_cuts_its_files_as_the_one_that_was_copied_did(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    library, empty, other = open_library("full"), open_library("empty"), open_library("other")
+    cut(library, chunk_size=24, chunk_overlap=4, splitter="token")
+    take_in(library, TOWER * 5, "tower.txt")
+    cut(library, chunk_size=500)  # for files to come, and not what the passages are made with
+    write_copy(library, tmp_path / "copy.lectern")
+    take_in(other, CELLAR, "cellar.txt")
+    for into in (empty, other):
+        read_copy(into, tmp_path / "copy.lectern")
+        work(into)
+    assert isinstance(empty.embedder, Counting)
+    assert (how_cut(empty), empty.embedder.texts) == ((24, 4, "token"), [])
+    assert contents(empty) == contents(library)
+    assert how_cut(other) == (200, 0, "sentence")
+
+
+def without_how_it_was_cut(about: dict[str, object]) -> None:
+    del about["passages"]
+
+
+def cut_in_no_way(about: dict[str, object]) -> None:
+    about["passages"] = {"chunk_size": 0, "chunk_overlap": 0, "splitter": "sentence"}
+
+
+def cut_for_ever(about: dict[str, object]) -> None:
+    about["passages"] = {"chunk_size": 50, "chunk_overlap": 50, "splitter": "sentence"}
+
+
+@pytest.mark.parametrize(("edit", "whole"), [(without_how_it_was_cut, True), (cut_in_no_way, False), (cut_for_ever, False)])
+def test_a_copy_may_leave_out_how_its_files_were_cut_but_not_say_nonsense(
+    full: Library,
+    open_library: Callable[[str], Library],
+    tmp_path: Path,
+    edit: Callable[[dict[str, object]], None],
+    *,
+    whole: bool,
+) -> None:
+    write_copy(full, tmp_path / "copy.lectern")
+    with zipfile.ZipFile(tmp_path / "copy.lectern") as copy, zipfile.ZipFile(tmp_path / "edited.lectern", "w") as edited:
+        for name in copy.namelist():
+            data = copy.read(name)
+            if name == "library.json":
+                about = json.loads(data)
+                edit(about)
+                data = json.dumps(about).encode()
+            edited.writestr(name, data)
+    other = open_library("other")
+    with nullcontext() if whole else pytest.raises(DamagedFileError):
+        read_copy(other, tmp_path / "edited.lectern")
+    assert len(other.files.all()) == (2 if whole else 0)
+    assert how_cut(other) == (200, 0, "sentence")
 
 
 def test_what_is_there_is_neither_doubled_nor_replaced(full: Library, tmp_path: Path) -> None:
