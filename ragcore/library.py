@@ -517,7 +517,7 @@ class Library:
         from ragcore.answering import finding
 
         # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
-        name, embed_model = self.store.versions.current()
+        name, embed_model = self.store.answering()
         return finding(ask, self.store.index(name), self._embedders.of(embed_model))
 
     # Looking at what an answer was made from.

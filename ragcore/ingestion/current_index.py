@@ -283,6 +283,7 @@ class CurrentStore:
         self.versions = versions
         self._open = open_index
         self._opened: dict[str, IndexStore] = {}
+        self._answered = ""  # the name of the one that did when it was last asked for
 
     def index(self, name: str) -> IndexStore:
         """One index of the library, current or not."""
@@ -290,13 +291,26 @@ class CurrentStore:
         return opened if opened is not None else self._opened.setdefault(name, self._open(name))
 
     def forget(self, name: str) -> None:
-        """An index that was dropped."""
-        self._opened.pop(name, None)
+        """An index that was dropped, or will be; who still looks into it opens its files again."""
+        opened = self._opened.pop(name, None)
+        if opened is not None:
+            opened.close()
+
+    def answering(self) -> tuple[str, str]:
+        """The name of the index that answers now, and its embed_model.
+
+        The one that did before is let go of: while its files are open here, the disk does not have their room back.
+        """
+        name, embed_model = self.versions.current()
+        if self._answered != name:
+            self.forget(self._answered)
+            self._answered = name
+        return name, embed_model
 
     @property
     def current(self) -> IndexStore:
         """The index that answers now."""
-        return self.index(self.versions.current()[0])
+        return self.index(self.answering()[0])
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         return self._changed(lambda index: index.put(document, nodes))
@@ -370,7 +384,7 @@ class CurrentStore:
     def _asked(self, ask: Callable[[IndexStore], T]) -> T:
         """Of the current index; once more where another became it meanwhile."""
         while True:
-            name, _ = self.versions.current()
+            name, _ = self.answering()
             try:
                 found = ask(self.index(name))
             except StoreError:

@@ -371,6 +371,7 @@ def main() -> None:
         if time.monotonic() - healed > HEAL_SECONDS:
             healed = time.monotonic()
             _healed(worker)
+        parts.store.close()  # what others delete meanwhile is not kept open here
         time.sleep(IDLE_SECONDS)
 
 

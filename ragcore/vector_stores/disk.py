@@ -273,6 +273,7 @@ class DiskStore(TableStore):
             )
             if index.passages:
                 self._postings.compact(db, index.id_)
+        self._matrix = None  # while it is mapped, the disk does not have the room of the old file back
         sweep(self._database, self._files)
         self._database.shrink()
 

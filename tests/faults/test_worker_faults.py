@@ -17,6 +17,7 @@ import pytest
 
 from ragcore.ingestion.files import FileRow, Stage
 from ragcore.library import Library
+from tests.unit.ingestion.libraries import vectors_held
 from tests.unit.readers.test_web import Site
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -85,6 +86,21 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_doubled(library: Lib
     assert len(list(library.store.passages(file_id))) == done.passages
     assert [node.text for node in library.store.passages(ready)] == ["The kettle was never found."]
     assert [row.id_ for row in library.store.documents()] == [ready, file_id]
+
+
+def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) -> None:
+    first, second = (add(library, f"The {word} is green.", f"{word}.txt") for word in ("door", "gate"))
+    for file_id in (first, second):
+        wait(library, file_id, lambda file: file.ready)
+    add(library, "The door is green.\n\nThe lock is red.", "door.txt")  # for which the vectors of before are looked up
+    wait(library, first, lambda file: file.ready)
+    assert library._worker is not None
+    process = library._worker.pid
+    library.delete_file(second)
+    deadline = time.monotonic() + 20
+    while vectors_held(library.folder, process):
+        assert time.monotonic() < deadline, "the worker still has them"
+        time.sleep(0.05)
 
 
 def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_the_next(library: Library) -> None:

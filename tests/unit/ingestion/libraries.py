@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.files import FileRow
@@ -55,6 +57,15 @@ def worker_of(library: Library, embedder: Embedder | None = None) -> Worker:
 def small_passages(library: Library) -> None:
     ingest = library.settings.ingest.model_copy(update={"chunk_size": 16})
     library.update_settings(library.settings.model_copy(update={"ingest": ingest}))
+
+
+def vectors_held(folder: Path, process: int | str = "self") -> list[str]:
+    """The files of vectors in the folder that a process maps and that are deleted: the disk has their room when it lets go."""
+    maps = Path(f"/proc/{process}/maps")
+    if not maps.exists():
+        pytest.skip("only Linux tells what a process maps")
+    lines = maps.read_text().splitlines()
+    return [line for line in lines if str(folder) in line and line.endswith(".f32 (deleted)")]
 
 
 def disk_bytes(folder: Path) -> int:

@@ -16,7 +16,16 @@ from ragcore.ingestion.passages import passages_of
 from ragcore.library import Library
 from tests import postgres
 from tests.databases import KINDS
-from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_bytes, paragraphs, small_passages, worker_of
+from tests.unit.ingestion.libraries import (
+    Counting,
+    KilledError,
+    add,
+    disk_bytes,
+    paragraphs,
+    small_passages,
+    vectors_held,
+    worker_of,
+)
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -309,3 +318,22 @@ def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch:
         sizes.append(disk_bytes(library.folder))
     library.close()
     assert sizes[2] == pytest.approx(sizes[0], rel=0.15)
+
+
+def test_an_application_that_has_answered_from_the_old_index_lets_go_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current_index, "IN_USE_SECONDS", -1.0)
+    application, worker = (Library(tmp_path / "library", embedder=HashEmbedding()) for _ in range(2))
+    for word in ("kettle", "barrel"):
+        add(application, paragraphs(60, word), f"{word}.txt")
+    run(worker)
+    assert found(application, "barrel number 7") == "barrel.txt"
+    application.rebuild(chunk_size=40)
+    application.delete_file(next(file.id for file in application.files.all() if file.name == "kettle.txt"))
+    assert found(application, "barrel number 7") == "barrel.txt"
+    run(worker)
+    worker.close()
+    assert found(application, "barrel number 7") == "barrel.txt"
+    assert vectors_held(tmp_path) == []
+    application.close()

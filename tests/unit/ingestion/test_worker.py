@@ -25,7 +25,16 @@ from ragcore.readers.base import ReadOptions
 from tests import postgres
 from tests.databases import KINDS
 from tests.making import make_docx, make_pdf, make_rtf, make_text, make_xlsx
-from tests.unit.ingestion.libraries import Counting, KilledError, add, disk_bytes, paragraphs, small_passages, worker_of
+from tests.unit.ingestion.libraries import (
+    Counting,
+    KilledError,
+    add,
+    disk_bytes,
+    paragraphs,
+    small_passages,
+    vectors_held,
+    worker_of,
+)
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 
 if TYPE_CHECKING:
@@ -244,6 +253,17 @@ def test_a_deleted_file_gives_its_room_on_the_disk_back(in_folder: Library) -> N
         assert freed >= 1_000_000
         assert gone == pytest.approx(freed, rel=0.1)
     assert disk_bytes(folder) < 500_000
+
+
+def test_who_deletes_a_file_keeps_no_vectors_open_that_are_gone(in_folder: Library) -> None:
+    for word in ("kettle", "barrel"):
+        add(in_folder, paragraphs(60, word), f"{word}.txt")
+    worker = worker_of(in_folder)
+    while worker.run_once():
+        pass
+    assert in_folder.retriever(1).retrieve("barrel number 7")
+    in_folder.delete_file(in_folder.files.all()[0].id)
+    assert vectors_held(in_folder.folder) == []
 
 
 def test_the_room_of_replaced_versions_does_not_add_up(in_folder: Library) -> None:
