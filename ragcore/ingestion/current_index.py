@@ -79,7 +79,8 @@ class IndexStore(Store, Protocol):
     def reclaim(self) -> None:
         """Give space that is not used any more back to the disk. Not in a transaction."""
 
-    def bytes_on_disk(self) -> int: ...
+    def bytes_on_disk(self) -> int:
+        """Of all that is kept with it, other indexes too."""
 
 
 @runtime_checkable

@@ -43,7 +43,7 @@ from ragcore.vector_stores.search import (
 )
 from ragcore.vector_stores.signs import CHUNK, Signs
 from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, passing, words_of
-from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, checksum
+from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -262,17 +262,8 @@ class DiskStore(TableStore):
         """
         with self._database.transaction() as db:
             index = self._index(db)
-            if index is None:
-                return
-            file = self._packed(db, index)
-            signs = self._signed(file, 0, index.passages, index.dimension)
-            db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
-            db.execute(
-                "UPDATE indexes SET stamp = ?, file = ?, slots = passages, dimension = ?, signs = ? WHERE id = ?",
-                (_stamp(), file, index.dimension if index.passages else None, signs, index.id_),
-            )
-            if index.passages:
-                self._postings.compact(db, index.id_)
+            if index is not None:
+                self._write_anew(db, index)
         self._matrix = None  # while it is mapped, the disk does not have the room of the old file back
         sweep(self._database, self._files)
         self._database.shrink()
@@ -352,12 +343,9 @@ class DiskStore(TableStore):
             db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (_stamp(), index.id_))
 
     def bytes_on_disk(self) -> int:
-        """The library's database with its log, and this index's vectors."""
+        """The library's database with its log, and the vectors of all its indexes."""
         database = self._database.path
-        with self._database.snapshot() as db:
-            index = self._index(db)
-        size = sum(path.stat().st_size for path in (database, database.with_name(database.name + "-wal")) if path.exists())
-        return size + (self._files.size(index.file) if index and index.file else 0)
+        return bytes_of((database, database.with_name(database.name + "-wal"))) + self._files.size()
 
     # --- rows -----------------------------------------------------------------------------------------------------------
 
@@ -640,6 +628,17 @@ class DiskStore(TableStore):
     def _worth_compacting(self, db: sqlite3.Connection) -> bool:
         index = self._index_now(db)
         return index.slots - index.passages > COMPACT_SHARE * index.slots or index.passages == 0
+
+    def _write_anew(self, db: sqlite3.Connection, index: _Index) -> None:
+        file = self._packed(db, index)
+        signs = self._signed(file, 0, index.passages, index.dimension)
+        db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
+        db.execute(
+            "UPDATE indexes SET stamp = ?, file = ?, slots = passages, dimension = ?, signs = ? WHERE id = ?",
+            (_stamp(), file, index.dimension if index.passages else None, signs, index.id_),
+        )
+        if index.passages:
+            self._postings.compact(db, index.id_)
 
     def _packed(self, db: sqlite3.Connection, index: _Index) -> str | None:
         """A new file with the live rows, in the order they are in, and the documents told of their new slots."""

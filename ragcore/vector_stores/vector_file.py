@@ -11,7 +11,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -171,9 +171,9 @@ class VectorFolder:
         kept = {self.path / name for name in named} | {self._beside(name) for name in named}
         return [path for suffix in (SUFFIX, SIGNS_SUFFIX) for path in self.path.glob(f"*{suffix}") if path not in kept]
 
-    def size(self, name: str) -> int:
-        """The bytes of a file and of the signs beside it."""
-        return sum(path.stat().st_size for path in (self.path / name, self._beside(name)) if path.exists())
+    def size(self) -> int:
+        """The bytes of all files."""
+        return bytes_of(self.path.glob("*"))
 
     @contextmanager
     def _writing(self, path: Path, *, new: bool, safe: bool = True) -> Iterator[BinaryIO]:
@@ -194,6 +194,15 @@ class VectorFolder:
                 f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
                 hint="Check that the disk has room and that you may write in this folder.",
             ) from error
+
+
+def bytes_of(paths: Iterable[Path]) -> int:
+    """Of those of these files that there are."""
+    size = 0
+    for path in paths:
+        with suppress(FileNotFoundError):  # not there, or replaced meanwhile
+            size += path.stat().st_size
+    return size
 
 
 def _pages(path: Path, size: int) -> mmap.mmap | None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
+from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Stage, seconds_left
 from ragcore.ingestion.pace import Costs, Loading, remember
 from ragcore.ingestion.parts import open_parts
+from ragcore.ingestion.rebuild import Rebuilder
 from ragcore.ingestion.sandbox import start_reader
 from ragcore.ingestion.worker import Worker, warm
 from ragcore.library import Library
@@ -253,6 +257,33 @@ def test_a_deleted_file_gives_its_room_on_the_disk_back(in_folder: Library) -> N
         assert freed >= 1_000_000
         assert gone == pytest.approx(freed, rel=0.1)
     assert disk_bytes(folder) < 500_000
+
+
+def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_folder: Library) -> None:
+    for word in ("kettle", "barrel"):
+        add(in_folder, paragraphs(1500, word), f"{word}.txt")
+    worker = worker_of(in_folder)
+    while worker.run_once():
+        pass
+    in_folder.rebuild(chunk_size=18)
+    rebuilder = Rebuilder(in_folder.files, in_folder.store, Embedders(HashEmbedding()), "w", ThreadPoolExecutor(1))
+    assert rebuilder.run_once(lambda: True)  # after the first document
+    first = min(in_folder.files.all(), key=lambda file: file.added)
+    before = disk_bytes(in_folder.folder)
+    freed = in_folder.delete_file(first.id).bytes_freed
+    assert freed > 2 * 1500 * 4 * 256
+    assert before - disk_bytes(in_folder.folder) == pytest.approx(freed, rel=0.05)
+
+
+def test_of_a_first_file_that_was_stopped_nothing_stays_on_the_disk(in_folder: Library) -> None:
+    file = add(in_folder, paragraphs(60), "stopped.txt")
+    empty = disk_bytes(in_folder.folder)
+    vectors = np.random.default_rng(0).random((500, 1000), np.float32)
+    in_folder.files.drafts.keep(file.id, {f"{number:064x}": vector for number, vector in enumerate(vectors)})
+    with in_folder.database.transaction() as db:
+        db.execute("UPDATE files SET stage = 'stopped', done = 500, total = 2000 WHERE id = ?", (file.id,))
+    assert in_folder.delete_file(file.id).bytes_freed > 500 * 4000
+    assert disk_bytes(in_folder.folder) <= empty
 
 
 def test_who_deletes_a_file_keeps_no_vectors_open_that_are_gone(in_folder: Library) -> None:
