@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ragcore.backup import Copied, read_copy, write_copy
 from ragcore.config import ABOUT, INDEXES, IngestSettings, on_server, read_settings, write_settings, write_whole
-from ragcore.errors import InputError, StoreError
+from ragcore.errors import DamagedFileError, InputError, StoreError
 from ragcore.library import Library
 from ragcore.schema import new_id
 
@@ -116,7 +116,10 @@ class Shelf:
         """A new index from a copy of a library, see ragcore.backup. `called`: what errors call it; `told` as for `duplicate`.
         UnreadableFileError."""
         copied: list[Copied] = []
-        made = self._made(name, None, lambda library: copied.append(read_copy(library, copy, name=called, told=told)))
+        try:
+            made = self._made(name, None, lambda library: copied.append(read_copy(library, copy, name=called, told=told)))
+        except DamagedFileError as error:  # what could be read of it goes with the index
+            raise DamagedFileError(error.what, hint="Make the copy again. No index was made from this one.") from error
         return made, copied[0]
 
     def delete(self, id_: str) -> int:

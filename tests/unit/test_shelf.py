@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcore.backup import write_copy
 from ragcore.config import IngestSettings, LLMSettings, read_key, write_key
 from ragcore.conversations import Ask
 from ragcore.embeddings.hashing import HashEmbedding
@@ -154,11 +155,27 @@ def test_what_is_deleted_is_gone_from_the_disk_and_as_large_as_was_said(shelf: S
         shelf.delete(MAIN)
 
 
+def test_an_index_made_from_a_copy_cuts_its_files_as_the_one_that_was_copied(
+    shelf: Shelf, first: Library, tmp_path: Path
+) -> None:
+    ingest = first.settings.ingest
+    first.update_settings(first.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 64})}))
+    take_in(first, TOWER, "tower.txt")
+    write_copy(first, tmp_path / "copy.lectern")
+    first.update_settings(first.settings.model_copy(update={"ingest": ingest}))
+    made, copied = shelf.take_in(tmp_path / "copy.lectern", "Mine")
+    assert copied.files == 1
+    other = opened(made.where)
+    assert (other.settings.ingest.chunk_size, first.settings.ingest.chunk_size) == (64, ingest.chunk_size)
+    other.close()
+
+
 def test_an_index_that_cannot_be_made_whole_is_not_there(shelf: Shelf, tmp_path: Path) -> None:
     broken = tmp_path / "broken.lectern"
     broken.write_bytes(b"this is no zip")
-    with pytest.raises(UnreadableFileError, match=r"mine\.lectern is not a whole copy"):
+    with pytest.raises(UnreadableFileError, match=r"mine\.lectern is not a whole copy") as refused:
         shelf.take_in(broken, "Mine", called="mine.lectern")
+    assert refused.value.hint == "Make the copy again. No index was made from this one."
     assert names(shelf) == [FIRST_NAME]
     assert list((tmp_path / "indexes").iterdir()) == []
 
