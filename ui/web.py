@@ -332,10 +332,14 @@ async def make_copy(request: Request) -> Response:
     if isinstance(library, Response):
         return library
     made = new_id()
+    await request.body()  # once that is read, it is heard of a page that is gone
     try:
         await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(made))
     except RagError as error:
         return _refusal(507, error.what, error.hint)
+    if await request.is_disconnected():
+        await anyio.to_thread.run_sync(lambda: _copy_of(made).unlink())
+        return Response(status_code=499)
     return JSONResponse({"id": made})
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from io import BytesIO
@@ -343,6 +345,23 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     until(page, lambda: names <= set(page.locator("li.row .name").all_inner_texts()))
     wait_until_read(page)
     assert all(state(page, name) == "ready" for name in names)
+
+
+def test_a_copy_whose_page_is_closed_while_it_is_made_does_not_stay_on_the_disk(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("noise.bin", os.urandom(40_000_000)))  # of which a copy takes a while
+    row(page, "noise.bin").wait_for()
+    wait_until_read(page)
+    page.goto(f"{empty_app.url}/settings")
+    incoming = empty_app.home / "incoming"
+    page.get_by_role("button", name="Download a copy").click()
+    deadline = time.monotonic() + 30
+    while not list(incoming.iterdir()):
+        assert time.monotonic() < deadline
+    page.close()
+    while list(incoming.iterdir()):
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.05)
 
 
 def test_a_copy_that_is_not_whole_says_so_in_its_row(page: Page, empty_app: App, watch: Watch) -> None:
