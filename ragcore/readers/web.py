@@ -8,6 +8,7 @@ name stands for a moment later changes nothing.
 from __future__ import annotations
 
 import codecs
+import html
 import ipaddress
 import re
 import socket
@@ -20,9 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from ragcore.errors import InputError, TooLargeError, UnsupportedFileError
-from ragcore.readers.decode import decode
-from ragcore.readers.markup import html_title
+from ragcore.errors import InputError, TooLargeError, UnreadableFileError, UnsupportedFileError
+from ragcore.readers.decode import clean, decode
 from ragcore.readers.registry import suffix_of, supported_suffixes
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 REDIRECTIONS = 8
 SILENT_SECONDS = 20.0  # without a byte
 NAME_CHARS = 100
+HEAD = 200_000  # bytes of a page, in which its title is looked for
 AGENT = "Mozilla/5.0 (compatible; Lectern)"
 
 _KINDS = {
@@ -55,6 +56,7 @@ _KINDS = {
 }
 _PACKINGS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at once
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
+_TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]*)</title", re.I)
 _NAT64, _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48")
 
 
@@ -115,8 +117,9 @@ def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int]
                         continue
                     _refuse_failure(response, url)
                     suffix = _suffix(response, url)
-                    _save(response, target, url, limits, deadline, progress)
-                    return Fetched(target, _name(target, url, suffix, response.charset_encoding), str(given))
+                    encoding = _encoding(response.charset_encoding) if suffix == ".html" else ""
+                    _save(response, target, url, encoding, limits, deadline, progress)
+                    return Fetched(target, _name(target, url, suffix), str(given))
             except httpx.InvalidURL as error:
                 raise _not_understood(str(url)) from error
             except httpx.HTTPError as error:
@@ -258,10 +261,12 @@ def _save(
     response: httpx.Response,
     target: Path,
     url: httpx.URL,
+    encoding: str,
     limits: Limits,
     deadline: float,
     progress: Callable[[int, int], None],
 ) -> None:
+    """Text in another `encoding` than UTF-8 as UTF-8: the server says what it is, and the page need not."""
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity", *_PACKINGS):  # nor two
         raise InputError(
             f"What {url.host} sent is packed in a way that is not opened here.",
@@ -269,7 +274,10 @@ def _save(
         )
     size, announced = 0, response.headers.get("content-length", "")
     total = int(announced) if announced.isdecimal() and "content-encoding" not in response.headers else 0
+    decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
     with target.open("wb") as file:
+        if decoder is not None:
+            file.write(codecs.BOM_UTF8)
         for piece in response.iter_bytes():
             size += len(piece)
             if size > limits.max_bytes:
@@ -277,32 +285,46 @@ def _save(
                     f"What {url.host} gives is larger than {limits.max_bytes // 1_000_000:,} MB.",
                     hint="Give the link of a smaller page, or raise the limit in Settings.",
                 )
-            file.write(piece)
+            file.write(decoder.decode(piece).encode("utf-8", "replace") if decoder is not None else piece)
             progress(min(size, total), total)
+        if decoder is not None:
+            file.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
     if time.monotonic() >= deadline:  # it was cut, and may seem to have ended
         raise _late(url)
     if not size:
         raise InputError(f"{url.host} gave an empty page.", hint="Open the link in a browser, and check it.")
 
 
-def _is_encoding(name: str) -> bool:
+def _encoding(name: str | None) -> str:
+    """ "" for none, for UTF-8, which needs no telling, and for what is no encoding of texts."""
     try:
-        return codecs.lookup(name).name != "utf-8"  # which needs no telling
-    except LookupError:
-        return False
+        b"a".decode(name or "utf-8", "replace")
+        known = codecs.lookup(name or "utf-8").name
+    except (LookupError, UnicodeError):
+        return ""
+    return "" if known == "utf-8" else known
 
 
 def _late(url: httpx.URL) -> InputError:
     return InputError(f"{url.host} took too long to answer.", hint="Try again later, or download the file and add it here.")
 
 
-def _name(path: Path, url: httpx.URL, suffix: str, charset: str | None) -> str:
+def _name(path: Path, url: httpx.URL, suffix: str) -> str:
     last = PurePosixPath(unquote(url.path)).name
-    title = ""
-    if suffix == ".html":
-        if charset and _is_encoding(charset):  # which the page need not say itself
-            path.write_bytes(path.read_bytes().decode(charset, "replace").encode("utf-8-sig"))
-        title = html_title(decode(path.read_bytes(), str(url), declares=True))
+    title = _title(path, str(url)) if suffix == ".html" else ""
     stem = title or (last.removesuffix(suffix) if last.lower().endswith(suffix) else last) or url.host
     shown = "".join(sign if sign.isprintable() and sign not in "/\\" else " " for sign in stem)
     return f"{' '.join(shown.split())[:NAME_CHARS].strip(' .') or url.host}{suffix}"
+
+
+def _title(path: Path, link: str) -> str:
+    """As it stands at the head of the page, which is not parsed here: it may be made to do harm, and is read apart."""
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if len(head) == HEAD:
+        head = head[: head.rfind(b">") + 1]  # not in the middle of a letter
+    try:
+        found = _TITLE.search(decode(head, link, declares=True))
+    except UnreadableFileError:
+        return ""  # reading it will say why
+    return clean(html.unescape(found[1])) if found else ""

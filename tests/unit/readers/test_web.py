@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import http.server
 import socket
+import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -117,6 +119,64 @@ def test_the_encoding_that_the_server_names_is_believed(site: Site, tmp_path: Pa
     found = fetch(link, tmp_path / "a", HERE)
     assert found.name.startswith("Öffnung")
     assert "Frühling" in found.path.read_text("utf-8-sig")
+
+
+@pytest.mark.parametrize("charset", ["zip", "idna", "undefined", "no-such", ""])
+def test_what_a_server_names_that_is_no_encoding_is_not_believed(site: Site, tmp_path: Path, charset: str) -> None:
+    found = fetch(site.page("/", PAGE, f"text/html; charset={charset}"), tmp_path / "a", HERE)
+    assert found.path.read_bytes() == PAGE.encode()
+
+
+def test_a_letter_that_a_server_sends_in_two_pieces_or_not_to_its_end_is_read(site: Site, tmp_path: Path) -> None:
+    page = PAGE.encode("utf-16")[:-1]
+
+    def pieces(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/html; charset=utf-16")
+        handler.end_headers()
+        for place in range(0, len(page), 33):
+            handler.wfile.write(page[place : place + 33])
+            handler.wfile.flush()
+
+    site.answers["/"] = pieces
+    found = fetch(site.link("/"), tmp_path / "a", HERE)
+    assert found.path.read_text("utf-8-sig") == PAGE[:-1] + "�"
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("<TITLE lang=en>\n A &amp; B\t</TITLE>", "A & B.html"),
+        ("<head><titles>no</titles><title>Second</title>", "Second.html"),
+        ("<title>never closed", "page.html"),
+        ("<title", "page.html"),
+        ("<title></title>", "page.html"),
+        ("\ufeff<title>Größe</title>".encode("utf-16-le"), "Größe.html"),
+        ("<meta charset=koi8-r><title>Отчёт</title>".encode("koi8-r"), "Отчёт.html"),
+        ("<!--" + "ä" * 200_000 + "--><title>Far below</title>", "page.html"),
+        ("<title>Möwe</title>" + "ö" * 200_000, "Möwe.html"),
+    ],
+)
+def test_a_page_is_called_by_the_title_at_its_head(site: Site, tmp_path: Path, page: str | bytes, name: str) -> None:
+    assert fetch(site.page("/page", page), tmp_path / "a", HERE).name == name
+
+
+def test_a_large_page_is_neither_parsed_nor_held_in_memory_where_it_is_fetched(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = PAGE.encode("iso-8859-1") + b"<p><b>\xfc</b>" * 2_000_000
+    link = site.page("/", body, "text/html; charset=iso-8859-1")
+    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)  # whoever asks for it gets an ImportError
+    tracemalloc.start()
+    try:
+        found = fetch(link, tmp_path / "a", HERE)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.name.startswith("Öffnung")
+    assert found.path.read_bytes().endswith("ü</b>".encode())
+    assert peak < len(body) / 2
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
 
 
 @pytest.mark.parametrize(
