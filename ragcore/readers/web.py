@@ -171,9 +171,10 @@ def _understood(link: str) -> httpx.URL:
     link = link.strip()
     try:
         url = httpx.URL(link if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)", link) else f"https://{link}")
+        host = url.host  # which is decoded here
     except (httpx.InvalidURL, ValueError) as error:
         raise _not_understood(link) from error
-    if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", link):
+    if url.scheme not in ("http", "https") or not host or re.search(r"\s", link):
         raise _not_understood(link)
     if url.userinfo:
         raise InputError(

@@ -303,7 +303,17 @@ def test_what_cannot_be_read_is_not_fetched(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "link", ["ftp://example.org/a", "file:///etc/passwd", "", "two words", "http://", "javascript:alert(1)"]
+    "link",
+    [
+        "ftp://example.org/a",
+        "file:///etc/passwd",
+        "",
+        "two words",
+        "http://",
+        "javascript:alert(1)",
+        "http://xn--/",
+        "http://xn--a.example/",
+    ],
 )
 def test_what_is_no_web_link_is_refused(tmp_path: Path, link: str) -> None:
     with pytest.raises(InputError, match="is not a web link"):
