@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers import tables
@@ -13,6 +14,7 @@ from ragcore.readers.decode import clean
 from ragcore.readers.opc import Package, core_properties, damaged, package
 from ragcore.readers.parts import joined
 from ragcore.readers.safexml import attribute, local
+from ragcore.readers.shown import shown
 from ragcore.schema import Document
 
 if TYPE_CHECKING:
@@ -136,10 +138,53 @@ def _paragraphs(element: _Element) -> str:
     return "\n".join(lines)
 
 
+class _Series(NamedTuple):
+    """`labels` of its categories, and its values, by their places; `name` is "" where it has none."""
+
+    name: str
+    labels: tuple[tuple[int, str], ...]
+    values: Mapping[int, str]
+
+
 def _chart(parts: Package, chart: str) -> str:
-    """Titles, categories and values of a chart, as its file keeps them."""
-    found: list[str] = []
-    for element in _tree(parts, chart):
-        if local(element) in ("t", "v") and (element.text or "").strip():
-            found.append(" ".join((element.text or "").split()))
-    return " | ".join(dict.fromkeys(found)) if any(any(map(str.isalpha, value)) for value in found) else ""
+    """Its titles, and a row for each category with the value of each series, as the file keeps them."""
+    elements = list(_tree(parts, chart))
+    found = [line for element in elements if local(element) == "p" and (line := _paragraphs(element))]
+    series = [_series(element) for element in elements if local(element) == "ser"]
+    for labels, alike in groupby(series, key=lambda each: each.labels):
+        together = list(alike)
+        rows = [[label, *(each.values.get(place, "") for each in together)] for place, label in labels]
+        found += tables.lines([["", *(each.name for each in together)], *rows], name_rows=1)
+    return "\n".join(found) if any(map(str.isalpha, "".join(found))) else ""
+
+
+def _series(element: _Element) -> _Series:
+    parts = {local(child): _points(child) for child in element}
+    values = parts.get("val") or parts.get("yVal") or {}
+    labels = parts.get("cat") or parts.get("xVal") or {place: str(place + 1) for place in values}
+    places = sorted(labels.keys() | values.keys())
+    name = next(iter(parts.get("tx", {}).values()), "")
+    return _Series(name, tuple((place, labels.get(place, "")) for place in places), values)
+
+
+def _points(element: _Element) -> dict[int, str]:
+    """What is kept of a series, by place; numbers and dates as the chart shows them."""
+    code = next((node.text or "" for node in element.iter() if local(node) == "formatCode"), "")
+    found: dict[int, str] = {}
+    for node in element.iter():
+        value = next((child.text for child in node if local(child) == "v"), None) if local(node) == "pt" else None
+        place = attribute(node, "idx") or ""
+        if value and place.isdecimal():
+            found.setdefault(int(place), _figure(value, code) if code else " ".join(value.split()))
+    return found
+
+
+def _figure(value: str, code: str) -> str:
+    from openpyxl.styles.numbers import is_date_format
+    from openpyxl.utils.datetime import from_excel
+
+    try:
+        number = float(value)
+        return shown(from_excel(number) if is_date_format(code) else number, code)
+    except (ValueError, OverflowError):
+        return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zipfile
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,40 @@ def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
     assert in_order(
         second, "Stations", "Two of them.", "Station | Opened | Height\nStation: Cliff Top; Opened: 1871; Height: 84"
     )
+    assert [page.label for page in document.pages] == ["1", "2"]
+
+
+def test_a_chart_says_which_value_is_of_what_also_where_two_are_the_same(tmp_path: Path) -> None:
+    import pptx
+    from pptx.chart.data import CategoryChartData, XyChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    deck = pptx.Presentation()
+    seats = CategoryChartData(number_format="0.0%")
+    seats.categories = ["Spring", "Autumn"]
+    seats.add_series("North", (0.5, 0.25))
+    seats.add_series("South", (0.5, None))
+    heights = XyChartData()
+    for name, points in {"Rail": ((0, 84), (1, 3.5)), "Road": ((0, 84), (2, 7))}.items():
+        series = heights.add_series(name)
+        for x, y in points:
+            series.add_data_point(x, y)
+    for kind, values in ((XL_CHART_TYPE.COLUMN_CLUSTERED, seats), (XL_CHART_TYPE.XY_SCATTER, heights)):
+        slide = deck.slides.add_slide(deck.slide_layouts[6])
+        chart = slide.shapes.add_chart(kind, 0, 0, 5_000_000, 4_000_000, values).chart
+        chart.has_title = True
+        chart.chart_title.text_frame.text = "Seats taken" if values is seats else "Height by mile"
+    days = CategoryChartData()
+    days.categories = [date(2024, 3, 1), date(2024, 3, 2)]
+    days.add_series("Guests", (7, 7))
+    deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, 5_000_000, 4_000_000, days)
+    deck.save(str(tmp_path / "a.pptx"))
+    document = read(tmp_path / "a.pptx")
+    assert [document.text[page.start : page.end] for page in document.pages] == [
+        "Seats taken\nNorth | South\nSpring | North: 50.0%; South: 50.0%\nAutumn | North: 25.0%",
+        "Height by mile\nRail\n0 | Rail: 84\n1 | Rail: 3.5\nRoad\n0 | Road: 84\n2 | Road: 7",
+        "Guests\n2024-03-01 | Guests: 7\n2024-03-02 | Guests: 7",
+    ]
 
 
 @pytest.mark.parametrize("make", [making.make_xlsx, making.make_ods])
