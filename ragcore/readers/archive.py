@@ -34,6 +34,8 @@ MAX_RATIO = 250  # unpacked to packed, of members over RATIO_FROM
 RATIO_FROM = 20_000_000  # bytes
 MAX_DEPTH = 2  # a zip, and the zips in it
 BLOCK = 1 << 20  # bytes read at once
+AES = 99  # the way of packing that stands for encryption with AES, which zipfile does not know
+UTF8 = 1 << 11  # among a member's flags: its name is UTF-8
 
 _NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 _HIDDEN = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
@@ -107,7 +109,7 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
 def _member(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, into: Path, prefix: str, depth: int, budget: _Budget
 ) -> Iterator[Unpacked]:
-    shown = f"{prefix}/{_shown(entry.filename)}" if prefix else _shown(entry.filename)
+    shown = f"{prefix}/{_shown(entry)}" if prefix else _shown(entry)
     budget.files += 1
     if budget.files > MAX_FILES:
         raise TooLargeError(
@@ -180,6 +182,8 @@ def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budget: _Budget) -> None:
     name, password = budget.options.name, budget.options.password
+    if entry.compress_type == AES:
+        raise _unreadable(entry)
     if entry.flag_bits & 1 and password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
     try:
@@ -202,13 +206,19 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budge
 
 def _translated(error: Exception, entry: zipfile.ZipInfo, name: str) -> RagError:
     if isinstance(error, NotImplementedError):
-        return UnsupportedFileError(
-            f"{_shown(entry.filename)} is packed or encrypted in a way that cannot be read here.",
-            hint="Unpack the archive yourself and add the files in it.",
-        )
+        return _unreadable(entry)
     if isinstance(error, RuntimeError) or (entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)):
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
-    return DamagedFileError(f"{_shown(entry.filename)} is damaged inside {name}.", hint="Make the archive again.")
+    filename = _shown(entry)
+    return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
+
+
+def _unreadable(entry: zipfile.ZipInfo) -> UnsupportedFileError:
+    filename = _shown(entry)
+    return UnsupportedFileError(
+        f"{filename} is packed or encrypted in a way that cannot be read here.",
+        hint="Unpack the archive yourself and add the files in it.",
+    )
 
 
 def _bomb(name: str, why: str) -> UnsafeArchiveError:
@@ -221,9 +231,19 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") or part in _HIDDEN for part in name.replace("\\", "/").split("/"))
 
 
-def _shown(name: str) -> str:
+def _shown(entry: zipfile.ZipInfo) -> str:
     """A member's name as a person may see it: no control characters, no back slashes."""
-    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", name.replace("\\", "/")) or "a file without a name"
+    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", _name(entry).replace("\\", "/")) or "a file without a name"
+
+
+def _name(entry: zipfile.ZipInfo) -> str:
+    """Of names that do not say that they are UTF-8, those that are: macOS writes them so."""
+    if entry.flag_bits & UTF8:
+        return entry.filename
+    try:
+        return entry.filename.encode("cp437").decode("utf-8")  # which zipfile has taken it for
+    except UnicodeError:
+        return entry.filename
 
 
 def _safe_suffix(name: str) -> str:

@@ -40,6 +40,20 @@ def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> N
     assert [member.path.suffix for member in found] == [".txt", ".md"]
 
 
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("Übersicht für Müller.txt".encode(), "Übersicht für Müller.txt"),  # as macOS packs, without saying that it is UTF-8
+        ("報告書/年.txt".encode(), "報告書/年.txt"),
+        ("Grüße.txt".encode("cp437"), "Grüße.txt"),
+    ],
+)
+def test_the_names_of_members_are_read_as_they_were_written(raw: bytes, name: str, tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "a.zip", {"X" * len(raw): b"one"})
+    path.write_bytes(path.read_bytes().replace(b"X" * len(raw), raw))
+    assert [member.name for member in unpacked(path)] == [name]
+
+
 def test_equal_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
         made.writestr("x.txt", "one")
@@ -69,7 +83,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     path = make_zip(tmp_path / "bomb.zip", {"big.txt": bytes(60_000_000)})
     assert path.stat().st_size < 100_000
     written: list[int] = []
-    with pytest.raises(UnsafeArchiveError, match="would unpack to [0-9,]+ times its size"):
+    with pytest.raises(UnsafeArchiveError, match=r"would unpack to [0-9,]+ times its size"):
         unpack(path, tmp_path / "into", ReadOptions(path.name, progress=lambda done, total: written.append(done)))
     assert written == []
 
@@ -152,3 +166,15 @@ def test_a_locked_archive_asks_for_its_password_and_opens_with_it(tmp_path: Path
         unpacked(path, "wrong")
     [member] = unpacked(path, "sesame")
     assert member.path.read_bytes() == b"The secret words.\n"
+
+
+def test_what_no_password_would_open_asks_for_none(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "a.zip", {"notes.txt": b"one"})
+    data = bytearray(path.read_bytes())
+    for sign, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # AES-256, as WinZip and 7-Zip encrypt
+        place = data.index(sign) + flags
+        data[place : place + 4] = b"\x01\0\x63\0"
+    path.write_bytes(data)
+    [member] = unpacked(path)
+    assert isinstance(member.error, UnsupportedFileError)
+    assert "encrypted in a way that cannot be read" in member.error.what
