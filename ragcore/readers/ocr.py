@@ -33,12 +33,15 @@ def installed() -> bool:
     return bool(languages())
 
 
-@cache
 def languages() -> tuple[str, ...]:
-    """Those installed, English first; () where there is no tesseract."""
-    if not _program():
-        return ()
-    done = subprocess.run([_program(), "--list-langs"], capture_output=True, text=True, timeout=30, check=False)
+    """Those installed, English first; () where there is no tesseract, which may be installed any moment."""
+    program = _program()
+    return _listed(program) if program else ()
+
+
+@cache
+def _listed(program: str) -> tuple[str, ...]:
+    done = subprocess.run([program, "--list-langs"], capture_output=True, text=True, timeout=30, check=False)
     names = [line.strip() for line in done.stdout.splitlines()[1:]]
     wanted = [name for name in names if re.fullmatch(r"[a-z]{3}(_[a-z]+)?", name) and name not in ("osd", "equ")]
     return tuple(sorted(wanted, key=lambda name: name != "eng"))

@@ -78,9 +78,7 @@ def test_a_picture_on_which_tesseract_is_killed_says_so(tmp_path: Path, monkeypa
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    ocr.languages.cache_clear()
     picture = Image.new("L", (60, 60), 255)
     picture.putpixel((30, 30), 0)
     with pytest.raises(TooLargeError, match=r"scan\.png was too much for tesseract"):
         ocr.recognised(picture, "scan.png")
-    ocr.languages.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ragcore.errors import DamagedFileError, NoTextError, TooLargeError
-from ragcore.ingestion.sandbox import Cancelled, read_isolated
+from ragcore.ingestion.sandbox import Cancelled, end_readers, read_isolated
 from ragcore.readers import ocr
 from ragcore.readers.amount import amount_of
 from ragcore.readers.base import ReadOptions
@@ -125,14 +126,30 @@ def test_without_tesseract_a_scan_and_a_picture_say_what_to_install(tmp_path: Pa
     drawn(SENTENCES[0]).save(tmp_path / "photo.png")
     scanned(tmp_path / "scan.pdf", SENTENCES[0])
     monkeypatch.setenv("PATH", str(tmp_path))
-    ocr.languages.cache_clear()
+    for name in ("photo.png", "scan.pdf"):
+        with pytest.raises(NoTextError, match=rf"{name} .*tesseract, is not installed") as caught:
+            read(tmp_path / name)
+        assert "tesseract-ocr" in caught.value.hint
+
+
+@with_tesseract
+def test_once_tesseract_is_installed_the_same_process_reads_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, folder = scanned(tmp_path / "scan.pdf", SENTENCES[0]), tmp_path / "bin"
+    folder.mkdir()
+    real = shutil.which("tesseract")
+    monkeypatch.setenv("PATH", str(folder))
+
+    def text() -> str:
+        return read_isolated(path, ReadOptions("scan.pdf"), timeout=60, memory_mb=2_000, cancelled=lambda: False).text
+
+    end_readers()
     try:
-        for name in ("photo.png", "scan.pdf"):
-            with pytest.raises(NoTextError, match=rf"{name} .*tesseract, is not installed") as caught:
-                read(tmp_path / name)
-            assert "tesseract-ocr" in caught.value.hint
+        with pytest.raises(NoTextError, match="is not installed"):
+            text()
+        (folder / "tesseract").symlink_to(str(real))
+        assert text() == SENTENCES[0]
     finally:
-        ocr.languages.cache_clear()
+        end_readers()
 
 
 @with_tesseract
