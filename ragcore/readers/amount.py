@@ -56,9 +56,9 @@ def _of_pdf(path: Path, options: ReadOptions) -> Amount:
         step = max(pages / LOOKED_AT, 1.0)
         looked_at = [int(step * place) for place in range(round(pages / step))]
         for index in looked_at:
-            length, drawn = _page(pdf, index)
+            length, picture = _page(pdf, index)
             characters += length
-            pictures += not length and drawn
+            pictures += picture
     if not ocr.installed():
         pictures = 0
     scale = pages / max(len(looked_at), 1)
@@ -66,9 +66,10 @@ def _of_pdf(path: Path, options: ReadOptions) -> Amount:
 
 
 def _page(pdf: pypdfium2.PdfDocument, index: int) -> tuple[int, bool]:
-    """How many characters are on a page, and whether anything is drawn there; nothing on one that cannot be opened."""
+    """How many characters are on a page, and whether others are to be recognised; nothing on one that cannot be opened."""
     import pypdfium2
-    import pypdfium2.raw as pdfium
+
+    from ragcore.readers.pdf import is_picture
 
     try:
         page = pdf[index]
@@ -76,7 +77,7 @@ def _page(pdf: pypdfium2.PdfDocument, index: int) -> tuple[int, bool]:
     except pypdfium2.PdfiumError:
         return 0, False
     try:
-        return text.count_chars(), pdfium.FPDFPage_CountObjects(page) > 0
+        return text.count_chars(), is_picture(page, text.count_chars())
     finally:
         text.close()
         page.close()

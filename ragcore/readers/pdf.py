@@ -5,8 +5,10 @@ Files that PDFium cannot open are tried with pdfminer, which mends more.
 
 from __future__ import annotations
 
+import ctypes
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import DamagedFileError, NoTextError, TooLargeError
 from ragcore.readers import ocr
@@ -23,6 +25,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SUFFIXES = (".pdf",)
+
+STAMP = 150  # characters: the number on a page of a file, the head of a fax, the name of what scanned it
+COVERED = 0.6  # of a page, by pictures, where it is a scan
+SCANNED = 250_000  # pixels of a page; A5 at 75 dots per inch has as many
+MORE = 2  # times the letters on a page: what is recognised there is more than these
+
+_NO_LETTERS = re.compile(r"\W+")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
@@ -95,8 +104,8 @@ def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> list[Line]:
     text = page.get_textpage()
     try:
         lines = page_lines(page, text)
-        if _is_picture(page, lines) and ocr.installed():
-            lines = plain(ocr.recognised(_picture(page), options.name))
+        if is_picture(page, sum(len(line.text.strip()) for line in lines)) and ocr.installed():
+            lines = _with_recognised(lines, ocr.recognised(_picture(page), options.name))
             options.recognised()
     finally:
         text.close()
@@ -104,11 +113,53 @@ def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> list[Line]:
     return lines
 
 
-def _is_picture(page: pypdfium2.PdfPage, lines: list[Line]) -> bool:
-    """Whether something is drawn on the page, but no text."""
+def is_picture(page: pypdfium2.PdfPage, characters: int) -> bool:
+    """Whether the text of a page that has so many `characters` is still to be recognised: none, and something is drawn; or no
+    more than a stamp, on a picture of a page."""
     import pypdfium2.raw as pdfium
 
-    return not any(line.text.strip() for line in lines) and pdfium.FPDFPage_CountObjects(page) > 0
+    if not characters:
+        return bool(pdfium.FPDFPage_CountObjects(page) > 0)
+    if characters > STAMP:
+        return False
+    covered = pixels = 0.0
+    around = counted = None
+    for drawn in page.get_objects():
+        if drawn.level == 0:
+            around = drawn  # the picture itself, or what it is in
+        if drawn.type == pdfium.FPDF_PAGEOBJ_IMAGE:
+            pixels += _pixels(drawn)
+            if around is not counted:
+                covered, counted = covered + _area(around), around
+    width, height = page.get_size()
+    return pixels >= SCANNED and bool(covered >= COVERED * width * height)
+
+
+def _pixels(image: Any) -> int:
+    import pypdfium2.raw as pdfium
+
+    width, height = ctypes.c_uint(), ctypes.c_uint()
+    return width.value * height.value if pdfium.FPDFImageObj_GetImagePixelSize(image, width, height) else 0
+
+
+def _area(drawn: Any) -> float:
+    """In square points; 0 where it is nowhere."""
+    import pypdfium2.raw as pdfium
+
+    sides = [ctypes.c_float() for _ in range(4)]
+    if not pdfium.FPDFPageObj_GetBounds(drawn, *sides):
+        return 0.0
+    left, bottom, right, top = (side.value for side in sides)
+    return max(right - left, 0.0) * max(top - bottom, 0.0)
+
+
+def _with_recognised(drawn: list[Line], recognised: str) -> list[Line]:
+    """What was recognised, which says what is drawn too, and of that what it does not; where it says little more, such as of
+    a title over a picture, what is drawn alone."""
+    letters = _NO_LETTERS.sub("", recognised)
+    if len(letters) <= MORE * sum(len(_NO_LETTERS.sub("", line.text)) for line in drawn):
+        return drawn
+    return [*plain(recognised), Line(""), *(line for line in drawn if _NO_LETTERS.sub("", line.text) not in letters)]
 
 
 def _picture(page: pypdfium2.PdfPage) -> Image:

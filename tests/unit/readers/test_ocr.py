@@ -102,6 +102,57 @@ def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, mon
 
 
 @with_tesseract
+@pytest.mark.parametrize("inside", [False, True], ids=["on the page", "in a form"])
+def test_a_scan_with_a_stamp_on_it_is_recognised_and_keeps_the_stamp(inside: bool, tmp_path: Path) -> None:
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(tmp_path / "filed.pdf"), pagesize=(420, 288))
+    for number, sentence in enumerate(SENTENCES):
+        if inside:
+            canvas.beginForm(f"scan{number}", 0, 0, 420, 288)
+        canvas.drawImage(ImageReader(drawn(sentence)), 0, 0, 420, 288)
+        if inside:
+            canvas.endForm()
+            canvas.doForm(f"scan{number}")
+        canvas.setFont("Helvetica", 4)  # too small to be recognised
+        canvas.drawString(300, 10, f"NORTH {number:06}")
+        canvas.showPage()
+    canvas.save()
+    document = read(tmp_path / "filed.pdf")
+    texts = [document.text[page.start : page.end] for page in document.pages]
+    assert [text.splitlines()[0] for text in texts] == SENTENCES
+    assert [text.count(f"NORTH {number:06}") for number, text in enumerate(texts)] == [1, 1]
+    assert amount_of(tmp_path / "filed.pdf", ReadOptions("filed.pdf")).pictures == 2
+
+
+@with_tesseract
+def test_a_page_of_text_and_one_with_a_title_over_a_picture_stay_as_they_are(tmp_path: Path) -> None:
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen.canvas import Canvas
+
+    sky = Image.radial_gradient("L").point(lambda shade: 192 + shade // 4).resize((1_600, 1_200))
+    words = [f"Line {number} of a page that was typed and not scanned." for number in range(12)]
+    canvas = Canvas(str(tmp_path / "talk.pdf"), pagesize=(420, 288))
+    canvas.drawImage(ImageReader(sky), 0, 0, 420, 288)
+    canvas.setFont("Helvetica", 30)
+    canvas.drawString(60, 150, "Über uns")  # which is recognised as Uber uns
+    canvas.showPage()
+    canvas.drawImage(ImageReader(drawn(SENTENCES[0])), 0, 0, 420, 288)
+    for number, line in enumerate(words):
+        canvas.drawString(20, 260 - 20 * number, line)
+    canvas.showPage()
+    canvas.drawImage(ImageReader(drawn(SENTENCES[0])), 100, 170, 150, 100)  # a figure
+    canvas.drawString(60, 150, "Figure 1")
+    canvas.save()
+    document = read(tmp_path / "talk.pdf")
+    first, second, third = (document.text[page.start : page.end] for page in document.pages)
+    assert (first, third) == ("Über uns", "Figure 1")
+    assert second == " ".join(words)
+    assert amount_of(tmp_path / "talk.pdf", ReadOptions("talk.pdf")).pictures == 1
+
+
+@with_tesseract
 def test_a_look_counts_the_pages_to_be_recognised(tmp_path: Path) -> None:
     pdf, photo = scanned(tmp_path / "scan.pdf", SENTENCES[0], "=Typed.", "", SENTENCES[1]), tmp_path / "photo.png"
     drawn(*SENTENCES).save(photo)
