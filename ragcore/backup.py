@@ -97,7 +97,7 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
         here, embedder = library.files.all(), about["embedder"]
         if "passages" in about and not len(library.store) and not any(file.path for file in here):
             _cut_alike(library, about["passages"])
-        taken = {file.name for file in here if file.problem is None}
+        taken = {file.name for file in here if file.ready or file.problem is None}
         origins = {file.origin for file in here}
         ids: dict[str, str] = {}  # of the files there -> here
         known = 0

@@ -216,12 +216,12 @@ def _all_read(library: Library, given: Set[str], began: float) -> bool:
             if file.active or file.id in told:
                 continue
             told.add(file.id)
-            if file.problem is not None:
-                failed = True
-                print(f"{file.problem.what} {file.problem.hint}")
-            else:
+            if file.problem is None or file.ready:
                 passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
                 print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
+            if file.problem is not None:
+                failed = failed or not file.ready
+                print(f"{file.problem.what} {file.problem.hint}")
         if not any(file.active for file in files):
             return not failed
         time.sleep(0.2)

@@ -77,6 +77,7 @@ FRAGMENTS = (  # what those say within a sentence, or instead of one
     "{number} pages",
     "{name} has no text in its {pages}: it is a scan, or holds only pictures",
     "{name} is a picture",
+    "In {name} there are only pictures on {pages}",
     "a picture (GIF)",
     "a 7-Zip archive",
     "a RAR archive",

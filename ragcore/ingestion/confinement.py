@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,12 +80,14 @@ def done_as_json(order: dict[str, Any]) -> str:
 def _read(order: dict[str, Any]) -> dict[str, Any]:
     from ragcore.readers.registry import read_file
 
-    document = read_file(Path(order["path"]), _options(order))
+    left_out: list[RagError] = []
+    document = read_file(Path(order["path"]), replace(_options(order), left_out=left_out.append))
     return {
         "text": document.text,
         "metadata": dict(document.metadata),
         "pages": [(page.label, page.start, page.end) for page in document.pages],
         "page_word": document.page_word,
+        "left_out": [_told(error) for error in left_out],
     }
 
 
@@ -135,7 +137,8 @@ def _options(order: dict[str, Any]) -> ReadOptions:
     from ragcore.readers.base import ReadOptions
 
     progress, recognised = _reporters()
-    return ReadOptions(order["name"], order["password"], progress, order["max_text_chars"], recognised=recognised)
+    most = order["max_text_chars"]
+    return ReadOptions(order["name"], order["password"], progress, recognised=recognised, max_text_chars=most)
 
 
 def _reporters() -> tuple[Callable[[int, int], None], Callable[[], None]]:

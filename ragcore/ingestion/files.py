@@ -383,13 +383,14 @@ class Files:
             db.execute(f"UPDATE files SET stop_asked = 1 WHERE id = ? AND stage IN ({_WORKING})", (file_id,))
 
     def retry(self, file_id: str, password: str | None = None) -> None:
-        """Queue a failed or stopped file again, with a password where it needs one."""
+        """Queue a failed or stopped file again, with a password where it needs one; or one of which a part was left out."""
         with self.database.transaction() as db:
             if password is not None:
                 db.execute("UPDATE files SET password = ? WHERE id = ?", (password, file_id))
-            row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
-            if row and (row["path"] or self.link(file_id)) and row["stage"] in ("failed", "stopped"):
-                self._queue(db, file_id, anew=row["stage"] == "failed")
+            row = db.execute("SELECT stage, path, problem FROM files WHERE id = ?", (file_id,)).fetchone()
+            again = row and (row["stage"] in ("failed", "stopped") or (row["stage"] == "ready" and row["problem"]))
+            if again and (row["path"] or self.link(file_id)):
+                self._queue(db, file_id, anew=row["stage"] != "stopped")
 
     def read_again(self, file_id: str) -> None:
         """Queue a file whatever became of it before; its passages keep answering until the new ones are ready. Nothing happens
@@ -489,19 +490,22 @@ class Files:
         passages: int,
         pages: int,
         page_word: str = "page",
+        problem: Problem | None = None,
         paces: Sequence[tuple[str, float, float]] = (),
     ) -> bool:
         """The file is ready; False when the row was deleted, stopped or taken over meanwhile.
 
-        Its drafts go, and so does its password, unless pages are to be drawn with it. `paces`: what its work cost, see
+        Its drafts go, and so does its password, unless pages are to be drawn with it. `problem`: why a part of it was left out;
+        it can be tried again. `paces`: what its work cost, see
         `ragcore.ingestion.pace.remember`.
         """
         with self.database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, done = 0, total = 0, share = 0,"
-                " seconds_left = NULL, worker = NULL, password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
+                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, problem = ?,"
+                " done = 0, total = 0, share = 0, seconds_left = NULL, worker = NULL,"
+                " password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
                 " WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (passages, pages, page_word, file_id, worker),
+                (passages, pages, page_word, json.dumps(asdict(problem)) if problem else None, file_id, worker),
             ).rowcount
             if changed:
                 drop_drafts(db, file_id)

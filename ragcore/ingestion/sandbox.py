@@ -52,9 +52,12 @@ def read_isolated(
     the whole file; `memory_mb` of address space, where the system limits it.
 
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
-    0.2 seconds after `cancelled` says so. `options.progress` and `options.recognised` are called in the caller's thread.
+    0.2 seconds after `cancelled` says so. `options.progress`, `options.recognised` and `options.left_out` are called in the
+    caller's thread.
     """
     result = _isolated("read", path, options, timeout, memory_mb, cancelled)
+    for told in result["left_out"]:
+        options.left_out(_rebuilt(told))
     return Document(
         result["text"],
         metadata=result["metadata"],

@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import InputError, NoTextError, RagError, StoreError, UnknownDocumentError
+from ragcore.errors import InputError, NoTextError, Problem, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
 from ragcore.ingestion.drafts import drop_drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
@@ -202,7 +202,8 @@ class Worker:
         if much_quicker(file.name):
             lease.saw(self._look(file, lease.unwanted))
         began = time.monotonic()
-        document = self._read(lease, settings)
+        left_out: list[RagError] = []
+        document = self._read(lease, settings, left_out.append)
         reading = time.monotonic() - began
         lease.estimate.to_embed(len(document.text), time.monotonic())
         lease.tell(Stage.SPLITTING, 0, 1)
@@ -219,6 +220,7 @@ class Worker:
             document,
             nodes,
             current,
+            left_out,
             [
                 ("recognise", max(reading - costs.reading(file.name, file.size, 0), 0.0), pictures)
                 if pictures
@@ -233,6 +235,7 @@ class Worker:
         document: Document,
         nodes: list[TextNode],
         current: tuple[str, str],
+        left_out: list[RagError],
         paces: list[tuple[str, float, float]],
     ) -> None:
         """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
@@ -250,13 +253,14 @@ class Worker:
                 passages=len(nodes),
                 pages=len(document.pages),
                 page_word=document.page_word,
+                problem=Problem.of(left_out[0]) if left_out else None,
                 paces=[*paces, rest],
             ):
                 raise Cancelled  # stopped, deleted or taken over meanwhile; nothing of it is stored
         if len(nodes) > MANY:
             self._store.reclaim()
 
-    def _read(self, lease: Lease, settings: IngestSettings) -> Document:
+    def _read(self, lease: Lease, settings: IngestSettings, left_out: Callable[[RagError], None]) -> Document:
         file = lease.file
         lease.tell(Stage.READING, 0, 0)
         document = read_isolated(
@@ -266,6 +270,7 @@ class Worker:
                 password=self._files.password(file.id),
                 progress=lease.reading,
                 recognised=lease.recognised,
+                left_out=left_out,
                 max_text_chars=settings.max_text_mb * 1_000_000,
             ),
             timeout=settings.read_timeout,

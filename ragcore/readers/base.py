@@ -14,17 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ragcore.errors import RagError
 from ragcore.readers.decode import decode
 from ragcore.schema import Document
 
 
 def _silent(*told: int) -> None: ...
+def _unheard(error: RagError) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes;
-    `recognised()` hears of each page whose text was recognised in a picture, before it is counted.
+    `recognised()` hears of each page whose text was recognised in a picture, before it is counted; `left_out(error)` why a part
+    of the file could not be read, where the rest could.
 
     `encoding` and `errors` are those of `ragcore.readers.decode.decode`, for every format that is text inside.
     """
@@ -32,10 +35,11 @@ class ReadOptions:
     name: str
     password: str | None = None
     progress: Callable[[int, int], None] = _silent
+    recognised: Callable[[], None] = _silent
+    left_out: Callable[[RagError], None] = _unheard
     max_text_chars: int = 50_000_000  # characters of text that one document may have
     encoding: str | None = None
     errors: str = "ignore"
-    recognised: Callable[[], None] = _silent
 
 
 class Reader(Protocol):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragcore.errors import DamagedFileError, NoTextError, TooLargeError
+from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError
 from ragcore.readers import ocr
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean
@@ -37,7 +38,7 @@ _NO_LETTERS = re.compile(r"\W+")
 def read(path: Path, options: ReadOptions) -> Document:
     try:
         with opened(path, options.name, options.password) as pdf:
-            labels, raw = _pages(pdf, options)
+            labels, raw, left_out = _pages(pdf, options)
             metadata = _metadata(pdf, options.name)
     except DamagedFileError as error:
         return Document(_mended(path, options, error), metadata={"file_name": options.name})
@@ -49,6 +50,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         if not ocr.installed():
             raise ocr.scan_without_tesseract(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint="Scan it again, larger or with more contrast.")
+    for each in left_out:
+        options.left_out(each)
     return Document(text, metadata=metadata, pages=pages)
 
 
@@ -71,16 +74,18 @@ def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str], list[list[Line]]]:
+def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str], list[list[Line]], list[RagError]]:
+    """Label and lines of each page, and why some have none."""
     import pypdfium2
 
     labels: list[str] = []
     pages: list[list[Line]] = []
-    length = broken = 0
+    length = broken = pictures = 0
     for index in range(len(pdf)):
         lines: list[Line] = []  # one page that cannot be loaded does not take the others with it
         try:
-            lines = _lines(pdf[index], options)
+            lines, unread = _lines(pdf[index], options)
+            pictures += unread
         except pypdfium2.PdfiumError:
             broken += 1
         labels.append(pdf.get_page_label(index).strip() or str(index + 1))
@@ -97,20 +102,35 @@ def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str],
             f"{options.name} could not be read: none of its pages can be opened.",
             hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
         )
-    return labels, pages
+    return labels, pages, list(_left_out(options.name, pictures, broken))
 
 
-def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> list[Line]:
+def _left_out(name: str, pictures: int, broken: int) -> Iterator[RagError]:
+    if pictures:
+        yield ocr.scan_without_tesseract(f"In {name} there are only pictures on {_counted(pictures)}")
+    if broken:
+        pages = _counted(broken)
+        yield DamagedFileError(
+            f"{name} was read without {pages}, which could not be opened.",
+            hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
+        )
+
+
+def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> tuple[list[Line], bool]:
+    """And whether the page is a picture that nothing here can read."""
     text = page.get_textpage()
     try:
         lines = page_lines(page, text)
-        if is_picture(page, sum(len(line.text.strip()) for line in lines)) and ocr.installed():
-            lines = _with_recognised(lines, ocr.recognised(_picture(page), options.name))
-            options.recognised()
+        if not is_picture(page, sum(len(line.text.strip()) for line in lines)):
+            return lines, False
+        if not ocr.installed():
+            return lines, True
+        recognised = ocr.recognised(_picture(page), options.name)
+        options.recognised()
+        return _with_recognised(lines, recognised), False
     finally:
         text.close()
         page.close()
-    return lines
 
 
 def is_picture(page: pypdfium2.PdfPage, characters: int) -> bool:

@@ -176,7 +176,7 @@ def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: T
     while worker.run_once():
         pass
     for file in library.files.all():
-        if file.problem is not None:
+        if file.problem is not None and not file.ready:
             raise InputError(f"{data_set.name}: {file.problem.what}", hint=file.problem.hint)
 
 

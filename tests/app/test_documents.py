@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.app.conftest import App, Watch, row, settled, started, until, wait_until_read
+from tests.making import make_pdf
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 from tests.unit.readers.test_web import Site
 
@@ -55,6 +56,12 @@ def drop(page: Page, *files: FilePayload | Path) -> None:
 def is_read(app: App, name: str) -> bool:
     with closing(sqlite3.connect(app.home / "library.db")) as db:
         return bool(db.execute("SELECT 1 FROM files WHERE name = ? AND stage = 'ready'", (name,)).fetchone())
+
+
+def last_signed(app: App, name: str) -> float:
+    """When a worker last had the file in hand."""
+    with closing(sqlite3.connect(app.home / "library.db")) as db:
+        return float(db.execute("SELECT heartbeat FROM files WHERE name = ?", (name,)).fetchone()[0])
 
 
 def payload(name: str, content: bytes) -> FilePayload:
@@ -138,6 +145,23 @@ def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_ap
     row(page, "secret.pdf").get_by_label("Password of secret.pdf").fill("open sesame")
     row(page, "secret.pdf").get_by_role("button", name="Unlock").click()
     row(page, "secret.pdf").get_by_text("Ready").wait_for(timeout=60_000)
+
+
+def test_a_file_that_is_read_but_for_a_page_is_ready_says_so_and_can_be_tried_again(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
+    whole = make_pdf(tmp_path / "a.pdf", ["The first page.", "The second page."]).read_bytes()
+    page.goto(empty_app.url)
+    drop(page, payload("torn.pdf", whole.replace(b"/Type /Page\n", b"/Type /Pear\n", 1)))
+    row(page, "torn.pdf").locator(".what").wait_for()
+    assert state(page, "torn.pdf") == "ready"
+    said = "torn.pdf was read without one page, which could not be opened."
+    assert row(page, "torn.pdf").locator(".what").inner_text() == said
+    before = last_signed(empty_app, "torn.pdf")
+    page.get_by_role("button", name="Retry torn.pdf").click()
+    until(page, lambda: last_signed(empty_app, "torn.pdf") > before)
+    wait_until_read(page)
+    assert row(page, "torn.pdf").locator(".what").inner_text() == said
 
 
 def test_pasted_text_becomes_a_document(page: Page, empty_app: App) -> None:

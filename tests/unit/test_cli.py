@@ -16,6 +16,7 @@ import pytest
 from ragcore import cli
 from ragcore.library import Library
 from tests import postgres
+from tests.making import make_pdf
 
 
 def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
@@ -62,6 +63,16 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys:
     assert "tower.txt is ready: 1 passage." in told
     assert "cellar.txt is ready: 1 passage." in told
     assert "scan.xyz is a .xyz file, which cannot be read." in told
+
+
+def test_of_a_file_that_is_read_in_part_both_is_said_and_nothing_has_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torn = make_pdf(tmp_path / "torn.pdf", ["The first page.", "The tower was built by Ada Penrose in 1871."])
+    torn.write_bytes(torn.read_bytes().replace(b"/Type /Page\n", b"/Type /Pear\n", 1))
+    assert cli.main(["--library", str(tmp_path / "library"), "ingest", str(torn)]) == 0
+    told = capsys.readouterr().out
+    assert "torn.pdf is ready: 1 passage.\ntorn.pdf was read without one page, which could not be opened." in told
 
 
 def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

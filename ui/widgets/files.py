@@ -107,7 +107,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "state": state,
         "fraction": file.fraction,
         "problem": problem,
-        "retry": file.has_source and state in ("failed", "stopped"),
+        "retry": file.has_source and (state in ("failed", "stopped") or (file.ready and problem is not None)),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from ragcore.ingestion.files import Stage, seconds_left
 from ragcore.ingestion.pace import Costs, Loading, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import Rebuilder
-from ragcore.ingestion.sandbox import start_reader
+from ragcore.ingestion.sandbox import end_readers, start_reader
 from ragcore.ingestion.worker import Worker, warm
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
@@ -109,6 +110,38 @@ def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
     assert there.store.versions.claim("two") is not None
     for parts in (here, there):
         parts.database.close()
+
+
+@with_tesseract
+def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_and_can_be_read_again(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, folder = shutil.which("tesseract"), tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    end_readers()
+    try:
+        file = library.add(scanned(tmp_path / "mixed.pdf", "=Typed.", SENTENCES[0], SENTENCES[1]), "mixed.pdf").file
+        assert worker_of(library).run_once()
+        row = library.files.get(file.id)
+        assert row is not None
+        assert (row.stage, row.problem and row.problem.what) == (
+            Stage.READY,
+            "In mixed.pdf there are only pictures on 2 pages, and the program that reads pictures, tesseract,"
+            " is not installed.",
+        )
+        assert library.store.document(file.id).text == "Typed."
+        (folder / "tesseract").symlink_to(str(real))
+        library.files.retry(file.id)
+        assert worker_of(library).run_once()
+        row = library.files.get(file.id)
+        assert row is not None
+        assert (row.stage, row.problem) == (Stage.READY, None)
+        assert library.store.document(file.id).text == "\n\n".join(["Typed.", *SENTENCES])
+        library.files.retry(file.id)
+        assert not worker_of(library).run_once()
+    finally:
+        end_readers()
 
 
 def test_of_a_replaced_file_only_changed_passages_are_embedded(library: Library) -> None:

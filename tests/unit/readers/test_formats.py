@@ -14,6 +14,7 @@ from ragcore.errors import (
     DamagedFileError,
     EncryptedFileError,
     NoTextError,
+    RagError,
     TooLargeError,
     UnreadableFileError,
     UnsupportedFileError,
@@ -494,3 +495,14 @@ def test_xml_that_explodes_or_fetches_is_refused(tmp_path: Path) -> None:
     parts = {"content.xml": bomb.encode(), "mimetype": b"application/vnd.oasis.opendocument.text"}
     with pytest.raises(UnreadableFileError):
         read(making.make_zip(tmp_path / "a.odt", parts))
+
+
+def test_of_pages_that_cannot_be_opened_the_file_says_how_many_they_are(tmp_path: Path) -> None:
+    path = making.make_pdf(tmp_path / "a.pdf", ["First page.", "Second page.", "Third page."])
+    whole = path.read_bytes()
+    second = whole.index(b"/Type /Page\n", whole.index(b"/Type /Page\n") + 1)
+    path.write_bytes(whole[:second] + b"/Type /Pear" + whole[second + len(b"/Type /Page") :])
+    left_out: list[RagError] = []
+    document = read_file(path, ReadOptions("a.pdf", left_out=left_out.append))
+    assert document.text == "First page.\n\nThird page."
+    assert [error.what for error in left_out] == ["a.pdf was read without one page, which could not be opened."]
