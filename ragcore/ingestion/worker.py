@@ -326,17 +326,26 @@ class Worker:
             memory_mb=settings.read_memory_mb,
             cancelled=lease.unwanted,
         )
+        anything_new = False
         for member in members:
             if lease.unwanted():
                 raise Cancelled
-            if member.error is not None:
-                self._files.refuse(member.name, 0, member.error)
-                continue
             try:
-                self._files.add(member.path, member.name, settings)
+                if member.error is not None:
+                    raise member.error
+                added = self._files.add(member.path, member.name, settings)
             except InputError as error:
+                anything_new = True
                 self._files.refuse(member.name, 0, error)
+            else:  # what came after the archive is from it: it was begun before
+                anything_new = anything_new or added.outcome != "duplicate" or added.file.added >= file.added
         self._files.remove(file.id)
+        if not anything_new:
+            self._files.refuse(
+                file.name,
+                0,
+                InputError(f"Everything in {file.name} is in your library already.", hint="There is nothing more to do."),
+            )
 
 
 def tidy(files: Files, store: CurrentStore) -> None:

@@ -482,6 +482,39 @@ def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
     assert len(stages) == 2
 
 
+def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does_not(
+    open_library: Callable[..., Library],
+) -> None:
+    import zipfile
+
+    library = open_library()
+
+    def given(**members: str) -> dict[str, str]:
+        path = library.incoming / "given.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in members.items():
+                archive.writestr(f"{name}.txt", text)
+        library.add(path, "all.zip")
+        while worker_of(library).run_once():
+            pass
+        return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
+
+    read = {"tower.txt": "ready", "cellar.txt": "ready"}
+    assert given(tower=TOWER, cellar=CELLAR) == read
+    assert given(tower=TOWER, cellar=CELLAR) == {**read, "all.zip": "Everything in all.zip is in your library already."}
+    assert given(tower=TOWER, note="A note.") == {**read, "note.txt": "ready"}
+    path = library.incoming / "given.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("last.txt", "The last one.")
+    zipped = library.add(path, "last.zip").file
+    (library.incoming / "given").write_text("The last one.", "utf-8")
+    library.files.add(library.incoming / "given", "last.txt")  # as a worker did that ended before it was done
+    assert zipped.added < time.time()
+    while worker_of(library).run_once():
+        pass
+    assert {file.name for file in library.files.all()} == {*read, "note.txt", "last.txt"}
+
+
 def test_an_answer_stopped_while_its_passages_are_looked_for_asks_no_model(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM(lambda call: "Never said.")
     library = open_library(llm)
