@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +17,24 @@ SUFFIX = ".locked"  # what `true_suffix` calls such a file
 def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
     """The file without its password. EncryptedFileError where that is missing or wrong, DamagedFileError,
     UnsupportedFileError for other ways to encrypt."""
-    import tempfile
-
     if password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
-    with tempfile.TemporaryDirectory(prefix="lectern-unlocked-") as folder:
-        target = Path(folder) / "file"
+    with _nameless() as target:
         _decrypt(path, target, name, password)
         yield target
+
+
+@contextmanager
+def _nameless() -> Iterator[Path]:
+    """A new file, which on Linux has no name that a process which is killed would leave on the disk."""
+    import tempfile
+
+    if sys.platform == "linux":
+        with tempfile.TemporaryFile() as file:
+            yield Path(f"/proc/self/fd/{file.fileno()}")
+    else:
+        with tempfile.TemporaryDirectory(prefix="lectern-unlocked-") as folder:
+            yield Path(folder) / "file"
 
 
 def _decrypt(path: Path, target: Path, name: str, password: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 import tempfile
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ragcore.errors import DamagedFileError, EncryptedFileError
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.locked import unlocked
 from ragcore.readers.registry import read_file
 from tests.making import make_docx, make_odt, make_pptx, make_xlsx
 
@@ -54,6 +56,21 @@ def test_nothing_unlocked_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     read_file(path, ReadOptions(path.name, "Überfahrt 7"))
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can a file without a name be opened again")
+def test_what_is_unlocked_has_no_name_on_the_disk_which_a_process_that_is_killed_would_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = locked(tmp_path, ".docx")
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with unlocked(path, path.name, "Überfahrt 7") as plain:
+        assert list(folder.iterdir()) == []
+        with zipfile.ZipFile(plain) as first, zipfile.ZipFile(plain) as second:
+            assert first.read("word/document.xml") == second.read("word/document.xml")
+    assert not plain.exists()
 
 
 def test_the_name_of_a_locked_file_does_not_matter(tmp_path: Path) -> None:
