@@ -18,6 +18,7 @@ import pytest
 
 from tests.app.conftest import App, Watch, row, settled, started, until, wait_until_read
 from tests.making import make_pdf
+from tests.unit.readers.test_locked import locked
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 from tests.unit.readers.test_web import Site
 
@@ -145,6 +146,21 @@ def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_ap
     row(page, "secret.pdf").get_by_label("Password of secret.pdf").fill("open sesame")
     row(page, "secret.pdf").get_by_role("button", name="Unlock").click()
     row(page, "secret.pdf").get_by_text("Ready").wait_for(timeout=60_000)
+
+
+def test_an_encrypted_file_asks_for_its_password_whatever_its_ending_unless_none_would_open_it(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
+    sealed = (
+        b"Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--x--\n"
+    )
+    page.goto(empty_app.url)
+    drop(page, payload("letter.doc", locked(tmp_path, ".docx", "open sesame").read_bytes()), payload("sealed.eml", sealed))
+    row(page, "sealed.eml").get_by_text("sealed.eml is an encrypted message.").wait_for()
+    row(page, "letter.doc").get_by_label("Password of letter.doc").fill("open sesame")
+    row(page, "letter.doc").get_by_role("button", name="Unlock").click()
+    row(page, "letter.doc").get_by_text("Ready").wait_for(timeout=60_000)
+    assert row(page, "sealed.eml").get_by_label("Password of sealed.eml").count() == 0
 
 
 def test_a_file_that_is_read_but_for_a_page_is_ready_says_so_and_can_be_tried_again(

@@ -16,7 +16,7 @@ from ui.state import event, session
 from ui.widgets.component import component
 
 MANY = 8  # rows from which they are counted
-UNLOCKED = ("PDF", "ZIP", "DOCX", "DOCM", "PPTX", "PPTM", "XLSX", "XLSM", "ODT", "ODS", "ODP")  # open with a password
+SEALED = ("EPUB", "EML", "MHT", "MHTML")  # what no password opens that could be entered here
 SHOWN = 200  # rows; as many more each time they are asked for
 
 _FILES = component("files", "<ul></ul>")
@@ -82,7 +82,7 @@ def _remove_failed() -> None:
 
 
 def _unlockable(file: FileRow) -> bool:
-    return file.problem is not None and file.problem.needs_password and file.kind in UNLOCKED
+    return file.problem is not None and file.problem.needs_password and file.kind not in SEALED
 
 
 def _show_more() -> None:
