@@ -57,6 +57,7 @@ _KINDS = {
 _PACKINGS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at once
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]*)</title", re.I)
+_MACHINES_OWN = ipaddress.ip_address("168.63.129.16")  # what Azure tells each of its machines about itself, as 169.254.169.254
 _NAT64, _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48")
 
 
@@ -72,7 +73,7 @@ def is_public(address: str) -> bool:
             return is_public(str(inner))
         if ip.is_site_local or ip in _LOCAL_NAT64:
             return False
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved and ip != _MACHINES_OWN
 
 
 def anywhere(address: str) -> bool:
