@@ -11,6 +11,8 @@ from typing import NamedTuple
 WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the next one
 NEAR = 4  # lines before and after that show how wide the column is
 RUNNING = 4  # pages that have the same first or last line, before it is taken for a header or footer
+DEEP = 4  # lines of a header or footer
+LONGEST_RUNNING = 100  # characters of one
 NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
 SELDOM = 5  # hyphens inside lines for each at a line's end, where no word is cut for the line's sake
 OTHER_SIZE = 1.06  # a line whose letters are larger by this is a headline
@@ -20,6 +22,7 @@ _ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z
 _COMPOUND = re.compile(r"\w+-\w+")
 _CUT = re.compile(rf"(\w+)(?:{BROKEN}\n?|-\n)(\w+)")
 _ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
+_DIGITS = re.compile(r"\d+")
 _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 
 
@@ -37,23 +40,47 @@ class Line(NamedTuple):  # and no dataclass, which takes three times as long to 
 
 
 def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
-    """The pages without the header and footer that the one before has too, but for its number: they tear sentences apart.
+    """The pages without the headers and footers that others have too, but for the page's number: they tear sentences apart.
 
-    Where they come first they stay, so no word of the document is lost.
+    Where they come first they stay, and where they hold other figures than a page number, so nothing of the document is lost.
     """
     if len(pages) < RUNNING:
         return pages
     kept = [[line for line in page if line.text.strip()] for page in pages]
-    for place in (0, -1):
-        keys = [re.sub(r"\d+", "#", each[place].text.strip()) if each and not each[place].row else "" for each in kept]
-        often = {key for key, count in Counter(keys).items() if key and count >= max(RUNNING, 0.4 * len(pages))}
-        seen: set[str] = set()
-        for each, key in zip(kept, keys, strict=True):
-            if key in seen and len(each) > 1 and len(key) <= 100:
-                del each[place]
-            elif key in often:
-                seen.add(key)
+    for edge in (1, -1):
+        kept = [page[::edge] for page in kept]
+        _drop_running(kept)
+        kept = [page[::edge] for page in kept]
     return kept
+
+
+def _drop_running(pages: list[list[Line]]) -> None:
+    """Those at the beginning of the pages, line by line."""
+    stay = [0] * len(pages)  # lines at the beginning of each page that are no longer looked at
+    for depth in range(DEEP):
+        texts = [
+            page[first].text.strip() if first < len(page) and not page[first].row else ""
+            for page, first in zip(pages, stay, strict=True)
+        ]
+        keys = [_DIGITS.sub("#", text) for text in texts]
+        often = {key for key, count in Counter(keys).items() if key and count >= max(RUNNING, 0.4 * len(pages))}
+        last: dict[str, int] = {}  # page that had a line of this key
+        for number, key in enumerate(keys):
+            if key not in often or (depth and key[0].islower()):  # which goes on from the line above
+                continue
+            before = last.get(key)
+            last[key] = number
+            again = before is not None and _counts_on(texts[before], texts[number], number - before)
+            if again and len(pages[number]) > 1 and len(key) <= LONGEST_RUNNING:
+                del pages[number][stay[number]]
+            else:
+                stay[number] += 1
+
+
+def _counts_on(before: str, text: str, pages: int) -> bool:
+    """Whether the figures of two lines that are alike are the same, or grow as the number of the page does."""
+    figures = zip(_DIGITS.findall(before), _DIGITS.findall(text), strict=True)
+    return all(int(now) - int(then) in (0, pages) for then, now in figures)
 
 
 def hyphenated(pages: list[list[Line]]) -> frozenset[str]:

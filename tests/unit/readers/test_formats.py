@@ -68,6 +68,26 @@ def test_headers_and_footers_do_not_tear_sentences_apart(tmp_path: Path) -> None
     assert few.count("By Water") == 3
 
 
+def test_headers_and_footers_of_several_lines_and_of_left_and_right_pages_do_not_tear_sentences_apart(tmp_path: Path) -> None:
+    pages = [
+        f"By Water\n{'Ada Penrose' if n % 2 else 'A Railway'}\nPart {word} began and it went on\nand on. Then came\n"
+        f"Printed 3 May 2024\nFor members only\n{n + 312}"
+        for n, word in enumerate("ABCDEFGHIJ")
+    ]
+    text = read(making.make_pdf(tmp_path / "a.pdf", pages)).text
+    once = ("By Water", "Ada Penrose", "A Railway", "Printed 3 May 2024", "For members only")
+    assert [text.count(line) for line in once] == [1] * len(once)
+    assert [f"{n + 312}" in text for n in range(10)] == [True] + [False] * 9
+    assert all(f"Part {word} began and it went on and on. Then came" in text for word in "ABCDEFGHIJ")
+
+
+def test_figures_at_the_edges_of_pages_are_no_page_numbers(tmp_path: Path) -> None:
+    pages = [f"Invoice {7 * n + 3}\nFor a lamp, and for the oil in it.\nTo be paid: {n}{n + 1}.50 EUR" for n in range(1, 9)]
+    text = read(making.make_pdf(tmp_path / "a.pdf", pages)).text
+    assert [page in text for page in (f"To be paid: {n}{n + 1}.50 EUR" for n in range(1, 9))] == [True] * 8
+    assert [page in text for page in (f"Invoice {7 * n + 3}" for n in range(1, 9))] == [True] * 8
+
+
 def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
     page = "Contents of the box:\n1. a lamp\n2. a rope\nStation 1871 84\nHarbour 1872 3"
     assert paragraphs(plain(page)) == page
