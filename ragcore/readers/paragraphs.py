@@ -172,7 +172,7 @@ def _goes_on(line: Line, after: Line, width: int) -> bool:
     """Whether `after` belongs to the same paragraph as `line`, in a column `width` characters wide."""
     if line.row or after.row or _ITEM.match(after.text):
         return False
-    if line.text.endswith(BROKEN) or after.text[0].islower():
+    if line.text.endswith(BROKEN) or after.text[0].islower() or (_upright(line.text) and _upright(after.text)):
         return True
     if not fills(len(line.text), width) or (line.strong and not after.strong):
         return False
@@ -195,6 +195,11 @@ def _joined(before: str, after: str, compounds: frozenset[str]) -> str:
     if _wide(before[-1]) and _wide(after[0]):
         return before + after
     return f"{before} {after}"
+
+
+def _upright(text: str) -> bool:
+    """Of a line that is written downwards: a sign, and what closes a sentence after it."""
+    return len(text) <= 3 and sum(map(str.isalnum, text)) <= 1 and all(map(_wide, text))
 
 
 def _wide(character: str) -> bool:

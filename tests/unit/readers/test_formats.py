@@ -93,6 +93,11 @@ def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
     assert paragraphs(plain(page)) == page
 
 
+def test_signs_that_stand_one_below_the_other_are_a_line() -> None:
+    page = ["第", "二", "十", "六", "条", "を", "含", "む。）", "", "備", "考", "頻度", "時間", "A", "B"]
+    assert paragraphs(plain("\n".join(page))) == "第二十六条を含む。）\n\n備考\n\n頻度\n時間\nA\nB"
+
+
 def test_a_hyphen_that_belongs_to_a_word_is_kept_where_the_document_shows_it() -> None:
     page = plain("a well-\nknown and impor-\ntant thing")
     assert paragraphs(page, frozenset({"well-known"})) == "a well-known and important thing"
