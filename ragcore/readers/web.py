@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -57,6 +58,7 @@ _KINDS = {
 _PACKINGS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at once
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]*)</title", re.I)
+_FULL_NAME = re.compile(r"filename\*\s*=\s*(utf-8|iso-8859-1)'[^']*'([^;,\s]+)", re.I)
 _MACHINES_OWN = ipaddress.ip_address("168.63.129.16")  # what Azure tells each of its machines about itself, as 169.254.169.254
 _NAT64, _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48")
 
@@ -117,10 +119,11 @@ def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int]
                         url = _understood(str(url.join(response.headers["location"])))
                         continue
                     _refuse_failure(response, url)
-                    suffix = _suffix(response, url)
+                    last = _last_name(response, url)
+                    suffix = _suffix(response, url, suffix_of(last))
                     encoding = _encoding(response.charset_encoding) if suffix == ".html" else ""
                     _save(response, target, url, encoding, limits, deadline, progress)
-                    return Fetched(target, _name(target, url, suffix), str(given))
+                    return Fetched(target, _name(target, url, last, suffix), str(given))
             except httpx.InvalidURL as error:
                 raise _not_understood(str(url)) from error
             except httpx.HTTPError as error:
@@ -240,9 +243,17 @@ def _refuse_failure(response: httpx.Response, url: httpx.URL) -> None:
     raise InputError(f"{url.host} answered with an error ({response.status_code}).", hint="Try again later.")
 
 
-def _suffix(response: httpx.Response, url: httpx.URL) -> str:
+def _last_name(response: httpx.Response, url: httpx.URL) -> str:
+    """What the server calls the file (RFC 6266), else the last part of its address."""
+    header = Message()  # and no EmailMessage, whose parser stumbles over malformed ones
+    header["Content-Disposition"] = given = response.headers.get("content-disposition", "")
+    full = _FULL_NAME.search(given)  # beside which there may be one for those that know ASCII alone
+    said = unquote(full[2], full[1], "replace") if full else header.get_filename() or ""
+    return PurePosixPath(said.replace("\\", "/")).name or PurePosixPath(unquote(url.path)).name
+
+
+def _suffix(response: httpx.Response, url: httpx.URL, named: str) -> str:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    named = suffix_of(url.path)
     known = (*supported_suffixes(), ".zip")
     if kind in _UNSAID or (kind == "text/plain" and named in known):
         return named if named in known else ".html" if not kind else _unsupported(url, kind)
@@ -311,10 +322,9 @@ def _late(url: httpx.URL) -> InputError:
     return InputError(f"{url.host} took too long to answer.", hint="Try again later, or download the file and add it here.")
 
 
-def _name(path: Path, url: httpx.URL, suffix: str) -> str:
-    last = PurePosixPath(unquote(url.path)).name
+def _name(path: Path, url: httpx.URL, last: str, suffix: str) -> str:
     title = _title(path, str(url)) if suffix == ".html" else ""
-    stem = title or (last.removesuffix(suffix) if last.lower().endswith(suffix) else last) or url.host
+    stem = title or (last[: -len(suffix)] if last.lower().endswith(suffix) else last) or url.host
     shown = "".join(sign if sign.isprintable() and sign not in "/\\" else " " for sign in stem)
     return f"{' '.join(shown.split())[:NAME_CHARS].strip(' .') or url.host}{suffix}"
 

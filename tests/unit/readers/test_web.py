@@ -114,6 +114,21 @@ def test_a_file_is_called_by_its_title_or_its_address(
     assert found.path.read_bytes() == body.encode()
 
 
+@pytest.mark.parametrize(
+    ("kind", "said", "name"),
+    [
+        ("application/octet-stream", 'attachment; filename="report 2024.pdf"', "report 2024.pdf"),
+        ("application/octet-stream", "attachment; filename*=UTF-8''%C3%9Cbersicht.docx; filename=x.docx", "Übersicht.docx"),
+        ("application/pdf", 'inline; filename="../../etc/report.PDF"', "report.pdf"),
+        ("application/pdf", "attachment", "download.pdf"),
+        ("text/html", 'inline; filename="x.html"', "Öffnung: der die Bahn.html"),
+    ],
+)
+def test_a_file_is_called_as_the_server_says(site: Site, tmp_path: Path, kind: str, said: str, name: str) -> None:
+    link = site.page("/download?id=7", PAGE, kind, **{"Content-Disposition": said})
+    assert fetch(link, tmp_path / "a", HERE).name == name
+
+
 def test_the_encoding_that_the_server_names_is_believed(site: Site, tmp_path: Path) -> None:
     link = site.page("/", PAGE.encode("iso-8859-1"), "text/html; charset=iso-8859-1")
     found = fetch(link, tmp_path / "a", HERE)
