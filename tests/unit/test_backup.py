@@ -20,6 +20,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedFileError, StoreError, UnreadableFileError
 from ragcore.library import Library
 from ragcore.runs import AnswerRuns
+from tests import postgres
 from tests.unit.test_library import CELLAR, TOWER, finished, take_in, worker_of
 
 if TYPE_CHECKING:
@@ -269,6 +270,25 @@ def test_a_copy_is_of_one_moment_while_others_write(full: Library, tmp_path: Pat
     monkeypatch.setattr(full.files, "location", late)
     assert write_copy(full, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
     assert {file.name for file in full.files.all()} == {"tower.txt", "cellar.txt", "attic.txt"}
+    other.close()
+
+
+def test_a_copy_of_a_library_on_a_server_is_of_one_moment_too(tmp_path: Path) -> None:
+    where = postgres.fresh()
+    library, other = (Library(where, embedder=HashEmbedding(), local=tmp_path / name) for name in ("one", "other"))
+    tower, _ = take_in(library, TOWER, "tower.txt"), take_in(library, CELLAR, "cellar.txt")
+
+    def write(fraction: float) -> None:
+        if not fraction:  # before the first file
+            take_in(other, "The attic is new.", "attic.txt")
+            take_in(other, "The tower has fallen.", "tower.txt")
+            other.conversations.begin(other.conversations.create().id, Ask("What is new?"))
+
+    assert write_copy(library, tmp_path / "copy.lectern", write) == Copied(files=2, conversations=0)
+    with zipfile.ZipFile(tmp_path / "copy.lectern") as copy:
+        assert copy.read(f"bytes/{tower.id}").decode() == TOWER
+    assert len(library.files.all()) == 3
+    library.close()
     other.close()
 
 

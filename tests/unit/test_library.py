@@ -423,6 +423,22 @@ def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable
         library.delete_file(file.id)
 
 
+def test_of_a_deleted_file_no_page_can_be_seen_and_no_byte_is_left(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = make_pdf(library.incoming / "given.pdf", ["The tower was built by Ada Penrose.", "It is forty metres high."])
+    added = library.add(path, "book.pdf").file
+    assert worker_of(library).run_once()
+    assert library.page_image(added.id, 1)
+    library.delete_file(added.id)
+    with pytest.raises(UnknownDocumentError):
+        library.page_image(added.id, 1)
+    assert [each for each in library.folder.rglob("*") if each.is_file() and ".db" not in each.name] == []
+    with library.database.snapshot() as db:
+        for table in ("files", "removed_files", "documents", "texts", "passages", "drafts"):
+            kept = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+            assert (table, kept[0]) == (table, int(table == "removed_files"))  # whose id the next sweep takes
+
+
 def test_what_deleting_says_is_what_the_disk_of_a_server_has_back(tmp_path: Path) -> None:
     library = Library(postgres.fresh(), embedder=HashEmbedding(), local=tmp_path / "library")
 
