@@ -170,8 +170,8 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
         for each in what:
             try:
                 taken = library.take(gathered(library, each, query))
-            except InputError as error:
-                print(f"{error.what} {error.hint}")
+            except (ConfigError, InputError) as error:  # the others are taken all the same
+                print(f"{error.what} {error.hint}", file=sys.stderr)
                 failed = True
                 continue
             for added in taken:

@@ -75,6 +75,17 @@ def test_of_a_file_that_is_read_in_part_both_is_said_and_nothing_has_failed(
     assert "torn.pdf is ready: 1 passage.\ntorn.pdf was read without one page, which could not be opened." in told
 
 
+def test_a_file_that_is_not_there_keeps_no_other_from_being_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("tower", "cellar"):
+        (tmp_path / f"{name}.txt").write_text(f"The {name} is old.", "utf-8")
+    given = [str(tmp_path / name) for name in ("tower.txt", "nowhere.txt", "cellar.txt")]
+    assert cli.main(["--library", str(tmp_path / "library"), "add", *given]) == 1
+    told = capsys.readouterr()
+    assert "There is no file" in told.err
+    assert "tower.txt is ready: 1 passage." in told.out
+    assert "cellar.txt is ready: 1 passage." in told.out
+
+
 def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tower, copy = tmp_path / "tower.txt", tmp_path / "copy.lectern"
     tower.write_text("The tower was built by Ada Penrose in 1871. It is forty metres high.", "utf-8")
