@@ -142,7 +142,13 @@ def what_leaves() -> str:
         "openai_compatible": llm.base_url,
     }[llm.provider]
     lines = [
-        _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere."),
+        _(
+            "Your documents are kept on the server that is named under *Where things are kept*, and are read and cut into"
+            " passages on this computer, or on another one that works for the same library. For that nothing is sent anywhere"
+            " else."
+        )
+        if library.shared
+        else _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere."),
         _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
     ]
     if where:
@@ -152,6 +158,8 @@ def what_leaves() -> str:
                 " chat, and the prompts above are sent to **{where}**. Whole documents are not, unless everything is read."
             ).format(where=label(where))
         )
+    elif library.shared:
+        lines.append(_("There is no language model, so nothing is sent to one."))
     else:
         lines.append(_("There is no language model, so nothing at all leaves this computer."))
     lines.append(_("A web link or a storage that you add is fetched from where it is, and nothing else is told about it."))

@@ -64,9 +64,10 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class App:
-    """The application, running on its own library."""
+    """The application, running on its own library: in its own folder, or on the server at the address `database`."""
 
     home: Path
+    database: str = ""
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -78,7 +79,7 @@ class App:
         if not self.port:
             with socket.create_server(("127.0.0.1", 0)) as free:
                 self.port = free.getsockname()[1]
-        environment = {**os.environ, "LECTERN_HOME": str(self.home), "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "LECTERN_HOME": str(self.home), "LECTERN_DATABASE": self.database, "OMP_NUM_THREADS": "1"}
         with (self.home.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={self.port}"],

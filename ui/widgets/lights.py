@@ -24,7 +24,7 @@ def _lights() -> None:
         be_still()
     model, _at, server = status.llm_label.rpartition(" at ")
     none = resources.library().settings.llm.provider == "none"
-    stored = _("{size} on this computer").format(size=words.size(status.bytes_on_disk))
+    stored = _("{size} on a server") if resources.library().shared else _("{size} on this computer")
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _light(*_search(status))
         with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
@@ -32,7 +32,7 @@ def _lights() -> None:
             _light("off" if none else "on", _("Language model"), told)
             if none:
                 st.page_link(places.SETTINGS, label=_("Add one"))
-        _light("on", _("Storage"), stored, title=status.name)
+        _light("on", _("Storage"), stored.format(size=words.size(status.bytes_on_disk)), title=status.name)
 
 
 def _search(status: Status) -> tuple[str, str, str]:

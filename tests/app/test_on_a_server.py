@@ -1,0 +1,34 @@
+"""The screens of a library that is kept on a PostgreSQL server: what they say of where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import postgres
+from tests.app.conftest import App, settled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """A failure that a screen shows is in its log, too, as Streamlit has it."""
+    app = App(tmp_path_factory.mktemp("served") / "library", postgres.fresh())
+    app.start()
+    yield app
+    app.stop()
+
+
+def test_what_is_on_a_server_is_not_said_to_be_on_this_computer_alone(page: Page, served: App) -> None:
+    page.goto(served.url)
+    page.get_by_text("on a server").wait_for()
+    assert page.get_by_text("on this computer").count() == 0
+    page.goto(f"{served.url}/settings")
+    page.get_by_text("Your documents are kept on the server that is named under").wait_for()
+    settled(page)
+    for untrue in ("searched on this computer", "nothing at all leaves this computer"):
+        assert page.get_by_text(untrue).count() == 0
