@@ -1,4 +1,4 @@
-"""The screens of a library that is kept on a PostgreSQL server: what they say of where it is."""
+"""The screens of a library that is kept on a PostgreSQL server: what they say of where it is, and of a server that is away."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests import postgres
 from tests.app.conftest import App, settled
+from tests.faults.test_replicas import stopped_server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,3 +33,14 @@ def test_what_is_on_a_server_is_not_said_to_be_on_this_computer_alone(page: Page
     settled(page)
     for untrue in ("searched on this computer", "nothing at all leaves this computer"):
         assert page.get_by_text(untrue).count() == 0
+
+
+def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served: App) -> None:
+    page.goto(served.url)
+    settled(page)
+    with stopped_server():
+        page.goto(f"{served.url}/query")
+        page.get_by_text("does not answer").wait_for()
+        page.get_by_role("button", name="Try again").wait_for()
+    page.get_by_text("One question on its own").wait_for()
+    assert page.get_by_text("does not answer").count() == 0

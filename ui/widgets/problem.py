@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
 
-from ragcore.errors import Problem, RagError
+from ragcore.errors import Problem, RagError, StoreError
+from ui import resources
 from ui.i18n import _, said
 from ui.safetext import label
+
+LOOK_SECONDS = 2.0  # between two looks at whether the library is there again
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +52,22 @@ def unexpected(error: BaseException) -> None:
             details=f"{type(error).__name__}: {error}",
         )
     problem(shown, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
+    if isinstance(error, StoreError) and error.retryable:
+        _go_on()
+
+
+def _go_on() -> None:
+    """Draw the screen anew as soon as the library can be looked into again."""
+    failed_just_now = True
+
+    @st.fragment(run_every=LOOK_SECONDS)
+    def look() -> None:
+        nonlocal failed_just_now
+        if failed_just_now:
+            failed_just_now = False
+            return
+        with suppress(RagError):
+            resources.library().files.all(limit=1)
+            st.rerun()
+
+    look()
