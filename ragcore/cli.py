@@ -111,8 +111,9 @@ def _at_least_one(text: str) -> int:
 
 
 def _serve(where: Path | str, port: int | None) -> int:
-    """Start the application, and open it in the browser of whoever sits at this terminal."""
+    """Start the application, and open it in the browser of whoever sits at this terminal. It ends with this process."""
     import os
+    import signal
     import webbrowser
 
     if not APP.exists():
@@ -125,6 +126,7 @@ def _serve(where: Path | str, port: int | None) -> int:
     in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
     place = {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     with subprocess.Popen(command, cwd=APP.parent, env={**os.environ, **place}) as server:
+        signal.signal(signal.SIGTERM, lambda _number, _frame: server.terminate())
         try:
             if _answers(port, server):
                 print(f"Lectern is at http://localhost:{port}. Press Ctrl+C to end it.", flush=True)

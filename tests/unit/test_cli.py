@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,24 @@ def test_the_application_starts_says_where_it_is_and_ends_on_ctrl_c(tmp_path: Pa
     assert "http://localhost:" in said
     assert f":{cli.FIRST_PORT}." not in said
     assert status in (0, 130)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_application_ends_with_the_command_that_started_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "ragcore.cli", "--library", str(tmp_path / "library"), "serve", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
+        assert started.stdout is not None
+        try:
+            assert any("Lectern is at" in line for line in started.stdout)
+            started.terminate()  # which a service manager or a container does, to this process alone
+            started.wait(30)
+            with socket.socket() as probe:
+                assert probe.connect_ex(("127.0.0.1", port)) != 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
 
 
 def test_a_database_that_is_no_server_is_refused_without_showing_it(
