@@ -375,6 +375,7 @@ class PostgresStore(TableStore):
     # --- vectors --------------------------------------------------------------------------------------------------------
 
     def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
+        self._drop_unused(db)
         # Another name each time: whoever still reads the old table must not take this one for it.
         table = f"vectors_{index.id_}_{secrets.token_hex(4)}"
         db.execute(
@@ -391,8 +392,19 @@ class PostgresStore(TableStore):
 
     def _drop_table(self, db: PostgresConnection, index: _Index) -> None:
         if index.vectors is not None:
-            db.execute(f"DROP TABLE {index.vectors}")
             db.execute("UPDATE indexes SET dimension = NULL, vectors = NULL WHERE id = ?", (index.id_,))
+            self._drop_unused(db)
+
+    def _drop_unused(self, db: PostgresConnection) -> None:
+        """Drop the tables of vectors that no index has. One that someone still reads, who may be copying the library, goes when
+        the next is made or given up: to wait for it would make every writer wait."""
+        unused = db.execute(
+            f"SELECT relname FROM {OURS} AND relname ~ '^vectors_[0-9]+_[0-9a-f]+$' AND relname NOT IN"
+            " (SELECT vectors FROM indexes WHERE vectors IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM pg_locks"
+            " WHERE relation = pg_class.oid AND mode = 'AccessShareLock' AND pid != pg_backend_pid())"
+        )
+        for row in unused.fetchall():
+            db.execute(f"DROP TABLE {row['relname']}")
 
     def _vectors(self, db: PostgresConnection, index: _Index, rows: Sequence[int]) -> Vectors:
         """The unit vectors of these rows, which ascend, shape (len(rows), d)."""

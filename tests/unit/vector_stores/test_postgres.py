@@ -175,12 +175,36 @@ def test_an_index_is_dropped_without_the_others(database: PostgresDatabase, stor
     assert [hit.node.id_ for hit in other.keyword_search("7", 5)] == ["7"]
     put(store, range(5), ROWS[:, :3])
     assert found(store, ROWS[2, :3], 1) == [2]
+    assert tables_of_vectors(database) == 2
+
+
+def tables_of_vectors(database: PostgresDatabase) -> int:
     with database.snapshot() as db:
         tables = db.execute(
             "SELECT relname FROM pg_class WHERE relname LIKE 'vectors%' AND relkind = 'r'"
             " AND relnamespace = current_schema()::regnamespace"
-        ).fetchall()
-    assert len(tables) == 2
+        )
+        return len(tables.fetchall())
+
+
+def test_what_is_still_read_is_given_up_without_waiting_and_goes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.postgres.SESSION", {"lock_timeout": "100ms"})
+    address = postgres.fresh()
+    database, other = PostgresDatabase(address, SCHEMA), PostgresDatabase(address, SCHEMA)
+    store, reader = PostgresStore(database), PostgresStore(other)
+    put(store, range(10))
+    with other.snapshot():  # as while a library is copied
+        assert len(reader.candidates().ids) == 10
+        store.delete("d0")
+        put(store, range(10, 20))
+        store.drop()
+        assert found(reader, ROWS[3], 1) == [3]
+    assert found(reader, ROWS[3], 1) == []
+    put(store, range(20, 30))
+    assert found(reader, ROWS[23], 1) == [23]
+    assert tables_of_vectors(database) == 1
+    database.close()
+    other.close()
 
 
 def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: PostgresStore) -> None:
