@@ -365,9 +365,9 @@ class PostgresStore(TableStore):
         if index is None or index.terms == terms_version():
             return
         with self._database.transaction() as db:
-            index = self._index_now(db)
-            if index.terms == terms_version():
-                return  # another process was quicker
+            index = self._index(db)
+            if index is None or index.terms == terms_version():
+                return  # another process was quicker, or has given it up
             self._postings.clear(db, index.id_)
             self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
             db.execute("UPDATE indexes SET terms = ? WHERE id = ?", (terms_version(), index.id_))

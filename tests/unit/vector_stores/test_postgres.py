@@ -245,6 +245,23 @@ def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monke
     assert [hit.node.id_ for hit in store.keyword_search("13", 5)] == ["13"]
 
 
+def test_words_of_an_index_that_is_given_up_just_then_are_not_found(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, range(10))
+    given_up: list[bool] = []
+
+    def newer() -> str:
+        if not given_up:
+            given_up.append(True)
+            store.drop()  # as another process does after a rebuild
+        return "newer"
+
+    monkeypatch.setattr(store_module, "terms_version", newer)
+    assert store.keyword_search("passage", 5) == []
+    assert given_up
+
+
 def test_a_vector_index_is_a_view_on_what_the_store_holds(store: PostgresStore) -> None:
     embedder = HashEmbedding()
     documents = [Document(f"The {colour} boat lies at the pier.", id_=colour) for colour in ("red", "green", "blue")]
