@@ -939,7 +939,8 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path
 def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) -> None:
     stores = [open_(tmp_path) for open_ in STORES.values()]
     random = np.random.default_rng(3)
-    vocabulary = [f"word{i}" for i in range(40)]
+    languages = ["東京都に住んでいます", "京都", "ภาษาไทย", "กรุงเทพมหานคร", "서울", "running", "runs", "Straßen", "договора"]
+    vocabulary = [f"word{i}" for i in range(40)] + languages
     for i in range(60):
         texts = [" ".join(random.choice(vocabulary, random.integers(1, 30))) for _ in range(4)]
         nodes = [
@@ -949,8 +950,8 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) 
             store.put(Document("\n".join(texts), id_=str(i % 45)), nodes)
             if i % 7 == 6:
                 store.delete(str(i % 45))
-    for _ in range(10):
-        query, vector = " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
+    for question in [*languages, *[""] * 10]:
+        query, vector = question or " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
         for chosen in (None, [str(i) for i in range(0, 45, 3)]):
             for first, *others in (
                 [store.keyword_search(query, 20, Scope(document_ids=chosen)) for store in stores],
