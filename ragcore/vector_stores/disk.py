@@ -526,7 +526,9 @@ class DiskStore(TableStore):
             index = self._index(db)
         if index is not None and index.terms != terms_version():
             with self._database.transaction() as db:
-                self._renew_terms_in(db, self._index_now(db))
+                index = self._index(db)
+                if index is not None:  # another process may have given it up
+                    self._renew_terms_in(db, index)
 
     def _renew_terms_in(self, db: sqlite3.Connection, index: _Index) -> None:
         if index.terms == terms_version():

@@ -237,6 +237,22 @@ def test_a_library_with_words_in_fts5_is_made_anew_when_first_asked(tmp_path: Pa
         assert not [name for name in tables if name.startswith("keywords_")]
 
 
+def test_words_of_an_index_that_is_given_up_just_then_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(SQLiteDatabase(tmp_path / "library.db", disk.SCHEMA)) as database:
+        store, given_up = DiskStore(database, vectors=tmp_path), []
+        stored(store, "a", ["red fish"])
+
+        def newer() -> str:
+            if not given_up:
+                given_up.append(True)
+                store.drop()  # as another process does after a rebuild
+            return "newer"
+
+        monkeypatch.setattr(disk, "terms_version", newer)
+        assert store.keyword_search("red", 5) == []
+        assert given_up
+
+
 @pytest.mark.parametrize("language", ["jpn", "cmn_hans", "cmn_hant", "kor", "tha", "lao", "khm", "mya"])
 def test_a_stretch_of_a_paragraph_finds_it_where_words_are_not_spaced(language: str, tmp_path: Path) -> None:
     if not UDHR.exists():
