@@ -71,14 +71,16 @@ def _drop_running(pages: list[list[Line]]) -> None:
             before = last.get(key)
             last[key] = number
             again = before is not None and _counts_on(texts[before], texts[number], number - before)
-            if again and len(pages[number]) > 1 and len(key) <= LONGEST_RUNNING:
+            if again and len(pages[number]) > 1:
                 del pages[number][stay[number]]
             else:
                 stay[number] += 1
 
 
 def _counts_on(before: str, text: str, pages: int) -> bool:
-    """Whether the figures of two lines that are alike are the same, or grow as the number of the page does."""
+    """Whether two lines that are alike are short, and their figures the same, or growing as the number of the page does."""
+    if max(len(before), len(text)) > LONGEST_RUNNING:
+        return False
     figures = zip(_DIGITS.findall(before), _DIGITS.findall(text), strict=True)
     return all(int(now) - int(then) in (0, pages) for then, now in figures)
 

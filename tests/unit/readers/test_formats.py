@@ -20,7 +20,7 @@ from ragcore.errors import (
     UnsupportedFileError,
 )
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.paragraphs import paragraphs, plain
+from ragcore.readers.paragraphs import Line, paragraphs, plain, without_running_lines
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
 from tests import making
@@ -86,6 +86,11 @@ def test_figures_at_the_edges_of_pages_are_no_page_numbers(tmp_path: Path) -> No
     text = read(making.make_pdf(tmp_path / "a.pdf", pages)).text
     assert [page in text for page in (f"To be paid: {n}{n + 1}.50 EUR" for n in range(1, 9))] == [True] * 8
     assert [page in text for page in (f"Invoice {7 * n + 3}" for n in range(1, 9))] == [True] * 8
+
+
+def test_a_line_of_thousands_of_digits_on_every_page_stays() -> None:
+    pages = [[Line("7" * (5000 + page)), Line(f"What is {word} said.")] for page, word in enumerate("abcdef")]
+    assert without_running_lines(pages) == pages
 
 
 def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
