@@ -10,6 +10,7 @@ the row says so. Bytes and memory are ours alone, beside what is allowed them.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -320,8 +321,9 @@ def _in_its_own_process(step: str, folder: Path) -> dict[str, float]:
     work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"
     work += "print(json.dumps(getattr(stores, step)(pathlib.Path(folder))))"
     command = [sys.executable, "-c", work, step, str(folder)]
-    out = subprocess.run(command, cwd=Path(__file__).parents[1], check=True, stdout=subprocess.PIPE, text=True).stdout
-    figures: dict[str, float] = json.loads(out.splitlines()[-1])
+    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as when installed
+    out = subprocess.run(command, cwd=Path(__file__).parents[1], env=compiled, check=True, stdout=subprocess.PIPE, text=True)
+    figures: dict[str, float] = json.loads(out.stdout.splitlines()[-1])
     return figures
 
 
