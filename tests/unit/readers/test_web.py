@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from ragcore.errors import InputError, TooLargeError, UnsupportedFileError
@@ -142,19 +143,13 @@ def test_what_a_server_names_that_is_no_encoding_is_not_believed(site: Site, tmp
     assert found.path.read_bytes() == PAGE.encode()
 
 
-def test_a_letter_that_a_server_sends_in_two_pieces_or_not_to_its_end_is_read(site: Site, tmp_path: Path) -> None:
-    page = PAGE.encode("utf-16")[:-1]
-
-    def pieces(handler: http.server.BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "text/html; charset=utf-16")
-        handler.end_headers()
-        for place in range(0, len(page), 33):
-            handler.wfile.write(page[place : place + 33])
-            handler.wfile.flush()
-
-    site.answers["/"] = pieces
-    found = fetch(site.link("/"), tmp_path / "a", HERE)
+def test_a_letter_that_a_server_sends_in_two_pieces_or_not_to_its_end_is_read(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = httpx.Response.iter_bytes
+    monkeypatch.setattr(httpx.Response, "iter_bytes", lambda response: whole(response, 33))  # the system would join them
+    link = site.page("/", PAGE.encode("utf-16")[:-1], "text/html; charset=utf-16")
+    found = fetch(link, tmp_path / "a", HERE)
     assert found.path.read_text("utf-8-sig") == PAGE[:-1] + "�"
 
 
