@@ -42,5 +42,11 @@ def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served:
         page.goto(f"{served.url}/query")
         page.get_by_text("does not answer").wait_for()
         page.get_by_role("button", name="Try again").wait_for()
+        page.set_viewport_size({"width": 390, "height": 844})
+        header = page.get_by_test_id("stHeader").bounding_box()
+        notice = page.locator("[class*='st-key-problem_']").bounding_box()
+        assert header is not None
+        assert notice is not None
+        assert notice["y"] >= header["y"] + header["height"]
     page.get_by_text("One question on its own").wait_for()
     assert page.get_by_text("does not answer").count() == 0
