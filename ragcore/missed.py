@@ -37,7 +37,7 @@ EXPECTED = 16  # passages that are held against what was expected
 ALL_WORDS = 0.8  # share of the expected words that a passage must have, of few all
 FEW_WORDS = 4
 TELLING = 3  # different words; fewer, scattered over a passage, say nothing
-EASED = 2.0  # log odds below the reader's threshold at which a passage that beats all that were looked at still counts
+EASED = 2.0  # log odds below what it takes to answer at which a passage that beats all that were looked at still counts
 LIKE = (SUPPORTED + WEAK) / 2  # log odds of saying the same in other words
 LOOKED_THROUGH = 40  # documents, for pages without text and for their languages
 
@@ -150,19 +150,21 @@ class _Search:
             exact = self.ranked(self.ask.question)
             missed += [(hit.node, self.ask.question) for hit in exact if hit.node.id_ not in self.used][:TRIED]
         used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
-        odds = [self._answers(question, node) for node, question in missed]
-        answering = [self._answers(self.searched, node) for node in used]
-        best, best_used = max(odds, default=-np.inf), max(answering, default=-np.inf)
+        sure = [self._answers(question, node) for node, question in missed]
+        sure_used = [self._answers(self.searched, node) for node in used]
+        best, best_used = max(sure, default=-np.inf), max(sure_used, default=-np.inf)
         # The very best was not looked at: whether it answers or not, something has kept it out.
         first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in self.used
-        if missed and (first_is_missed or best >= THRESHOLD or best >= max(best_used, THRESHOLD - EASED)):
-            return self._of(missed[odds.index(best)][0], everywhere)
-        if best_used >= THRESHOLD:
-            return self._found(used[answering.index(best_used)], Cause.USED)
-        return self._nowhere(self.searched, everywhere)
+        if missed and (first_is_missed or best >= 0 or best >= max(best_used, -EASED)):
+            return self._of(missed[sure.index(best)][0], everywhere)
+        if best_used >= 0:
+            return self._found(used[sure_used.index(best_used)], Cause.USED)
+        nearest = used[sure_used.index(best_used)] if best_used > best else None
+        return self._nowhere(self.searched, everywhere, nearest=nearest)
 
     def _answers(self, question: str, node: TextNode) -> float:
-        return float(self.check.evidence.odds(question, quotes_in(node.text, number=1)).max(initial=-np.inf))
+        """How far above what it takes to be quoted as an answer."""
+        return self.check.evidence.weighed(question, quotes_in(node.text, number=1)).margin(THRESHOLD)
 
     def _quoting(self, expected: str) -> list[TextNode]:
         """The passages that have its words one after another."""
@@ -231,10 +233,12 @@ class _Search:
         both = self._brought_in(lower, Cause.SPLIT, self.ask, within)
         return replace(both, source=self._source(missing), rank=_place(missing, within)[0])
 
-    def _nowhere(self, said: str, everywhere: Sequence[NodeWithScore], expected: str = "") -> Missed:
-        """No passage says it: a file that was not read may, or documents in another language."""
-        nearest = next((hit for hit in everywhere if hit.node.id_ not in self.used), None)
-        node, rank = (nearest.node, _place(nearest.node, everywhere)[0]) if nearest else (None, None)
+    def _nowhere(
+        self, said: str, everywhere: Sequence[NodeWithScore], expected: str = "", *, nearest: TextNode | None = None
+    ) -> Missed:
+        """No passage says it: a file that was not read may, or documents in another language. `nearest` came closest of all."""
+        node = nearest or next((hit.node for hit in everywhere if hit.node.id_ not in self.used), None)
+        rank = _place(node, everywhere)[0] if node else None
         if file := self._unread(said):
             cause = _cause_of(file)
             return self._missed(cause, file=file, ask=self.ask if cause is Cause.READING else None)

@@ -147,7 +147,7 @@ def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) 
     expect(page, "Tous les êtres humains naissent libres et égaux en dignité et en droits")
     page.locator(".st-key-why_passage").get_by_role("button", name="fra.txt").wait_for()
     expect(page, "A submarine landed on Jupiter")
-    page.get_by_text("None of your documents seems to say it.").wait_for()
+    page.get_by_text("No passage seems to say it.").wait_for()
 
 
 def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) -> None:

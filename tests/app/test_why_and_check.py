@@ -104,7 +104,7 @@ def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page:
     page.get_by_text("It was found.").wait_for()
     settled(page)
     expect(page, "A submarine landed on Jupiter")
-    page.get_by_text("None of your documents seems to say it.").wait_for()
+    page.get_by_text("No passage seems to say it.").wait_for()
     settled(page)
     page.get_by_role("button", name="Add a document").click()
     page.get_by_role("button", name="Choose files").first.or_(page.locator("li.row").first).first.wait_for()

@@ -90,6 +90,14 @@ def test_no_document_says_it(library: Library) -> None:
     assert (missed.cause, missed.ask) == (Cause.ABSENT, None)
 
 
+def test_of_passages_that_do_not_seem_to_answer_the_nearest_is_shown_though_it_was_looked_at(library: Library) -> None:
+    """Nothing else was left to look at, and what it says may be what was meant."""
+    missed = why(library, Ask("Who painted the tower blue?", chat_mode=None, top_k=10))
+    assert (missed.cause, missed.rank) == (Cause.ABSENT, 1)
+    assert missed.source is not None
+    assert missed.source.file_name == "tower.txt"
+
+
 def test_what_was_expected_is_split_between_two_passages(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library", embedder=HashEmbedding())
     opened.update_settings(Settings(ingest=IngestSettings(chunk_size=16)))

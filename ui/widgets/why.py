@@ -84,7 +84,7 @@ def _told(message: Message, missed: Missed, expected: str) -> None:
         _button(message, missed)
     if missed.source is not None:
         with st.container(key="why_passage", border=True):
-            st.caption(_rank(missed))
+            st.caption(_rank(message, missed))
             st.markdown(plain_md(_snippet(missed.source.text, f"{missed.searched} {expected}")))
             st.button(
                 label(words.place(missed.source)),
@@ -107,10 +107,12 @@ def button_text(missed: Missed) -> str:
     return _BUTTONS[missed.cause](missed)
 
 
-def _rank(missed: Missed) -> str:
+def _rank(message: Message, missed: Missed) -> str:
     if missed.cause is Cause.USED:
         return _("Passage {number} of this answer").format(number=missed.rank)
     if missed.cause is Cause.ABSENT:
+        if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
+            return _("The nearest passage, which was looked at")
         return _("The nearest passage that was not looked at")
     if missed.rank is None:
         return _("The best missed passage · not among the first hundred")
@@ -283,7 +285,8 @@ _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
         file=_file(missed)
     ),
     Cause.ABSENT: lambda missed: _(
-        "**None of your documents seems to say it.** If you know that one does, write some words of it below."
+        "**No passage seems to say it.** The nearest one may, in other words. If you know that a document does, write some"
+        " words of it below."
     ),
 }
 _BUTTONS: Mapping[Cause, Callable[[Missed], str]] = {
