@@ -42,7 +42,7 @@ from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
 from ragcore.feedback import Feedback
 from ragcore.ingestion.current_index import IndexVersion
 from ragcore.ingestion.embedders import Embedders
-from ragcore.ingestion.files import Added, FileRow, Link, process_name
+from ragcore.ingestion.files import ACTIVE, Added, FileRow, Link, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
@@ -295,6 +295,12 @@ class Library:
                     "and try again.",
                 )
                 self.files.give_up(file.id, error)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is something for a worker to do: files to be read, or an index to be made anew."""
+        coming = self.rebuilding()
+        return bool(self.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
     def add(self, source: Path, name: str, *, origin: str = "") -> Added:
         """Take a file in (it is moved); the worker reads it. InputError when it cannot be taken."""

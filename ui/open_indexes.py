@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, RagError
 from ragcore.evaluating import Measuring
-from ragcore.ingestion.files import ACTIVE
 from ragcore.library import Library
 from ragcore.replay import Replays
 from ragcore.runs import AnswerRuns
@@ -40,15 +40,13 @@ class OpenIndex:
 
     @property
     def busy(self) -> bool:
-        coming = self.library.rebuilding()
         return (
             self.runs.answering
             or self.replays.busy
             or self.surveys.share is not None
             or bool(self.fetching.running())
             or self.measuring.busy
-            or bool(self.library.files.all(*ACTIVE, limit=1))
-            or (coming is not None and coming.state == "building")
+            or self.library.has_work
         )
 
     def close(self) -> None:
@@ -83,6 +81,17 @@ class OpenIndexes:
                 opened = self._opened(id_)
             opened.looked_at = time.monotonic()
             return opened
+
+    def go_on(self) -> None:
+        """Open those in which something was left to do when the process that was at it ended."""
+        for index in self.shelf.all():
+            try:
+                with closing(Library(index.where)) as library:
+                    left = library.has_work
+                if left:
+                    self.get(index.id)
+            except RagError:
+                logger.exception("what was left to do in an index waits until somebody opens it")
 
     def delete(self, id_: str) -> int:
         """End all that is done in it, and delete it; gives the bytes that are free now."""

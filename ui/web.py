@@ -46,9 +46,11 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Open the library before the first visitor, and end its worker when the server ends."""
+    """Open the library before the first visitor, and every other index in which work was left; end their workers when the
+    server ends."""
     try:
         await anyio.to_thread.run_sync(resources.opened)
+        await anyio.to_thread.run_sync(resources.indexes().go_on)
     except RagError:
         logger.exception("the library cannot be opened")  # the screens say so, and try again
     gc.collect()

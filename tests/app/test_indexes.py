@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from typing import TYPE_CHECKING
 
+from ragcore.library import Library
+from ragcore.shelf import Shelf
 from tests.app.conftest import App, answered, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 
@@ -115,6 +118,22 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     until(page, lambda: picker.count() == 0)
     table_row(page, "history-of-the-railway.pdf").wait_for()
     assert "i=" not in page.url
+
+
+def test_what_was_being_read_into_another_index_goes_on_when_the_application_is_started_again(tmp_path: Path) -> None:
+    app = App(tmp_path / "library")
+    library = Library(Shelf(app.home).create("Cellar").where)
+    (library.incoming / "given").write_text(BARRELS, "utf-8")
+    file = library.add(library.incoming / "given", "barrels.txt").file
+    app.start()
+    try:
+        deadline = time.monotonic() + 90
+        while not library.files.get(file.id).ready:  # type: ignore[union-attr]
+            assert time.monotonic() < deadline, "nobody reads it until somebody looks at it"
+            time.sleep(0.1)
+    finally:
+        app.stop()
+        library.close()
 
 
 def test_a_name_typed_before_a_slow_server_answers_is_the_one_that_is_saved(page: Page, app: App) -> None:

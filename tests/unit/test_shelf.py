@@ -238,6 +238,26 @@ def test_open_indexes_end_their_work_before_they_are_deleted_and_idle_ones_are_c
     assert workers[MAIN].poll() is not None  # type: ignore[union-attr]
 
 
+def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_again(shelf: Shelf) -> None:
+    idle, reading, making, broken = (shelf.create(name) for name in ("Idle", "Reading", "Making", "Broken"))
+    for index in (reading, making):
+        library = opened(index.where)
+        (library.incoming / "given").write_text(TOWER, "utf-8")
+        library.add(library.incoming / "given", "tower.txt")
+        if index == making:
+            read_all(library)
+            library.rebuild(chunk_size=64)
+        library.close()
+    (Path(broken.where) / "library.db").write_bytes(b"no library" * 100)
+    indexes = OpenIndexes(shelf, HashEmbedding())
+    indexes.go_on()
+    workers = {id_: each.library._worker for id_, each in indexes._open.items()}
+    indexes.close()
+    assert workers.keys() == {reading.id, making.id}
+    assert None not in workers.values()
+    assert idle.id not in workers
+
+
 def test_what_an_index_says_of_itself_is_its_name_and_when_it_was_made(shelf: Shelf) -> None:
     made = shelf.create("Ärger & Co")
     assert json.loads((Path(made.where) / "index.json").read_text("utf-8")) == {"name": "Ärger & Co", "made": made.made}
