@@ -400,23 +400,32 @@ class Files:
             if row and row["path"] and Stage(row["stage"]) not in WORKING:
                 self._queue(db, file_id, anew=True)
 
-    def remove(self, file_id: str) -> None:
-        """Forget the row and delete the file's bytes."""
-        with self.forgetting(file_id):
-            pass
+    def remove(self, file_id: str, *, worker: str = "") -> bool:
+        """Forget the row and delete the file's bytes. Where a `worker` has done with it, False, and nothing happens, when its
+        work is no longer wanted, as for `advance`."""
+        with self.database.transaction() as db:
+            if worker and not self.sign(file_id, worker):
+                return False
+            self._forget(db, file_id)
+        self._bytes.drop(file_id)
+        return True
 
     @contextmanager
     def forgetting(self, file_id: str) -> Iterator[None]:
         """`remove`, in one transaction with what is done inside. The bytes go after it, or, if this process does not live to
         see that, when they are next swept."""
         with self.database.transaction() as db:
-            _forget_amount(db, file_id)
-            db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-            _forget_links(db)
-            drop_drafts(db, file_id)
-            db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
+            self._forget(db, file_id)
             yield
         self._bytes.drop(file_id)
+
+    @staticmethod
+    def _forget(db: Connection, file_id: str) -> None:
+        _forget_amount(db, file_id)
+        db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+        _forget_links(db)
+        drop_drafts(db, file_id)
+        db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
 
     # What a worker does to a row.
 

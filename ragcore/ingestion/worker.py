@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -37,6 +38,7 @@ from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.rebuild import Rebuilder
 from ragcore.ingestion.sandbox import Cancelled, look_isolated, read_isolated, start_reader, unpack_isolated
 from ragcore.readers.amount import Amount, much_quicker
+from ragcore.readers.archive import Unpacked
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, TextNode, new_id
 from ragcore.sqlite import NoRoomError
@@ -318,34 +320,43 @@ class Worker:
         file, settings = lease.file, self._settings()
         lease.tell(Stage.READING, 0, 0)
         path = lease.during(lambda: self._files.location(file))
-        members = unpack_isolated(
-            path,
-            path.parent / "unpacked",
-            ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.reading),
-            timeout=settings.read_timeout,
-            memory_mb=settings.read_memory_mb,
-            cancelled=lease.unwanted,
-        )
-        anything_new = False
-        for member in members:
-            if lease.unwanted():
-                raise Cancelled
-            try:
-                if member.error is not None:
-                    raise member.error
-                added = self._files.add(member.path, member.name, settings)
-            except InputError as error:
-                anything_new = True
-                self._files.refuse(member.name, 0, error)
-            else:  # what came after the archive is from it: it was begun before
-                anything_new = anything_new or added.outcome != "duplicate" or added.file.added >= file.added
-        self._files.remove(file.id)
-        if not anything_new:
+        for left in path.parent.glob("unpacked-*"):  # by workers that were killed
+            shutil.rmtree(left, ignore_errors=True)
+        into = path.parent / f"unpacked-{new_id()[:8]}"  # where no worker that has lost the zip deletes it
+        try:
+            members = unpack_isolated(
+                path,
+                into,
+                ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.reading),
+                timeout=settings.read_timeout,
+                memory_mb=settings.read_memory_mb,
+                cancelled=lease.unwanted,
+            )
+            anything_new = [self._take(lease, member, settings) for member in members]
+        finally:
+            shutil.rmtree(into, ignore_errors=True)
+        if not self._files.remove(file.id, worker=lease.worker):
+            raise Cancelled  # stopped, deleted or replaced at the last moment
+        if not any(anything_new):
             self._files.refuse(
                 file.name,
                 0,
                 InputError(f"Everything in {file.name} is in your library already.", hint="There is nothing more to do."),
             )
+
+    def _take(self, lease: Lease, member: Unpacked, settings: IngestSettings) -> bool:
+        """Whether this file of a zip is new."""
+        if lease.unwanted():
+            raise Cancelled
+        try:
+            if member.error is not None:
+                raise member.error
+            added = lease.during(lambda: self._files.add(member.path, member.name, settings))
+        except InputError as error:
+            self._files.refuse(member.name, 0, error)
+            return True
+        # What came after the archive is from it: it was begun before.
+        return added.outcome != "duplicate" or added.file.added >= lease.file.added
 
 
 def tidy(files: Files, store: CurrentStore) -> None:

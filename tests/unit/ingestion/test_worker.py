@@ -5,19 +5,21 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from ragcore.config import IngestSettings
 from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
 from ragcore.ingestion.embedders import Embedders
-from ragcore.ingestion.files import Stage, seconds_left
+from ragcore.ingestion.files import Added, FileRow, Files, Stage, seconds_left
 from ragcore.ingestion.pace import Costs, Loading, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import Rebuilder
@@ -510,3 +512,99 @@ def test_a_file_that_waits_for_the_embedder_says_how_long_that_takes_as_it_took_
     told.clear()
     Worker(library.files, library.store, Watched(), lambda: settings, loading).run_once()
     assert max(told) < 1
+
+
+def zipped(library: Library, **members: str) -> FileRow:
+    path = library.incoming / "given.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(f"{name}.txt", text)
+    return library.add(path, "all.zip").file
+
+
+def meanwhile(library: Library, unwrapped: type[Files]) -> Worker:
+    """A worker whose files do something else at the same time."""
+    files = unwrapped(library.database, library.files._bytes)
+    return Worker(files, library.store, library.embedder, lambda: library.settings.ingest)
+
+
+def stages(library: Library) -> dict[str, str]:
+    return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
+
+
+def test_a_zip_that_is_replaced_while_the_last_of_the_one_before_is_taken_is_unpacked_too(library: Library) -> None:
+    class Replaced(Files):
+        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+            added = super().add(source, name, settings, origin=origin)
+            zipped(library, mast="The mast is new.")
+            return added
+
+    zipped(library, lamp="The lamp is lit.")
+    meanwhile(library, Replaced).run_once()
+    assert stages(library) == {"all.zip": "queued", "lamp.txt": "queued"}
+    while worker_of(library).run_once():
+        pass
+    assert stages(library) == {"lamp.txt": "ready", "mast.txt": "ready"}
+
+
+def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library: Library) -> None:
+    lost, unpacked = threading.Event(), threading.Event()
+
+    class Loses(Files):
+        def advance(self, *given: Any, **progress: Any) -> bool:
+            if given[3] == given[4] != 0 and not lost.is_set():  # all of it is unpacked
+                zipped(library, mast="The mast is new.")
+                lost.set()
+                assert unpacked.wait(60)
+            return super().advance(*given, **progress)
+
+    class Gains(Files):
+        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+            unpacked.set()
+            loser.join()
+            return super().add(source, name, settings, origin=origin)
+
+    zipped(library, lamp="The lamp is lit.")
+    loser = threading.Thread(target=meanwhile(library, Loses).run_once)
+    loser.start()
+    assert lost.wait(60)
+    meanwhile(library, Gains).run_once()
+    assert stages(library) == {"mast.txt": "queued"}
+
+
+def test_of_a_zip_that_is_stopped_nothing_stays_unpacked(library: Library) -> None:
+    class Stops(Files):
+        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+            self.stop(file.id)
+            return super().add(source, name, settings, origin=origin)
+
+    file = zipped(library, lamp="The lamp is lit.", mast="The mast is new.")
+    of_a_killed_worker = library.files.location(file).parent / "unpacked-0" / "member-00001.txt"
+    of_a_killed_worker.parent.mkdir()
+    of_a_killed_worker.write_text("The lamp is lit.", "utf-8")
+    meanwhile(library, Stops).run_once()
+    assert stages(library) == {"all.zip": "stopped", "lamp.txt": "queued"}
+    assert list(library.folder.rglob("member-*")) == []
+    library.files.retry(file.id)
+    while worker_of(library).run_once():
+        pass
+    assert stages(library) == {"lamp.txt": "ready", "mast.txt": "ready"}
+
+
+def test_a_zip_is_stopped_while_a_large_file_of_it_is_taken(library: Library) -> None:
+    over = threading.Event()
+
+    class Slow(Files):
+        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+            self.stop(file.id)
+            assert over.wait(60)
+            return super().add(source, name, settings, origin=origin)
+
+    file = zipped(library, lamp="The lamp is lit.")
+    worker = meanwhile(library, Slow)
+    thread = threading.Thread(target=worker.run_once)
+    thread.start()
+    thread.join(20)
+    assert stages(library) == {"all.zip": "stopped"}
+    over.set()
+    worker._threads.shutdown()
