@@ -14,6 +14,7 @@ lectern record               record the answers of stage mode anew, with the lan
 from __future__ import annotations
 
 import argparse
+import io
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,8 @@ FIRST_PORT = 8501
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; gives its exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that this terminal or file cannot hold is no reason to end
+        sys.stdout.reconfigure(errors="replace")
     given = _parser().parse_args(arguments)
     try:
         return _run(given)

@@ -66,6 +66,24 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys:
     assert "scan.xyz is a .xyz file, which cannot be read." in told
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_cannot_show_a_letter_shows_the_others(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "Ада.txt").write_text("The tower was built by Ада Penrose in 1871.", "utf-8")
+
+    def told(*command: str) -> str:
+        ran = subprocess.run(
+            [sys.executable, "-m", "ragcore.cli", "--library", str(tmp_path / "library"), *command],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )
+        return ran.stdout.decode(encoding)
+
+    assert told("add", str(tmp_path / "Ада.txt")).splitlines() == ["???.txt is ready: 1 passage."]
+    assert "The tower was built by ??? Penrose in 1871. [1]" in told("ask", "Who built the tower?")
+    assert "passage length: 200 ? 300 tokens" in told("rebuild", "--chunk-size", "300")
+
+
 def test_of_a_file_that_is_read_in_part_both_is_said_and_nothing_has_failed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
