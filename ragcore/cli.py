@@ -168,7 +168,7 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
 
 def _add(where: Path | str, what: list[str], query: str | None) -> int:
     with _opened(where) as library:
-        began = time.time()
+        before = _there(library)
         library.start_worker()
         given: set[str] = set()
         failed = False
@@ -184,7 +184,7 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
                     other = "" if added.given == added.file.name else f", as {added.file.name}"
                     print(f"{added.given} is in the library already{other}.")
                 given.add(added.file.id)
-        return int(not _all_read(library, given, began) or failed)
+        return int(not _all_read(library, given, before) or failed)
 
 
 def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
@@ -210,13 +210,18 @@ def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathere
         raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
 
 
-def _all_read(library: Library, given: Set[str], began: float) -> bool:
-    """Wait for the files that were given, and say what became of each; whether none failed."""
+def _there(library: Library) -> Set[tuple[str, float]]:
+    """The files that are there, each as it is: what comes in the place of one was added later."""
+    return {(file.id, file.added) for file in library.files.all()}
+
+
+def _all_read(library: Library, given: Set[str], before: Set[tuple[str, float]]) -> bool:
+    """Wait for the files that were given, and say what became of each; whether none failed. `before`: see `_there`."""
     told: set[str] = set()
     failed = False
     while True:
         # An archive becomes the files in it, so whatever has come since is waited for too.
-        files = [file for file in library.files.all() if file.id in given or file.added >= began]
+        files = [file for file in library.files.all() if file.id in given or (file.id, file.added) not in before]
         for file in files:
             if file.active or file.id in told:
                 continue
@@ -247,11 +252,11 @@ def _import(where: Path | str, source: Path) -> int:
     if not source.is_file():
         raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
     with _opened(where) as library:
-        began = time.time()
+        before = _there(library)
         copied = read_copy(library, source)
         print(copied.taken_in)
         library.start_worker()
-        return int(not _all_read(library, set(), began))
+        return int(not _all_read(library, set(), before))
 
 
 def _rebuild(

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -64,6 +65,22 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys:
     assert "tower.txt is ready: 1 passage." in told
     assert "cellar.txt is ready: 1 passage." in told
     assert "scan.xyz is a .xyz file, which cannot be read." in told
+
+
+def test_what_is_added_to_a_server_is_waited_for_whatever_the_clock_of_this_machine_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 600)
+    monkeypatch.setenv("LECTERN_HOME", str(tmp_path / "home"))
+    first, second = (["--database", postgres.fresh()] for _ in range(2))
+    assert cli.main([*first, "add", str(tmp_path / "all.zip")]) == 0
+    assert capsys.readouterr().out == "tower.txt is ready: 1 passage.\n"
+    assert cli.main([*first, "export", str(tmp_path / "copy.lectern")]) == 0
+    assert cli.main([*second, "import", str(tmp_path / "copy.lectern")]) == 0
+    assert "tower.txt is ready: 1 passage.\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
