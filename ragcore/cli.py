@@ -230,7 +230,7 @@ def _all_read(library: Library, given: Set[str], before: Set[tuple[str, float]])
                 passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
                 print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
             if file.problem is not None:
-                failed = failed or not file.ready
+                failed = failed or not (file.ready or file.problem.nothing_new)
                 print(f"{file.problem.what} {file.problem.hint}")
         if not any(file.active for file in files):
             return not failed

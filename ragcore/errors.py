@@ -4,6 +4,7 @@ RagError
 ├── InputError                    what a person gave cannot be used as it is
 │   ├── QuestionError                 an empty question, or one that is far too long
 │   ├── StillReadingError             the documents that a question is put to are still being read
+│   ├── AlreadyThereError             what is in the library already, which nobody need do anything about
 │   └── UnreadableFileError           a file that yields no text
 │       ├── EmptyFileError
 │       ├── EncryptedFileError            needs a password, or the one given is wrong
@@ -68,6 +69,7 @@ class Problem:
     retryable: bool = False
     needs_password: bool = False
     needs_reading: bool = False  # nothing to do but to wait until documents are read
+    nothing_new: bool = False  # nothing to do at all: it is in the library already
     details: str = ""  # for whoever looks into it; unfolded on demand
 
     @classmethod
@@ -79,6 +81,7 @@ class Problem:
             retryable=error.retryable,
             needs_password=isinstance(error, EncryptedFileError),
             needs_reading=isinstance(error, StillReadingError),
+            nothing_new=isinstance(error, AlreadyThereError),
             details=f"{type(cause).__name__}: {cause}" if cause else type(error).__name__,
         )
 
@@ -102,6 +105,10 @@ class StillReadingError(InputError):
             what,
             hint="Try again as soon as the first is ready. Documents shows how far the reading has come.",
         )
+
+
+class AlreadyThereError(InputError):
+    pass
 
 
 class UnreadableFileError(InputError):

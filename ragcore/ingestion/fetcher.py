@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from ragcore.config import AllowedSources, IngestSettings
-from ragcore.errors import InputError, RagError, StoreError
+from ragcore.errors import AlreadyThereError, RagError, StoreError
 from ragcore.ingestion.files import Files, Stage, process_name
 from ragcore.ingestion.lease import Lease, failure_of_ours
 from ragcore.ingestion.sandbox import Cancelled
@@ -62,5 +62,5 @@ class Fetcher:
         )
         added = self._files.add(found.path, found.name, settings, origin=found.origin)
         if added.outcome == "duplicate":
-            raise InputError(f"{added.file.name} is in your library already.", hint="There is nothing more to do.")
+            raise AlreadyThereError(f"{added.file.name} is in your library already.", hint="There is nothing more to do.")
         self._files.remove(lease.file.id)

@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from ragcore.config import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import InputError, NoTextError, Problem, RagError, StoreError, UnknownDocumentError
+from ragcore.errors import AlreadyThereError, InputError, NoTextError, Problem, RagError, StoreError, UnknownDocumentError
 from ragcore.ingestion.current_index import CurrentStore, Healable, IndexStore
 from ragcore.ingestion.drafts import drop_drafts
 from ragcore.ingestion.embed import PassageEmbedder, Step
@@ -338,11 +338,8 @@ class Worker:
         if not self._files.remove(file.id, worker=lease.worker):
             raise Cancelled  # stopped, deleted or replaced at the last moment
         if not any(anything_new):
-            self._files.refuse(
-                file.name,
-                0,
-                InputError(f"Everything in {file.name} is in your library already.", hint="There is nothing more to do."),
-            )
+            said = f"Everything in {file.name} is in your library already."
+            self._files.refuse(file.name, 0, AlreadyThereError(said, hint="There is nothing more to do."))
 
     def _take(self, lease: Lease, member: Unpacked, settings: IngestSettings) -> bool:
         """Whether this file of a zip is new."""

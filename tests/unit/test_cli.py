@@ -67,6 +67,18 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys:
     assert "scan.xyz is a .xyz file, which cannot be read." in told
 
 
+def test_an_archive_in_which_nothing_is_new_says_so_and_nothing_has_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")
+    add = ["--library", str(tmp_path / "library"), "add", str(tmp_path / "all.zip")]
+    assert cli.main(add) == 0
+    assert "Everything in" not in capsys.readouterr().out
+    assert cli.main(add) == 0
+    assert capsys.readouterr().out == "Everything in all.zip is in your library already. There is nothing more to do.\n"
+
+
 def test_what_is_added_to_a_server_is_waited_for_whatever_the_clock_of_this_machine_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
