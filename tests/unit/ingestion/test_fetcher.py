@@ -14,12 +14,12 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedStoreError
 from ragcore.ingestion.fetcher import Fetcher
-from ragcore.ingestion.files import FileRow, Stage
+from ragcore.ingestion.files import FileRow, Files, Stage
 from ragcore.ingestion.worker import fetch_all
 from ragcore.library import Library
 from tests import postgres
 from tests.databases import KINDS
-from tests.unit.ingestion.libraries import add, worker_of
+from tests.unit.ingestion.libraries import KilledError, add, worker_of
 from tests.unit.readers.test_web import PAGE, Site
 
 NAME = "Öffnung: der die Bahn.html"
@@ -76,6 +76,23 @@ def test_a_page_that_is_there_already_is_said_to_be(library: Library, site: Site
     assert problem is not None
     assert problem.what == f"{NAME} is in your library already."
     assert files[NAME].stage is Stage.QUEUED
+
+
+def test_a_page_that_was_taken_in_by_a_process_that_was_killed_just_then_is_not_said_to_be_there_already(
+    library: Library, site: Site
+) -> None:
+    class Killed(Files):
+        def remove(self, file_id: str, *, worker: str = "") -> bool:
+            raise KilledError
+
+    link = site.page("/", PAGE)
+    library.add_link(link, anywhere=True)
+    with pytest.raises(KilledError):
+        Fetcher(Killed(library.database, library.files._bytes), lambda: library.settings.ingest).run_once()
+    with library.database.transaction() as db:
+        db.execute("UPDATE files SET heartbeat = 0")
+    assert fetcher_of(library).run_once()
+    assert [file.name for file in library.files.all()] == [NAME]
 
 
 def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library, site: Site) -> None:
