@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ragcore.config import IngestSettings
@@ -94,24 +94,21 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
     UnreadableFileError, DamagedFileError, StoreError.
     """
     with _opened(source, name or source.name) as (copy, about):
-        here, embedder = library.files.all(), about["embedder"]
-        if "passages" in about and not len(library.store) and not any(file.path for file in here):
+        embedder = about["embedder"]
+        if "passages" in about and not len(library.store) and not any(file.path for file in library.files.all()):
             _cut_alike(library, about["passages"])
-        taken = {file.name for file in here if file.ready or file.problem is None}
-        origins = {file.origin for file in here}
         ids: dict[str, str] = {}  # of the files there -> here
         known = 0
         rows = list(_lines(copy, "files.jsonl"))
         for number, row in enumerate(rows):
             told(number / len(rows))
-            id_, name, origin = str(row["id"]), _free_name(str(row["name"]), taken), str(row.get("origin", ""))
-            for added in library.take(_unpacked(library, copy, id_, name, "" if origin in origins else origin)):
+            id_ = str(row["id"])
+            unpacked = _unpacked(library, copy, id_, str(row["name"]), str(row.get("origin", "")))
+            for added in library.take(unpacked, beside=True):
                 ids[id_] = added.file.id
                 if added.outcome == "duplicate":
                     known += 1
                     continue
-                taken.add(added.file.name)
-                origins.add(added.file.origin)
                 if embedder == library.embedder.name:  # the worker, quick as it is, has to read the file first
                     _keep_vectors(library, copy, id_, added.file.id)
         conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
@@ -263,11 +260,3 @@ def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str
 
 def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """The name, or "name (2).pdf" where there is another file of that name."""
-    path, number, free = PurePosixPath(name), 2, name
-    while free in taken:
-        free, number = f"{path.stem} ({number}){path.suffix}", number + 1
-    return free

@@ -302,18 +302,19 @@ class Library:
         coming = self.rebuilding()
         return bool(self.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
-    def add(self, source: Path, name: str, *, origin: str = "") -> Added:
-        """Take a file in (it is moved); the worker reads it. InputError when it cannot be taken."""
-        return self.files.add(source, name, self.settings.ingest, origin=origin)
+    def add(self, source: Path, name: str, *, origin: str = "", beside: bool = False) -> Added:
+        """Take a file in (it is moved); the worker reads it. `beside`: see `Files.add`. InputError when it cannot be taken."""
+        return self.files.add(source, name, self.settings.ingest, origin=origin, beside=beside)
 
-    def take(self, gathered: Iterable[Gathered]) -> list[Added]:
-        """Take in what a source gives, see ragcore.ingestion.sources. A file that cannot be taken is a failed row instead."""
+    def take(self, gathered: Iterable[Gathered], *, beside: bool = False) -> list[Added]:
+        """Take in what a source gives, see ragcore.ingestion.sources. A file that cannot be taken is a failed row instead.
+        `beside`: see `Files.add`."""
         taken = []
         for file in gathered:
             try:
                 if file.problem is not None:
                     raise file.problem
-                taken.append(self.add(file.path, file.name, origin=file.origin))
+                taken.append(self.add(file.path, file.name, origin=file.origin, beside=beside))
             except InputError as error:
                 self.files.refuse(file.name, 0, error)
         return taken

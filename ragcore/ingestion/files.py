@@ -213,13 +213,16 @@ class Files:
             if db.execute(unread, (file.id, file.hash)).fetchone() is not None:
                 note_amount(db, file.hash, amount)
 
-    def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+    def add(
+        self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "", beside: bool = False
+    ) -> Added:
         """Take the file at `source` into the library (it is moved) and queue it.
 
         The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file, also
         where yet another file has these: its passages keep answering until the new ones are ready. A file with an `origin`
-        replaces the one from there, and takes another name where a file from elsewhere has its own. EmptyFileError,
-        TooLargeError.
+        replaces the one from there, and takes another name where a file from elsewhere has its own. `beside`: it replaces
+        none but one of its name that failed, takes another name where it must, and has no origin that another has.
+        EmptyFileError, TooLargeError.
         """
         limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
@@ -235,23 +238,23 @@ class Files:
             source.unlink()
             raise
         digest, name, origin = file_hash(source), writable(name), writable(origin)
-        duplicate = self._duplicate(digest, name, origin)
+        duplicate = self._duplicate(digest, name, origin, beside=beside)
         if duplicate is None:
             with self._bytes.receiving(source) as received, self.database.transaction():
-                duplicate = self._duplicate(digest, name, origin)  # given by someone else meanwhile
+                duplicate = self._duplicate(digest, name, origin, beside=beside)  # given by someone else meanwhile
                 if duplicate is None:
-                    return self._add(received, name, digest, size, origin)
+                    return self._add(received, name, digest, size, origin, beside=beside)
         source.unlink()
         return duplicate
 
-    def _duplicate(self, digest: str, name: str, origin: str) -> Added | None:
+    def _duplicate(self, digest: str, name: str, origin: str, *, beside: bool) -> Added | None:
         """The file that has these bytes: that of this name or origin where there is one. What was stopped is queued again."""
         with self.database.transaction() as db:
-            before = _before(db, name, origin)
-            own = before is not None and before["path"]
+            before = None if beside else _before(db, name, origin)
+            own = before["id"] if before is not None and before["path"] else ""
             same = db.execute(
                 f"SELECT id, stage FROM files WHERE hash = ? AND stage != 'failed'{' AND id = ?' if own else ''}",
-                (digest, before["id"]) if own else (digest,),
+                (digest, own) if own else (digest,),
             ).fetchone()
             if same is None:
                 return None
@@ -259,10 +262,15 @@ class Files:
                 self._queue(db, same["id"])  # its work goes on
             return Added(self._must(same["id"]), "duplicate", name)
 
-    def _add(self, received: Received, name: str, digest: str, size: int, origin: str) -> Added:
+    def _add(self, received: Received, name: str, digest: str, size: int, origin: str, *, beside: bool) -> Added:
         with self.database.transaction() as db:
             given, before = name, _before(db, name, origin)
-            if origin:
+            if beside and before and origin:
+                origin, before = "", _before(db, name, "")
+            taken = beside and before and before["stage"] != Stage.FAILED.value
+            if taken:
+                before = None
+            if origin or taken:
                 name = _free_name(db, name, before["id"] if before else "")
             file_id = before["id"] if before else new_id()[:16]
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
@@ -654,7 +662,8 @@ def _forget_amount(db: Connection, file_id: str) -> None:
 def _before(db: Connection, name: str, origin: str) -> Any:
     """The row that a file of this name, or from this origin if it has one, takes the place of: one with bytes before others."""
     column, value = ("origin", origin) if origin else ("name", name)
-    return db.execute(f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)).fetchone()
+    asked = f"SELECT id, path, stage FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1"
+    return db.execute(asked, (value,)).fetchone()
 
 
 def _free_name(db: Connection, name: str, file_id: str) -> str:

@@ -180,8 +180,8 @@ def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
     other = open_library("other")
     add = other.add
 
-    def read_at_once(source: Path, name: str, *, origin: str = "") -> Added:
-        added = add(source, name, origin=origin)
+    def read_at_once(source: Path, name: str, *, origin: str = "", beside: bool = False) -> Added:
+        added = add(source, name, origin=origin, beside=beside)
         work(other)
         return added
 
@@ -213,6 +213,36 @@ def test_a_file_remembers_where_it_was_fetched_from_unless_another_from_there_is
     assert {file.name: file.origin for file in other.files.all()} == {
         "attic.txt": link, "attic (2).txt": "", "tower.txt": "", "cellar.txt": "",
     }  # fmt: skip
+
+
+def test_a_file_that_comes_while_a_copy_is_taken_in_is_not_replaced(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    """By name, or by where it is from."""
+    library, other = open_library("full"), open_library("other")
+    link = "https://example.org/tower"
+
+    def give(into: Library, text: str, name: str, origin: str) -> None:
+        (into.incoming / "given").write_text(text, "utf-8")
+        into.add(into.incoming / "given", name, origin=origin)
+
+    give(library, TOWER, "tower.txt", link)
+    give(library, CELLAR, "cellar.txt", "")
+    write_copy(library, tmp_path / "copy.lectern")
+
+    def meanwhile(fraction: float) -> None:
+        if not fraction:
+            give(other, "Another tower.", "the tower.txt", link)
+            give(other, "Another cellar.", "cellar.txt", "")
+
+    read_copy(other, tmp_path / "copy.lectern", told=meanwhile)
+    there = {file.name: (other.files.location(file).read_text("utf-8"), file.origin) for file in other.files.all()}
+    assert there == {
+        "tower.txt": (TOWER, ""),
+        "the tower.txt": ("Another tower.", link),
+        "cellar (2).txt": (CELLAR, ""),
+        "cellar.txt": ("Another cellar.", ""),
+    }
 
 
 def test_a_file_over_the_limit_is_a_failed_row_and_the_others_go_on(

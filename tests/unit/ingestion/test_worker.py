@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ragcore.config import IngestSettings
 from ragcore.embeddings.base import GROUP_CHARS
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.drafts import Drafts
@@ -534,8 +533,8 @@ def stages(library: Library) -> dict[str, str]:
 
 def test_a_zip_that_is_replaced_while_the_last_of_the_one_before_is_taken_is_unpacked_too(library: Library) -> None:
     class Replaced(Files):
-        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
-            added = super().add(source, name, settings, origin=origin)
+        def add(self, *given: Any, **how: Any) -> Added:
+            added = super().add(*given, **how)
             zipped(library, mast="The mast is new.")
             return added
 
@@ -559,10 +558,10 @@ def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library:
             return super().advance(*given, **progress)
 
     class Gains(Files):
-        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+        def add(self, *given: Any, **how: Any) -> Added:
             unpacked.set()
             loser.join()
-            return super().add(source, name, settings, origin=origin)
+            return super().add(*given, **how)
 
     zipped(library, lamp="The lamp is lit.")
     loser = threading.Thread(target=meanwhile(library, Loses).run_once)
@@ -574,9 +573,9 @@ def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library:
 
 def test_of_a_zip_that_is_stopped_nothing_stays_unpacked(library: Library) -> None:
     class Stops(Files):
-        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+        def add(self, *given: Any, **how: Any) -> Added:
             self.stop(file.id)
-            return super().add(source, name, settings, origin=origin)
+            return super().add(*given, **how)
 
     file = zipped(library, lamp="The lamp is lit.", mast="The mast is new.")
     of_a_killed_worker = library.files.location(file).parent / "unpacked-0" / "member-00001.txt"
@@ -595,10 +594,10 @@ def test_a_zip_is_stopped_while_a_large_file_of_it_is_taken(library: Library) ->
     over = threading.Event()
 
     class Slow(Files):
-        def add(self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "") -> Added:
+        def add(self, *given: Any, **how: Any) -> Added:
             self.stop(file.id)
             assert over.wait(60)
-            return super().add(source, name, settings, origin=origin)
+            return super().add(*given, **how)
 
     file = zipped(library, lamp="The lamp is lit.")
     worker = meanwhile(library, Slow)
