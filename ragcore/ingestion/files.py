@@ -19,9 +19,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -569,7 +570,7 @@ class Files:
             processes = {row["worker"].rpartition("-")[0] for row in db.execute(held).fetchall()}
         for process in processes:
             number, _, machine = process.partition("-")
-            if machine == platform.node() and _has_ended(int(number)):
+            if machine == _machine() and _has_ended(int(number)):
                 self.release(process)
 
     def give_up(self, file_id: str, error: RagError) -> None:
@@ -627,7 +628,18 @@ _WAITING_LINK = f"{_WAITING} AND id IN (SELECT file_id FROM links)"
 def process_name(process_id: int) -> str:
     """What the names of the workers in a process of this machine are without their last part. Other machines have processes of
     the same number."""
-    return f"{process_id}-{platform.node()}"
+    return f"{process_id}-{_machine()}"
+
+
+@cache
+def _machine() -> str:
+    """This machine, or the container this is in: another one may go by the same name."""
+    name = platform.node()
+    with suppress(OSError):  # only Linux tells
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+        numbering = str(Path("/proc/self/ns/pid").readlink())  # each container has its own process 1
+        name += f"-{hashlib.sha256((boot + numbering).encode()).hexdigest()[:12]}"
+    return name
 
 
 def _has_ended(process_id: int) -> bool:

@@ -460,6 +460,20 @@ def test_what_a_dead_worker_was_asked_to_stop_is_stopped(files: Files, tmp_path:
     assert files.sign(file.id, "w")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells containers apart")
+def test_what_a_process_of_a_container_of_the_same_name_holds_is_left_to_it(files: Files, tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    program = f"from ragcore.ingestion.files import process_name; print(process_name({ended.pid}))"
+    there = subprocess.run(["unshare", "--user", "--pid", "--fork", sys.executable, "-c", program], capture_output=True)
+    if there.returncode:
+        pytest.skip("no containers can be made here")
+    held = files.add(given(tmp_path), "notes.txt").file
+    files.claim(f"{there.stdout.decode().strip()}-a")
+    files.release_ended()
+    assert files.get(held.id).stage is Stage.READING  # type: ignore[union-attr]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are not asked for there")
 def test_what_processes_of_this_machine_held_that_have_ended_is_queued(files: Files, tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
