@@ -26,6 +26,7 @@ from ragcore.errors import (
     UnsupportedFileError,
 )
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.member_names import names_of
 from ragcore.readers.registry import reader_for, suffix_of
 
 MAX_FILES = 2_000
@@ -35,7 +36,6 @@ RATIO_FROM = 20_000_000  # bytes
 MAX_DEPTH = 2  # a zip, and the zips in it
 BLOCK = 1 << 20  # bytes read at once
 AES = 99  # the way of packing that stands for encryption with AES, which zipfile does not know
-UTF8 = 1 << 11  # among a member's flags: its name is UTF-8
 
 _NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 _HIDDEN = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
@@ -96,20 +96,23 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
             hint="Copy or download it again.",
         ) from error
     with archive:
-        entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
-        for entry in entries:
-            _check_place(entry, name)
+        everything = archive.infolist()
+        named = [(each, member.replace("\\", "/")) for each, member in zip(everything, names_of(everything), strict=True)]
+        files = [(entry, member) for entry, member in named if not member.endswith("/")]
+        for entry, member in files:
+            _check_place(entry, member, name)
+        entries = [entry for entry, _ in files]
         _check_sizes(entries, name)
         budget.total = budget.total or sum(entry.file_size for entry in entries)
-        for entry in entries:
-            if not _is_hidden(entry.filename):
-                yield from _member(archive, entry, into, prefix, depth, budget)
+        for entry, member in files:
+            if not _is_hidden(member):
+                yield from _member(archive, entry, _shown(member), into, prefix, depth, budget)
 
 
 def _member(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, into: Path, prefix: str, depth: int, budget: _Budget
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, into: Path, prefix: str, depth: int, budget: _Budget
 ) -> Iterator[Unpacked]:
-    shown = f"{prefix}/{_shown(entry)}" if prefix else _shown(entry)
+    shown = f"{prefix}/{member}" if prefix else member
     budget.files += 1
     if budget.files > MAX_FILES:
         raise TooLargeError(
@@ -120,7 +123,7 @@ def _member(
     error = _refusal(shown, entry, nested, depth)
     if error is None:
         try:
-            _write(archive, entry, target, budget)
+            _write(archive, entry, member, target, budget)
         except UnreadableFileError as failure:
             target.unlink(missing_ok=True)
             if isinstance(failure, (TooLargeError, UnsafeArchiveError, EncryptedFileError)):
@@ -157,16 +160,15 @@ def _refusal(shown: str, entry: zipfile.ZipInfo, nested: bool, depth: int) -> Ra
     return EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in anew.") if entry.file_size == 0 else None
 
 
-def _check_place(entry: zipfile.ZipInfo, name: str) -> None:
-    path = entry.filename.replace("\\", "/")
+def _check_place(entry: zipfile.ZipInfo, path: str, name: str) -> None:
     if path.startswith("/") or re.match(r"[A-Za-z]:", path) or ".." in path.split("/"):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it holds a file that would be written outside its folder ({entry.filename[:80]!r}).",
+            f"{name} was not unpacked: it holds a file that would be written outside its folder ({path[:80]!r}).",
             hint="Such archives are made to do harm. Ask the sender for the files themselves.",
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it holds a link to another place ({entry.filename[:80]!r}).",
+            f"{name} was not unpacked: it holds a link to another place ({path[:80]!r}).",
             hint="Make the archive again with the files themselves.",
         )
 
@@ -180,10 +182,10 @@ def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
         raise _bomb(name, f"would unpack to {unpacked // max(packed, 1):,} times its size")
 
 
-def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budget: _Budget) -> None:
+def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, target: Path, budget: _Budget) -> None:
     name, password = budget.options.name, budget.options.password
     if entry.compress_type == AES:
-        raise _unreadable(entry)
+        raise _unreadable(member)
     if entry.flag_bits & 1 and password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
     try:
@@ -201,22 +203,20 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budge
                 f"What is in {name} cannot be written to {target.parent}: {error.strerror}.",
                 hint="Check that the disk has room and that you may write in this folder, then try again.",
             ) from error
-        raise _translated(error, entry, name) from error
+        raise _translated(error, entry, member, name) from error
 
 
-def _translated(error: Exception, entry: zipfile.ZipInfo, name: str) -> RagError:
+def _translated(error: Exception, entry: zipfile.ZipInfo, member: str, name: str) -> RagError:
     if isinstance(error, NotImplementedError):
-        return _unreadable(entry)
+        return _unreadable(member)
     if isinstance(error, RuntimeError) or (entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)):
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
-    filename = _shown(entry)
-    return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
+    return DamagedFileError(f"{member} is damaged inside {name}.", hint="Make the archive again.")
 
 
-def _unreadable(entry: zipfile.ZipInfo) -> UnsupportedFileError:
-    filename = _shown(entry)
+def _unreadable(member: str) -> UnsupportedFileError:
     return UnsupportedFileError(
-        f"{filename} is packed or encrypted in a way that cannot be read here.",
+        f"{member} is packed or encrypted in a way that cannot be read here.",
         hint="Unpack the archive yourself and add the files in it.",
     )
 
@@ -227,23 +227,13 @@ def _bomb(name: str, why: str) -> UnsafeArchiveError:
     )
 
 
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") or part in _HIDDEN for part in name.replace("\\", "/").split("/"))
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") or part in _HIDDEN for part in path.split("/"))
 
 
-def _shown(entry: zipfile.ZipInfo) -> str:
-    """A member's name as a person may see it: no control characters, no back slashes."""
-    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", _name(entry).replace("\\", "/")) or "a file without a name"
-
-
-def _name(entry: zipfile.ZipInfo) -> str:
-    """Of names that do not say that they are UTF-8, those that are: macOS writes them so."""
-    if entry.flag_bits & UTF8:
-        return entry.filename
-    try:
-        return entry.filename.encode("cp437").decode("utf-8")  # which zipfile has taken it for
-    except UnicodeError:
-        return entry.filename
+def _shown(path: str) -> str:
+    """A member's name as a person may see it: no control characters."""
+    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", path) or "a file without a name"
 
 
 def _safe_suffix(name: str) -> str:

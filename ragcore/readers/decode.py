@@ -32,7 +32,7 @@ _DECLARED = re.compile(
 _RARE = frozenset({"iso8859_4", "iso8859_10", "iso8859_13", "iso8859_14", "iso8859_16", "cp1258", "mac_latin2", "mac_iceland"})
 # Statistics alone see Chinese in "Café" and take French for Czech, whose letters have the same bytes in cp1250.
 _LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257")
-_ALPHABETS = (
+ALPHABETS = (
     *("àâæçéèêëîïôœùûü", "äöüß", "áéíñóúü", "ãáâàçéêíóôõú", "àèéìòù", "åäöé", "æøåé", "áðéíóúýþæö"),
     *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž", "çğıöşüâî\u0307"),
     *("ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"),
@@ -202,7 +202,7 @@ def _latin(sample: bytes) -> str | None:
         except UnicodeDecodeError:
             continue
         accented = [letter for letter in text.lower() if letter > "\x7f" and letter.isalpha() and letter not in "µªº"]
-        foreign = min(sum(letter not in alphabet for letter in accented) for alphabet in _ALPHABETS)
+        foreign = min(sum(letter not in alphabet for letter in accented) for alphabet in ALPHABETS)
         wrong = foreign + _signs_in_words(text) + len(_CONTROLS.findall(text))
         fits[encoding] = wrong / max(len(accented), 1)
     best = min(fits, key=lambda encoding: fits[encoding], default=None)  # the first of equal ones

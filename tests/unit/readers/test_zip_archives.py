@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import stat
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -49,9 +51,61 @@ def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> N
     ],
 )
 def test_the_names_of_members_are_read_as_they_were_written(raw: bytes, name: str, tmp_path: Path) -> None:
-    path = make_zip(tmp_path / "a.zip", {"X" * len(raw): b"one"})
-    path.write_bytes(path.read_bytes().replace(b"X" * len(raw), raw))
-    assert [member.name for member in unpacked(path)] == [name]
+    assert [member.name for member in unpacked(zip_of_names(tmp_path, raw))] == [name]
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("cp932", ["予定表.txt"]),  # whose last byte is a backslash's
+        ("cp932", ["報告書/2024年度 決算.txt", "報告書/ソフトウェア仕様書 v2.txt", "テスト.txt"]),
+        ("cp932", ["データ.csv"]),
+        ("gbk", ["报告.txt"]),
+        ("gbk", ["北京分公司/员工名单.txt", "北京分公司/工资表.txt"]),
+        ("big5", ["年度報告.txt", "會議記錄.txt"]),
+        ("cp949", ["회의록.txt", "보고서/계약서 2024.txt"]),
+        ("cp866", ["Договор аренды.txt", "Счёт №5.txt"]),
+        ("cp866", ["ПРОТОКОЛ.txt"]),
+        ("cp850", ["São Paulo.txt", "À voir.txt"]),
+        ("cp852", ["Zażółć gęślą jaźń.txt"]),
+        ("cp857", ["Sözleşme.txt"]),
+        ("cp437", ["Ärzte.txt"]),
+        ("cp437", ["Año nuevo.txt", "Straße/Größe.txt", "plain.txt"]),
+        ("cp437", ["½ ▓.txt"]),  # in no language
+    ],
+)
+def test_names_in_the_code_page_of_a_windows_are_told_from_all_of_them_together(
+    page: str, names: list[str], tmp_path: Path
+) -> None:
+    path = zip_of_names(tmp_path, *(name.encode(page) for name in names))
+    assert [member.name for member in unpacked(path)] == names
+
+
+def test_a_name_that_stands_beside_the_name_in_unicode_is_that_one(tmp_path: Path) -> None:
+    """As WinZip and WinRAR write it (APPNOTE.TXT, 4.6.9), unless it stands for another name."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        for number, of in enumerate((b"0.txt", b"other.txt")):
+            entry = zipfile.ZipInfo(f"{number}.txt")
+            field = struct.pack("<BL", 1, zlib.crc32(of)) + f"Žena {number}.txt".encode()
+            entry.extra = struct.pack("<HHB", 0x7001, 1, 0) + struct.pack("<HH", 0x7075, len(field)) + field
+            made.writestr(entry, "one")
+    assert [member.name for member in unpacked(tmp_path / "a.zip")] == ["Žena 0.txt", "1.txt"]
+
+
+def test_folders_that_are_written_with_backslashes_are_no_files(tmp_path: Path) -> None:
+    path = zip_of_names(tmp_path, b"plans\\", b"plans\\tower.txt")
+    assert [(member.name, member.error) for member in unpacked(path)] == [("plans/tower.txt", None)]
+
+
+def zip_of_names(folder: Path, *names: bytes) -> Path:
+    """Nothing in it says how they are written."""
+    stand_ins = [f"{number:03}".ljust(len(name), "X") for number, name in enumerate(names)]
+    path = make_zip(folder / "a.zip", dict.fromkeys(stand_ins, b"one"))
+    data = path.read_bytes()
+    for stand_in, name in zip(stand_ins, names, strict=True):
+        data = data.replace(stand_in.encode(), name)
+    path.write_bytes(data)
+    return path
 
 
 def test_equal_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
