@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 from ragcore.config import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import tables
-from ragcore.readers.database import READ_ONLY, DatabaseReader
+from ragcore.readers.database import READ_ONLY, DatabaseReader, connect_to
 from ragcore.readers.listing import LocalFiles, Wanted, files_in, name_of
 from ragcore.readers.registry import suffix_of, supported_suffixes
-from ragcore.readers.web import Limits, anywhere, fetch, is_public, private_host
+from ragcore.readers.web import Limits, anywhere, fetch, is_public, public_address
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ PLAIN_OPTIONS = frozenset({"charset", "sslmode"})  # of a database's address; ot
 STORAGES = frozenset(
     {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"}
 )  # fsspec knows others, and files
+
+_QUOTED = re.compile(r"""'[^'\\]*'|"[^"\\]*\"""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,12 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
 
 def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> Gathered:
     """The rows of a query, each of which says what its values are. InputError, ConfigError, MissingPackageError."""
-    if not re.match(r"\s*(?:SELECT|WITH|VALUES|TABLE)\b", query, re.I) or ";" in query.strip().rstrip("; \n"):
+    if not re.match(r"\s*(?:SELECT|WITH|VALUES|TABLE)\b", query, re.I) or not _is_one_statement(query):
         raise InputError("Only a query that reads can be added.", hint="Write one that begins with SELECT.")
     reader = DatabaseReader(uri=address.strip())
     try:
-        _refuse_place(reader.engine.url, allowed)
+        if server := _place(reader.engine.url, allowed):
+            connect_to(reader.engine, server)
         target = into / f"{new_id()}.txt"
         try:
             _write_rows(reader, query, target, max_mb)
@@ -221,8 +224,18 @@ def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
     return Gathered(target, path.name, origin)
 
 
-def _refuse_place(url: URL, allowed: AllowedSources) -> None:
-    """A file counts as a file, a server as a link; and only what can be told to read and no more."""
+def _is_one_statement(query: str) -> bool:
+    """Where there are semicolons, they are at its end, or in texts that every database takes for such: no comments, no other
+    quotes, nothing that is escaped."""
+    query = query.rstrip("; \n")
+    return ";" not in query or not re.search(r"[;`$#\\]|--|/\*", _QUOTED.sub("", query))
+
+
+def _place(url: URL, allowed: AllowedSources) -> str | None:
+    """Which address of the server to connect to; None where any may be, or there is none.
+
+    A file counts as a file, a server as a link; and only what can be told to read and no more.
+    """
     if url.get_backend_name() not in READ_ONLY:
         raise InputError(
             f"Databases of the kind {url.get_backend_name()} are not read here.",
@@ -240,11 +253,14 @@ def _refuse_place(url: URL, allowed: AllowedSources) -> None:
             "The address of the database may name a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",
         )
-    elif not allowed.private_network and private_host(str(url.host)):
+    elif not allowed.private_network:
+        if address := public_address(url.host):
+            return address
         raise InputError(
             f"{url.host} is this computer or in the network around it, whose databases may not be read.",
             hint="Who runs this server may allow it with LECTERN_PRIVATE_NETWORK.",
         )
+    return None
 
 
 def _write_rows(reader: DatabaseReader, query: str, target: Path, max_mb: int) -> None:

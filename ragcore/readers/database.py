@@ -13,7 +13,7 @@ from ragcore.errors import ConfigError, InputError, MissingPackageError
 from ragcore.schema import Document, Scalar
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import URL, Connection, Dialect, Engine
 
 ROWS = 1_000  # fetched at a time, where the driver can
 SECONDS = 120  # for a query of somebody who is to read only
@@ -114,6 +114,17 @@ class DatabaseReader:
                 _row_id(place, columns, key),
                 {name: _scalar(value) for name, value in entries if name in metadata_cols},
             )
+
+
+def connect_to(engine: Engine, address: str) -> None:
+    """To this address of its server alone, whatever the server's name stands for by then."""
+    import sqlalchemy
+
+    def named(dialect: Dialect, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
+        # PostgreSQL's own library takes the name besides, for the server's certificate.
+        parameters["hostaddr" if dialect.driver.startswith("psycopg") else "host"] = address
+
+    sqlalchemy.event.listen(engine, "do_connect", named)
 
 
 def _opened(

@@ -218,9 +218,10 @@ def _address(url: httpx.URL, limits: Limits) -> str:
     return allowed[0]
 
 
-def private_host(host: str) -> bool:
-    """Whether a name stands for an address, now, that is not the internet's. InputError where it stands for none."""
-    return not all(map(is_public, _looked_up(host)))
+def public_address(host: str) -> str | None:
+    """What a name stands for now; None where some of that is not the internet's. InputError where it stands for nothing."""
+    addresses = _looked_up(host)
+    return addresses[0] if all(map(is_public, addresses)) else None
 
 
 def _looked_up(host: str) -> list[str]:

@@ -4,9 +4,12 @@ than it may."""
 from __future__ import annotations
 
 import shutil
+import socket
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 import pytest
@@ -200,7 +203,7 @@ def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_pa
 def test_a_kind_of_database_that_reads_any_file_is_refused() -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy")
     with pytest.raises(InputError, match="kind duckdb are not read"):
-        sources._refuse_place(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
+        sources._place(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
 
 
 def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, library: Library, tmp_path: Path, database: str) -> None:
@@ -234,6 +237,69 @@ def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library
         query(library, "postgresql+pg8000://ann:hush@127.0.0.1/db?unix_sock=/run/x", "SELECT 1", at_home)
     with pytest.raises(ConfigError, match="cannot be understood"):
         query(library, "my database", "SELECT 1", NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("driver", "named"), [("postgresql+pg8000", "host"), ("mysql+pymysql", "host"), ("postgresql+psycopg2", "hostaddr")]
+)
+def test_the_address_of_a_database_that_was_looked_at_is_the_one_connected_to(
+    library: Library, monkeypatch: pytest.MonkeyPatch, driver: str, named: str
+) -> None:
+    """And no other that the name stands for a moment later."""
+    pytest.importorskip("sqlalchemy")
+    given: list[dict[str, str]] = []
+
+    class Driver(ModuleType):
+        __version__, paramstyle = "9.9.9", "pyformat"
+        Error = InterfaceError = InternalError = OperationalError = ProgrammingError = OSError
+        extras = extensions = ModuleType("more")
+
+        def connect(self, **parameters: str) -> None:
+            given.append(parameters)
+            raise OSError("not today")
+
+    monkeypatch.setitem(sys.modules, driver.partition("+")[2], Driver(driver))
+    addresses = iter(["8.8.8.8", "127.0.0.1"])
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda *_args, **_more: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(addresses), 0))]
+    )
+    with pytest.raises(InputError, match="not today"):
+        query(library, f"{driver}://ann:hush@db.example/db", "SELECT 1", NOTHING)
+    assert [parameters[named] for parameters in given] == ["8.8.8.8"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("SELECT 'a; b' AS x, 1 AS y", "x: a; b; y: 1"),
+        ("SELECT 'it''s; so' AS x, 1 AS y;", "x: it's; so; y: 1"),
+        ("""SELECT 'b"c;' AS "x;y", 1 AS z""", 'x;y: b"c;; z: 1'),
+    ],
+)
+def test_a_query_may_have_semicolons_in_its_texts(library: Library, tmp_path: Path, database: str, sql: str, row: str) -> None:
+    assert query(library, database, sql, AllowedSources(folders=(tmp_path,))) == "added"
+    assert text_of(library, "rows from peaks.txt").split("\n\n")[1] == row
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 'a; b'; DROP TABLE peaks",
+        "SELECT 1 -- '\n; DROP TABLE peaks -- '",
+        "SELECT 1 /* ' */; DROP TABLE peaks /* ' */",
+        "SELECT 1 # '\n; DROP TABLE peaks # '",
+        "SELECT 'a\\' AND '; DROP TABLE peaks; SELECT '",
+        'SELECT "a\\" AND "; DROP TABLE peaks; SELECT "',
+        "SELECT 'a\\\\'; DROP TABLE peaks; SELECT 'b'",
+        "SELECT `a'`; DROP TABLE peaks; SELECT `'`",
+        "SELECT $$'$$; DROP TABLE peaks; SELECT $$'$$",
+        "SELECT 'a; DROP TABLE peaks",
+    ],
+)
+def test_a_second_statement_is_refused_wherever_a_text_seems_to_end(sql: str, tmp_path: Path) -> None:
+    """Not every database takes the same for a text or a comment."""
+    with pytest.raises(InputError, match="Only a query that reads"):
+        sources.from_database("postgresql+pg8000://ann@8.8.8.8/db", sql, tmp_path, NOTHING, max_mb=5)
 
 
 @pytest.fixture
