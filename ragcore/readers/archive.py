@@ -160,15 +160,15 @@ def _refusal(shown: str, entry: zipfile.ZipInfo, nested: bool, depth: int) -> Ra
     return EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in anew.") if entry.file_size == 0 else None
 
 
-def _check_place(entry: zipfile.ZipInfo, path: str, name: str) -> None:
-    if path.startswith("/") or re.match(r"[A-Za-z]:", path) or ".." in path.split("/"):
+def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
+    if filename.startswith("/") or re.match(r"[A-Za-z]:", filename) or ".." in filename.split("/"):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it holds a file that would be written outside its folder ({path[:80]!r}).",
+            f"{name} was not unpacked: it holds a file that would be written outside its folder ({filename[:80]!r}).",
             hint="Such archives are made to do harm. Ask the sender for the files themselves.",
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it holds a link to another place ({path[:80]!r}).",
+            f"{name} was not unpacked: it holds a link to another place ({filename[:80]!r}).",
             hint="Make the archive again with the files themselves.",
         )
 
@@ -206,17 +206,17 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, target
         raise _translated(error, entry, member, name) from error
 
 
-def _translated(error: Exception, entry: zipfile.ZipInfo, member: str, name: str) -> RagError:
+def _translated(error: Exception, entry: zipfile.ZipInfo, filename: str, name: str) -> RagError:
     if isinstance(error, NotImplementedError):
-        return _unreadable(member)
+        return _unreadable(filename)
     if isinstance(error, RuntimeError) or (entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)):
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
-    return DamagedFileError(f"{member} is damaged inside {name}.", hint="Make the archive again.")
+    return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
 
 
-def _unreadable(member: str) -> UnsupportedFileError:
+def _unreadable(filename: str) -> UnsupportedFileError:
     return UnsupportedFileError(
-        f"{member} is packed or encrypted in a way that cannot be read here.",
+        f"{filename} is packed or encrypted in a way that cannot be read here.",
         hint="Unpack the archive yourself and add the files in it.",
     )
 

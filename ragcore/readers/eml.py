@@ -1,4 +1,4 @@
-"""Mail: who wrote to whom, when and about what, then the message; the names of what was attached."""
+"""Mail: who wrote to whom, when and about what, then the message, and what was attached."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError, UnreadableFileError
+from ragcore.readers.attached import Attachments, file_name, is_attached
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean, decode
 from ragcore.readers.markup import html_text
+from ragcore.readers.parts import joined
 from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".eml", ".mht", ".mhtml")
@@ -26,7 +28,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise DamagedFileError(
             f"{options.name} is no mail message inside.", hint="Save the message again from your mail program."
         )
-    text = message_text(message, options.name)
+    attachments = Attachments(options)
+    text, pages = joined([("", message_text(message, options.name)), *attachments.texts(message)])
     if not text.strip():
         raise NoTextError(f"{options.name} has no text in it.", hint="Save the message again from your mail program.")
     metadata: dict[str, Scalar] = {"file_name": options.name}
@@ -34,7 +37,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         metadata["title"] = subject
     if sender := header(message, "From"):
         metadata["author"] = sender
-    return Document(text, metadata=metadata)
+    attachments.tell()
+    return Document(text, metadata=metadata, pages=pages[1:], page_word="part")
 
 
 def parsed(data: bytes) -> EmailMessage:
@@ -96,16 +100,15 @@ def _body(message: EmailMessage, name: str) -> tuple[str, list[str], list[str]]:
                 continue
             stack.extend(reversed(children))
             continue
-        file_name = _file_name(part)
-        if file_name and (part.get_content_disposition() == "attachment" or not kind.startswith("text/")):
-            attached.append(file_name)
+        if is_attached(part):
+            attached.append(file_name(part))
         elif kind.startswith("text/"):
             try:
                 texts.append(_part_text(part, name))
             except EmptyFileError:  # blank space
                 pass
             except UnreadableFileError as error:
-                unread.setdefault(file_name or kind, error)
+                unread.setdefault(file_name(part) or kind, error)
     body = "\n\n".join(text for text in texts if text.strip())
     if unread and not body:
         raise next(iter(unread.values()))
@@ -136,10 +139,3 @@ def _part_text(part: EmailMessage, name: str) -> str:
     except (LookupError, UnicodeError):
         text = decode(data, name, declares=is_html)
     return html_text(text) if is_html else text
-
-
-def _file_name(part: EmailMessage) -> str:
-    try:
-        return " ".join(clean(part.get_filename() or "").split())
-    except (ValueError, IndexError, AttributeError, TypeError, LookupError):
-        return "a file without a readable name"

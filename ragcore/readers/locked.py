@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
+from ragcore.readers.nameless import nameless
 
 SUFFIX = ".locked"  # what `true_suffix` calls such a file
 
@@ -19,22 +19,9 @@ def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
     UnsupportedFileError for other ways to encrypt."""
     if password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
-    with _nameless() as target:
+    with nameless() as target:
         _decrypt(path, target, name, password)
         yield target
-
-
-@contextmanager
-def _nameless() -> Iterator[Path]:
-    """A new file, which on Linux has no name that a process which is killed would leave on the disk."""
-    import tempfile
-
-    if sys.platform == "linux":
-        with tempfile.TemporaryFile() as file:
-            yield Path(f"/proc/self/fd/{file.fileno()}")
-    else:
-        with tempfile.TemporaryDirectory(prefix="lectern-unlocked-") as folder:
-            yield Path(folder) / "file"
 
 
 def _decrypt(path: Path, target: Path, name: str, password: str) -> None:

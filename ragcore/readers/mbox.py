@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
+from ragcore.readers.attached import Attachments
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.eml import among_others, header, parsed
 from ragcore.readers.parts import joined
@@ -25,14 +26,17 @@ def read(path: Path, options: ReadOptions) -> Document:
     if not begins:
         raise DamagedFileError(f"{options.name} is no mailbox inside.", hint="Export the mailbox again from your mail program.")
     pages: list[tuple[str, str]] = []
+    attachments = Attachments(options)
     for number, begin in enumerate(begins):
         end = begins[number + 1].start() if number + 1 < len(begins) else len(data)
         message = parsed(_QUOTED.sub(rb"\1", data[begin.end() : end]))
-        pages.append((header(message, "Subject") or str(number + 1), among_others(message, options.name)))
+        texts = [among_others(message, options.name), *(text for _, text in attachments.texts(message))]
+        pages.append((header(message, "Subject") or str(number + 1), "\n\n".join(texts)))
         options.progress(number + 1, len(begins))
     text, stretches = joined(pages)
     if not text:
         raise NoTextError(
             f"{options.name} holds messages without text.", hint="Export the mailbox again from your mail program."
         )
+    attachments.tell()
     return Document(text, metadata={"file_name": options.name}, pages=stretches, page_word="message")

@@ -91,14 +91,15 @@ def opened(path: Path, name: str, password: str | None) -> Iterator[pypdfium2.Pd
 def _open(path: Path, password: str | None) -> pypdfium2.PdfDocument:
     import pypdfium2
 
+    # The path and not its bytes, where the file has a name: PDFium then reads what it needs, and 500 MB stay on the disk.
+    source = path if path.resolve().is_file() else path.read_bytes()
     try:
-        # The path and not its bytes: PDFium then reads what it needs, and 500 MB stay on the disk.
-        return pypdfium2.PdfDocument(path, password=password)
+        return pypdfium2.PdfDocument(source, password=password)
     except pypdfium2.PdfiumError as error:
         prepared = _prepared(password) if password else password
         if error.err_code != _WRONG_PASSWORD or prepared == password:
             raise
-        return pypdfium2.PdfDocument(path, password=prepared)
+        return pypdfium2.PdfDocument(source, password=prepared)
 
 
 def _prepared(password: str) -> str:

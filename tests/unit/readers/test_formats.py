@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import mailbox
 import zipfile
 from datetime import date
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -360,6 +362,74 @@ def test_mail_says_who_had_a_copy_and_what_was_forwarded(tmp_path: Path) -> None
         "From: ann@example.org\nCc: Bob <bob@example.org>\n\nSee below.\n\n"
         "From: eve@example.org\nSubject: Lamps\n\nThe lamp is lit."
     )
+
+
+def letter(folder: Path) -> EmailMessage:
+    """With two PDFs, a song, a signature and the logo below it."""
+    message = EmailMessage()
+    message["Subject"] = "The line"
+    message.set_content("See what is attached.")
+    pdf = making.make_pdf(folder / "plan.pdf", ["The tower is forty metres high.", "It was built in 1871."])
+    note = making.make_pdf(folder / "Note.PDF", ["Mind the step."])
+    for path in (pdf, note):
+        message.add_attachment(path.read_bytes(), maintype="application", subtype="octet-stream", filename=path.name)
+    message.add_attachment(b"ID3 la la la", maintype="audio", subtype="mpeg", filename="song.mp3")
+    message.add_attachment(b"sealed", maintype="application", subtype="pkcs7-signature", filename="smime.p7s")
+    message.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="logo.png", disposition="inline")
+    return message
+
+
+def test_files_attached_to_a_message_are_read_and_those_that_cannot_be_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(letter(tmp_path).as_bytes())
+    left_out: list[RagError] = []
+    steps: list[tuple[int, int]] = []
+    document = read_file(
+        tmp_path / "a.eml", ReadOptions("a.eml", left_out=left_out.append, progress=lambda *step: steps.append(step))
+    )
+    assert document.text == (
+        "Subject: The line\n\nSee what is attached.\n\nAttached: plan.pdf, Note.PDF, song.mp3, smime.p7s, logo.png\n\n"
+        "plan.pdf\n\nThe tower is forty metres high.\n\nIt was built in 1871.\n\nNote.PDF\n\nMind the step."
+    )
+    pages = [(page.label, document.text[page.start : page.end].split("\n")[0]) for page in document.pages]
+    assert (pages, document.page_word) == ([("plan.pdf", "plan.pdf"), ("Note.PDF", "Note.PDF")], "part")
+    assert [error.what for error in left_out] == ["a.eml was read without what is attached to it as song.mp3."]
+    assert steps == sorted(set(steps))
+
+
+def test_of_many_attached_files_that_cannot_be_read_the_first_are_named_each_once(tmp_path: Path) -> None:
+    songs = [("audio/mpeg", b"ID3 la la la", f"{number}.mp3") for number in (1, 1, 2, 3, 4, 5, 6)]
+    for count, names in ((6, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3"), (7, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3, …")):
+        (tmp_path / "a.eml").write_bytes(mail(("text/plain", b"Listen.", ""), *songs[:count]))
+        left_out: list[RagError] = []
+        read_file(tmp_path / "a.eml", ReadOptions("a.eml", left_out=left_out.append))
+        assert [error.what for error in left_out] == [f"a.eml was read without what is attached to it as {names}."]
+
+
+def test_what_a_saved_web_page_shows_is_not_taken_for_attached(tmp_path: Path) -> None:
+    page = mail(("text/html", b"<p>The lamp is lit.</p>", ""), ("font/woff", b"wOFF", "x.woff"), kind="related")
+    (tmp_path / "a.mht").write_bytes(page.replace(b"Content-Disposition", b"Content-Location: x.woff\nContent-Disposition"))
+    left_out: list[RagError] = []
+    assert "The lamp is lit." in read_file(tmp_path / "a.mht", ReadOptions("a.mht", left_out=left_out.append)).text
+    assert left_out == []
+
+
+def test_files_attached_to_a_message_within_another_file_are_read_too(tmp_path: Path) -> None:
+    inner = letter(tmp_path)
+    outer = EmailMessage()
+    outer.set_content("Forwarded.")
+    outer.add_attachment(inner)
+    outer.add_attachment(inner.as_bytes(), maintype="application", subtype="octet-stream", filename="inner.eml")
+    (tmp_path / "a.eml").write_bytes(outer.as_bytes())
+    box = mailbox.mbox(tmp_path / "a.mbox")
+    for message in (inner, outer):
+        box.add(message)
+    box.close()
+    for name, count in (("a.eml", 2), ("a.mbox", 3)):
+        left_out: list[RagError] = []
+        document = read_file(tmp_path / name, ReadOptions(name, left_out=left_out.append))
+        assert document.text.count("forty metres") == document.text.count("Mind the step.") == count
+        assert {"song.mp3" in error.what for error in left_out} == {True}
+    assert [page.label for page in document.pages] == ["The line", "2"]
 
 
 def test_a_line_of_a_message_that_begins_with_from_begins_no_other(tmp_path: Path) -> None:
