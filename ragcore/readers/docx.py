@@ -6,7 +6,7 @@ without), because it also holds content controls, text boxes and changes that we
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, Unsupp
 from ragcore.readers import tables
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean, decode
+from ragcore.readers.docx_numbers import Numbers
 from ragcore.readers.markup import html_text
 from ragcore.readers.opc import Package, core_properties, damaged, package
 from ragcore.readers.safexml import attribute, local
@@ -35,8 +36,10 @@ def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as parts:
         main = _main_part(parts, options.name)
         root = parts.xml(main)
-        blocks = [*_margins(parts, main, "header"), *_blocks(root, parts, main)]
-        blocks += [*_notes(parts, main), *_margins(parts, main, "footer")]
+        numbers = Numbers(_linked(parts, main, "numbering"), _linked(parts, main, "styles"))
+        numbers.write(root)
+        blocks = [*_margins(parts, main, "header", numbers), *_blocks(root, parts, main)]
+        blocks += [*_notes(parts, main, numbers), *_margins(parts, main, "footer", numbers)]
         metadata = {"file_name": options.name, **core_properties(parts)}
     text = clean("\n\n".join(blocks)).strip()
     if not text:
@@ -54,7 +57,14 @@ def _main_part(parts: Package, name: str) -> str:
     raise damaged(name, "it is no Word document inside")
 
 
-def _blocks(element: _Element, parts: Package, part: str) -> Iterator[str]:
+def _linked(parts: Package, main: str, kind: str) -> _Element | None:
+    """The root of such a part; None where there is none that can be read."""
+    with suppress(DamagedFileError):
+        return next((parts.xml(part) for part in parts.linked(main, kind)), None)
+    return None
+
+
+def _blocks(element: Iterable[_Element], parts: Package, part: str) -> Iterator[str]:
     """Paragraphs and tables below `element`, whatever they are wrapped in. Items of a list stay together."""
     items: list[str] = []
     for block in _flat(element):
@@ -64,7 +74,7 @@ def _blocks(element: _Element, parts: Package, part: str) -> Iterator[str]:
             if not text.strip():
                 continue
             if _is_item(block):
-                items.append(f"- {text.strip()}")
+                items.append(text.strip())
                 continue
             if items:
                 yield "\n".join(items)
@@ -82,7 +92,7 @@ def _blocks(element: _Element, parts: Package, part: str) -> Iterator[str]:
         yield "\n".join(items)
 
 
-def _flat(element: _Element) -> Iterator[_Element]:
+def _flat(element: Iterable[_Element]) -> Iterator[_Element]:
     for child in element:
         kind = local(child)
         if kind in ("p", "tbl", "altChunk"):
@@ -182,38 +192,34 @@ def _symbol(node: _Element) -> str:
     return "" if 0xE000 <= code <= 0xF8FF or code > 0x10FFFF else chr(code)  # a private sign means nothing without its font
 
 
-def _notes(parts: Package, main: str) -> Iterator[str]:
+def _notes(parts: Package, main: str, numbers: Numbers) -> Iterator[str]:
     for kind, each in _NOTES:
         for part in parts.linked(main, kind):
-            for note in _optional(parts, part):
+            for note in _optional(parts, part, numbers):
                 if local(note) == each and attribute(note, "type") in (None, "normal"):
                     text = "\n".join(_blocks(note, parts, part))
                     if text.strip():
                         yield text.strip()
 
 
-def _margins(parts: Package, main: str, kind: str) -> Iterator[str]:
+def _margins(parts: Package, main: str, kind: str, numbers: Numbers) -> Iterator[str]:
     """Headers or footers, each wording once and without those that only hold the page's number."""
     seen = set()
     for part in parts.linked(main, kind):
-        text = "\n".join(_blocks_of(parts, part))
+        text = "\n".join(_blocks(_optional(parts, part, numbers), parts, part))
         if text not in seen and any(character.isalpha() for character in text):
             seen.add(text)
             yield text
 
 
-def _blocks_of(parts: Package, part: str) -> list[str]:
+def _optional(parts: Package, part: str, numbers: Numbers) -> list[_Element]:
+    """What is in such a part, with its numbers; [] where it cannot be read: the body is what counts."""
     try:
-        return list(_blocks(parts.xml(part), parts, part))
-    except DamagedFileError:
-        return []  # the body is what counts
-
-
-def _optional(parts: Package, part: str) -> list[_Element]:
-    try:
-        return list(parts.xml(part))
+        root = parts.xml(part)
     except DamagedFileError:
         return []
+    numbers.write(root)
+    return list(root)
 
 
 def _inserted(chunk: _Element, parts: Package, part: str) -> Iterator[str]:
