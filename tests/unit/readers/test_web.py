@@ -165,6 +165,8 @@ def test_a_letter_that_a_server_sends_in_two_pieces_or_not_to_its_end_is_read(
         ("<meta charset=koi8-r><title>Отчёт</title>".encode("koi8-r"), "Отчёт.html"),
         ("<!--" + "ä" * 200_000 + "--><title>Far below</title>", "page.html"),
         ("<title>Möwe</title>" + "ö" * 200_000, "Möwe.html"),
+        ("<meta charset=gbk><title>海鸥</title>".encode("gbk") + "海".encode("gbk") * 200_000, "海鸥.html"),
+        (" <meta charset=gbk><title>海鸥</title>".encode("gbk") + "海".encode("gbk") * 200_000, "海鸥.html"),
     ],
 )
 def test_a_page_is_called_by_the_title_at_its_head(site: Site, tmp_path: Path, page: str | bytes, name: str) -> None:
