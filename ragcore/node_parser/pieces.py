@@ -162,9 +162,11 @@ def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piec
         next_ = bisect_left(starts, start - offset) + stride
         place = offset + starts[next_] if next_ < len(starts) else end
         place = _whole_characters(ruler.text, start, min(max(place, start + 1), end))
-        if not ruler.fits(start, place):
+        tokens = ruler.tokens(start, place)
+        if tokens is None:
             place = start + 1
-        yield start, place, ruler.count(ruler.text[start:place])
+            tokens = ruler.count(ruler.text[start])
+        yield start, place, tokens
         start = place
 
 

@@ -241,6 +241,19 @@ def test_time_grows_with_the_length_and_not_with_its_square() -> None:
     assert min(seconds(8_000) for _ in range(3)) < 16 * min(seconds(1_000) for _ in range(3))
 
 
+def test_what_has_no_place_to_cut_is_measured_once_in_pieces_and_once_in_chunks() -> None:
+    measured = 0
+
+    def four_letters_each(text: str) -> range:
+        nonlocal measured
+        measured += len(text)
+        return range(0, len(text), 4)
+
+    text = "x" * 100_000
+    SentenceSplitter(200, 0, tokenizer=four_letters_each).split_spans(text)
+    assert measured < 3.2 * len(text)  # and once as a whole, to see where its tokens begin
+
+
 WORDS = WordTokenizer()
 MAKERS: dict[str, Callable[..., NodeParser | HierarchicalNodeParser]] = {
     "sentence": lambda **options: SentenceSplitter(12, 4, tokenizer=WORDS, **options),
