@@ -15,8 +15,10 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -238,7 +240,7 @@ class Files:
         except InputError:
             source.unlink()
             raise
-        digest, name, origin = file_hash(source), writable(name), writable(origin)
+        digest, name, origin = file_hash(source), kept_name(name), _told(origin)
         duplicate = self._duplicate(digest, name, origin, beside=beside)
         if duplicate is None:
             with self._bytes.receiving(source) as received, self.database.transaction():
@@ -326,7 +328,7 @@ class Files:
 
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
         """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
-        file_id, name = new_id()[:16], writable(name)
+        file_id, name = new_id()[:16], kept_name(name)
         with self.database.transaction() as db:
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
             _forget_links(db)
@@ -654,6 +656,19 @@ def _has_ended(process_id: int) -> bool:
         return False
     told = Path(f"/proc/{process_id}/stat")  # on Linux: number (name) state ...
     return told.exists() and told.read_text("utf-8", "replace").rpartition(") ")[2].startswith("Z")  # never collected
+
+
+def kept_name(name: str) -> str:
+    """A file's name as its row has it: the same whether an accent and its letter are one character or two, as on macOS."""
+    return unicodedata.normalize("NFC", _told(name))
+
+
+def _told(text: str) -> str:
+    """What can be stored. Bytes that are no UTF-8 count as Western letters, so that two such names do not become one."""
+    return writable(_BYTES.sub(lambda byte: bytes([ord(byte[0]) - 0xDC00]).decode("cp1252", "replace"), text))
+
+
+_BYTES = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")  # as os.fsdecode gives them
 
 
 def file_hash(path: Path) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -408,8 +409,28 @@ def test_the_password_is_kept_only_where_pages_are_drawn_with_it(files: Files, t
 
 
 def test_a_name_that_holds_half_characters_is_taken_as_far_as_it_can_be_shown(files: Files, tmp_path: Path) -> None:
-    assert files.add(given(tmp_path), "caf\udce9.txt").file.name == "caf�.txt"
-    assert files.refuse("caf\udce9.pdf", 3, DamagedFileError("It is damaged.")).name == "caf�.pdf"
+    assert files.add(given(tmp_path), "caf\ud83d.txt").file.name == "caf�.txt"
+    assert files.refuse("caf\udc81.pdf", 3, DamagedFileError("It is damaged.")).name == "caf�.pdf"
+    assert files.refuse("\ud83d\udc80.pdf", 3, DamagedFileError("It is damaged.")).name == "💀.pdf"
+
+
+def test_two_files_with_names_from_before_utf8_stay_two(files: Files, tmp_path: Path) -> None:
+    for letter in "éè":
+        name = os.fsdecode(f"caf{letter}.txt".encode("cp1252"))
+        assert files.add(given(tmp_path, f"caf{letter}"), name).outcome == "added"
+        assert files.add(given(tmp_path, f"an old caf{letter}"), name, origin=f"/old/{name}").outcome == "added"
+    named = {file.name: file.origin for file in files.all()}
+    assert named == {"café.txt": "", "cafè.txt": "", "café (2).txt": "/old/café.txt", "cafè (2).txt": "/old/cafè.txt"}
+
+
+def test_a_name_is_the_same_whichever_way_its_accents_are_written(files: Files, tmp_path: Path) -> None:
+    composed, apart = (unicodedata.normalize(form, "Übersicht für März.txt") for form in ("NFC", "NFD"))
+    first = files.add(given(tmp_path, "old"), composed).file
+    added = files.add(given(tmp_path, "new"), apart)  # as macOS names it
+    assert (added.outcome, added.file.id, added.file.name) == ("replaced", first.id, composed)
+    files.refuse(composed, 3, DamagedFileError("It is damaged."))
+    assert files.refuse(apart, 3, DamagedFileError("It is damaged.")).name == composed
+    assert len(files.all()) == 2
 
 
 def test_a_file_that_is_refused_again_has_one_row(files: Files) -> None:
