@@ -211,6 +211,7 @@ def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Libr
     run(library, Slow())
     assert len(told) > 8
     assert all(after == pytest.approx(before, rel=0.01) for before, after in told)
+    assert told[-1][0] < 0.3 * told[0][0]
 
 
 def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> None:
