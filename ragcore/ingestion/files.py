@@ -224,8 +224,8 @@ class Files:
         The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file, also
         where yet another file has these: its passages keep answering until the new ones are ready. A file with an `origin`
         replaces the one from there, and takes another name where a file from elsewhere has its own. `beside`: it replaces
-        none but one of its name that failed, takes another name where it must, and has no origin that another has.
-        EmptyFileError, TooLargeError.
+        none but one that failed with the same bytes or without any, takes another name where it must, and has no origin that
+        another has. EmptyFileError, TooLargeError.
         """
         limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
@@ -267,15 +267,14 @@ class Files:
 
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str, *, beside: bool) -> Added:
         with self.database.transaction() as db:
-            given, before = name, _before(db, name, origin)
-            if beside and before and origin:
-                origin, before = "", _before(db, name, "")
-            taken = beside and before and before["stage"] != Stage.FAILED.value
-            if taken:
-                before = None
-            if origin or taken:
-                name = _free_name(db, name, before["id"] if before else "")
+            given, before = name, _failed(db, name, digest) if beside else _before(db, name, origin)
             file_id = before["id"] if before else new_id()[:16]
+            if beside:
+                name = before["name"] if before else name
+                elsewhere = _before(db, name, origin) if origin else None
+                origin = "" if elsewhere and elsewhere["id"] != file_id else origin
+            if origin or beside:
+                name = _free_name(db, name, file_id)
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
             received.place(path)
             if before:
@@ -689,8 +688,13 @@ def _forget_amount(db: Connection, file_id: str) -> None:
 def _before(db: Connection, name: str, origin: str) -> Any:
     """The row that a file of this name, or from this origin if it has one, takes the place of: one with bytes before others."""
     column, value = ("origin", origin) if origin else ("name", name)
-    asked = f"SELECT id, path, stage FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1"
-    return db.execute(asked, (value,)).fetchone()
+    return db.execute(f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)).fetchone()
+
+
+def _failed(db: Connection, name: str, digest: str) -> Any:
+    """The row of these bytes, which could not be read, or of a file of this name that was not even taken in."""
+    asked = "SELECT id, name FROM files WHERE hash = ? OR (name = ? AND path = '') ORDER BY path DESC LIMIT 1"
+    return db.execute(asked, (digest, name)).fetchone()
 
 
 def _free_name(db: Connection, name: str, file_id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from ragcore.errors import DamagedFileError, StoreError, UnreadableFileError
 from ragcore.library import Library
 from ragcore.runs import AnswerRuns
 from tests import postgres
+from tests.making import make_pdf
 from tests.unit.test_library import CELLAR, TOWER, finished, take_in, worker_of
 
 if TYPE_CHECKING:
@@ -132,11 +134,23 @@ def cut_in_no_way(about: dict[str, object]) -> None:
     about["passages"] = {"chunk_size": 0, "chunk_overlap": 0, "splitter": "sentence"}
 
 
+def cut_by_nothing(about: dict[str, object]) -> None:
+    about["passages"] = {"chunk_size": 50, "chunk_overlap": 0, "splitter": "nothing"}
+
+
 def cut_for_ever(about: dict[str, object]) -> None:
     about["passages"] = {"chunk_size": 50, "chunk_overlap": 50, "splitter": "sentence"}
 
 
-@pytest.mark.parametrize(("edit", "whole"), [(without_how_it_was_cut, True), (cut_in_no_way, False), (cut_for_ever, False)])
+@pytest.mark.parametrize(
+    ("edit", "whole"),
+    [
+        (without_how_it_was_cut, True),
+        (cut_in_no_way, False),
+        (cut_by_nothing, False),
+        (cut_for_ever, False),
+    ],
+)
 def test_a_copy_may_leave_out_how_its_files_were_cut_but_not_say_nonsense(
     full: Library,
     open_library: Callable[[str], Library],
@@ -171,6 +185,37 @@ def test_what_is_there_is_neither_doubled_nor_replaced(full: Library, tmp_path: 
     assert {name: after[name] for name in before} == before
     assert [text for text, _ in after["cellar (2).txt"]] == [CELLAR]
     assert read_copy(full, tmp_path / "copy.lectern") == Copied(files=0, conversations=0, known=2)
+
+
+def test_a_file_that_could_not_be_read_is_not_replaced_either(open_library: Callable[[str], Library], tmp_path: Path) -> None:
+    there, here = open_library("there"), open_library("here")
+    locked = make_pdf(tmp_path / "locked.pdf", ["The vault is below the tower."], password="sesame").read_bytes()
+    for library, data in ((there, b"%PDF-1.4 torn"), (here, locked)):
+        (library.incoming / "given").write_bytes(data)
+        library.add(library.incoming / "given", "vault.pdf")
+        work(library)
+    write_copy(there, tmp_path / "copy.lectern")
+    for _ in range(2):  # what it holds is not doubled by the second time
+        read_copy(here, tmp_path / "copy.lectern")
+        work(here)
+        kept = {file.name: here.files.location(file).read_bytes() for file in here.files.all()}
+        assert kept == {"vault.pdf": locked, "vault (2).pdf": b"%PDF-1.4 torn"}
+
+
+def test_a_file_is_not_replaced_by_one_whose_name_has_its_accents_apart(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    there, here = open_library("there"), open_library("here")
+    file = take_in(there, "It is wet.", "März.txt")
+    with there.database.transaction() as db:  # as a library kept it before
+        db.execute("UPDATE files SET name = ? WHERE id = ?", (unicodedata.normalize("NFD", file.name), file.id))
+    take_in(here, "It is dry.", "März.txt")
+    write_copy(there, tmp_path / "copy.lectern")
+    read_copy(here, tmp_path / "copy.lectern")
+    work(here)
+    assert {name: [text for text, _ in texts] for name, texts in contents(here).items()} == {
+        "März.txt": ["It is dry."], "März (2).txt": ["It is wet."],
+    }  # fmt: skip
 
 
 def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
