@@ -45,6 +45,9 @@ class FileBytes(Protocol):
     def receiving(self, source: Path) -> contextlib.AbstractContextManager[Received]:
         """Take the bytes of the file at `source`, which goes when they are placed; what is not placed inside is dropped."""
 
+    def copy(self, path: str, to: str) -> bool:
+        """Give the bytes at `path` this path, too, inside the transaction that adds its row; False where there are none."""
+
     def incoming(self) -> Path:
         """A folder of this machine for what is on its way in; what is left there is deleted after a day."""
 
@@ -75,6 +78,20 @@ class FolderBytes:
         except BaseException:  # undone for any reason, which goes on
             moving.undo()
             raise
+
+    def copy(self, path: str, to: str) -> bool:
+        source, target = self._folder / path, self._folder / to
+        if not source.exists():
+            return False
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(source, target)
+            except OSError:  # not every file system has links
+                shutil.copyfile(source, target)
+        except OSError as error:
+            raise _unwritten(target, error) from error
+        return True
 
     def incoming(self) -> Path:
         folder = self._folder / "incoming"
@@ -125,10 +142,7 @@ class _Moving:
             self._placed = None if target.exists() else target  # the same bytes again, of a file that could not be read
             shutil.move(self._source, target)
         except OSError as error:
-            raise StoreError(
-                f"The file cannot be written to {target.parent}: {error.strerror}. Nothing was changed.",
-                hint="Check that the disk has room and that you may write in this folder.",
-            ) from error
+            raise _unwritten(target, error) from error
 
     def undo(self) -> None:
         """The transaction was undone: the file is back where it came from."""
@@ -163,6 +177,11 @@ class ServerBytes:
         finally:
             with contextlib.suppress(StoreError), self._database.transaction() as db:  # the server is gone: `sweep` will do it
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
+
+    def copy(self, path: str, to: str) -> bool:
+        chunks = "INSERT INTO file_chunks SELECT ?, ?, place, data, added FROM file_chunks WHERE path = ?"
+        with self._database.transaction() as db:
+            return db.execute(chunks, (to, _file_of(to), path)).rowcount > 0
 
     def incoming(self) -> Path:
         drafts = self._cache.local("drafts")
@@ -239,3 +258,10 @@ class _Renaming:
 def _file_of(path: str) -> str:
     """The id in `files/<id>/<version>.<suffix>`."""
     return PurePosixPath(path).parts[1]
+
+
+def _unwritten(target: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"The file cannot be written to {target.parent}: {error.strerror}. Nothing was changed.",
+        hint="Check that the disk has room and that you may write in this folder.",
+    )

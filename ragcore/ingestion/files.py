@@ -73,6 +73,14 @@ CREATE TABLE IF NOT EXISTS removed_files (
     id TEXT PRIMARY KEY              -- of a file whose bytes go as soon as it is forgotten, or when they are next swept
 );
 """
+_OTHER_NAMES = """
+CREATE TABLE IF NOT EXISTS other_names (
+    name TEXT NOT NULL,              -- under which the bytes of a file were given once more,
+    origin TEXT NOT NULL,            -- or '', as in files
+    file_id TEXT NOT NULL,
+    PRIMARY KEY (name, origin)
+);
+"""
 _LINKS = """
 CREATE TABLE IF NOT EXISTS links (
     file_id TEXT PRIMARY KEY,        -- of a row without bytes: what is at the link is to be fetched
@@ -80,7 +88,7 @@ CREATE TABLE IF NOT EXISTS links (
     anywhere INTEGER NOT NULL        -- 1 where it may lead to this machine and the network around it
 );
 """
-SCHEMA = _FILES + _REMOVED + _LINKS + DRAFTS_SCHEMA + PACES_SCHEMA
+SCHEMA = _FILES + _REMOVED + _OTHER_NAMES + _LINKS + DRAFTS_SCHEMA + PACES_SCHEMA
 
 
 class Stage(str, Enum):
@@ -222,10 +230,10 @@ class Files:
         """Take the file at `source` into the library (it is moved) and queue it.
 
         The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file, also
-        where yet another file has these: its passages keep answering until the new ones are ready. A file with an `origin`
-        replaces the one from there, and takes another name where a file from elsewhere has its own. `beside`: it replaces
-        none but one that failed with the same bytes or without any, takes another name where it must, and has no origin that
-        another has. EmptyFileError, TooLargeError.
+        where yet another file has these: its passages keep answering until the new ones are ready. Bytes that were given under
+        a second name, too, then stay under that. A file with an `origin` replaces the one from there, and takes another name
+        where a file from elsewhere has its own. `beside`: it replaces none but one that failed with the same bytes or without
+        any, takes another name where it must, and has no origin that another has. EmptyFileError, TooLargeError.
         """
         limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
@@ -261,6 +269,12 @@ class Files:
             ).fetchone()
             if same is None:
                 return None
+            if not own:
+                db.execute(
+                    "INSERT INTO other_names (name, origin, file_id) VALUES (?, ?, ?)"
+                    " ON CONFLICT (name, origin) DO UPDATE SET file_id = excluded.file_id",
+                    (name, origin, same["id"]),
+                )
             if same["stage"] == Stage.STOPPED.value:
                 self._queue(db, same["id"])  # its work goes on
             return Added(self._must(same["id"]), "duplicate", name)
@@ -268,6 +282,9 @@ class Files:
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str, *, beside: bool) -> Added:
         with self.database.transaction() as db:
             given, before = name, _failed(db, name, digest) if beside else _before(db, name, origin)
+            db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (name, origin))
+            if before and not beside:
+                self._keep_under_other_name(db, before["id"])
             file_id = before["id"] if before else new_id()[:16]
             if beside:
                 name = before["name"] if before else name
@@ -291,6 +308,25 @@ class Files:
                     (file_id, name, origin, path, digest, size, self._clock()),
                 )
             return Added(self._must(file_id), "replaced" if before else "added", given)
+
+    def _keep_under_other_name(self, db: Connection, file_id: str) -> None:
+        """The bytes of a file, which others are about to replace, in a row of their own: where they have another name."""
+        other = "SELECT name, origin FROM other_names WHERE file_id = ? ORDER BY name, origin LIMIT 1"
+        row = db.execute(other, (file_id,)).fetchone()
+        if row is None:
+            return
+        before, kept_id = self._must(file_id), new_id()[:16]
+        path = f"files/{kept_id}/{PurePosixPath(before.path).name}"
+        if not self._bytes.copy(before.path, path):
+            db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
+            return
+        db.execute(
+            "INSERT INTO files (id, name, origin, path, hash, size, added, password, stage)"
+            " SELECT ?, ?, ?, ?, hash, size, ?, password, 'queued' FROM files WHERE id = ?",
+            (kept_id, _free_name(db, row["name"], kept_id), row["origin"], path, self._clock(), file_id),
+        )
+        db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (row["name"], row["origin"]))
+        db.execute("UPDATE other_names SET file_id = ? WHERE file_id = ?", (kept_id, file_id))
 
     def add_link(self, link: Link) -> FileRow:
         """Queue what is at a web link, in a row that is called by it: once fetched, it becomes a file with a row of its own.
@@ -435,6 +471,7 @@ class Files:
         db.execute("DELETE FROM files WHERE id = ?", (file_id,))
         _forget_links(db)
         drop_drafts(db, file_id)
+        db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
         db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
 
     # What a worker does to a row.

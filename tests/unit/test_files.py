@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -121,6 +122,65 @@ def test_a_file_that_becomes_the_same_as_another_is_replaced_and_not_taken_for_t
     assert give("two", "b.txt") == ("duplicate", b)
     assert give("two", "c.txt")[0] == "duplicate"
     assert {file.name: files.location(file).read_text("utf-8") for file in files.all()} == {"a.txt": "two", "b.txt": "two"}
+
+
+def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others(files: Files, tmp_path: Path) -> None:
+    def give(text: str, name: str, origin: str = "") -> str:
+        return files.add(given(tmp_path, text), name, origin=origin).outcome
+
+    def kept() -> dict[str, str]:
+        return {file.name: files.location(file).read_text("utf-8") for file in files.all()}
+
+    places = [("a.txt", ""), ("b.txt", ""), ("c.txt", ""), ("a.txt", "/folder/a.txt")]
+    assert [give("one", *place) for place in places] == ["added", *["duplicate"] * 3]
+    (first,) = files.all()
+    files.claim("w")
+    files.finish(first.id, "w", passages=3, pages=0)
+    assert give("two", "b.txt") == "added"
+    assert kept() == {"a.txt": "one", "b.txt": "two"}
+    assert give("two", "a.txt") == "replaced"
+    assert (files.get(first.id).name, files.get(first.id).passages) == ("a.txt", 3)  # type: ignore[union-attr]
+    assert kept() == {"a.txt": "two", "b.txt": "two", "a (2).txt": "one"}
+    assert {file.stage for file in files.all()} == {Stage.QUEUED}
+    assert give("three", "a.txt", "/folder/a.txt") == "replaced"
+    assert kept() == {"a.txt": "two", "b.txt": "two", "a (2).txt": "three", "c.txt": "one"}
+    for file in files.all():
+        files.claim("w")
+        files.finish(file.id, "w", passages=1, pages=0)
+    assert kept() == {"a.txt": "two", "b.txt": "two", "a (2).txt": "three", "c.txt": "one"}
+    assert give("four", "c.txt") == "replaced"
+    assert len(kept()) == 4
+
+
+def test_of_a_file_that_is_deleted_no_other_name_is_remembered(files: Files, tmp_path: Path) -> None:
+    first = files.add(given(tmp_path, "one"), "a.txt").file
+    files.add(given(tmp_path, "one"), "b.txt")
+    files.remove(first.id)
+    for text in ("one", "two"):
+        files.add(given(tmp_path, text), "a.txt")
+    assert [file.name for file in files.all()] == ["a.txt"]
+    with files.database.snapshot() as db:
+        assert db.execute("SELECT count(*) FROM other_names").fetchone()[0] == 0
+
+
+@pytest.mark.parametrize("gone", ["the bytes", "links between files"])
+def test_bytes_that_are_kept_under_another_name_are_copied_where_they_cannot_be_linked_and_may_be_gone(
+    in_folder: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    def not_here(source: object, target: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    first = in_folder.add(given(tmp_path, "one"), "a.txt").file
+    for name in ("b.txt", "c.txt"):
+        in_folder.add(given(tmp_path, "one"), name)
+    if gone == "the bytes":
+        in_folder.location(first).unlink()
+    else:
+        monkeypatch.setattr(os, "link", not_here)
+    for text in ("two", "three"):
+        assert in_folder.add(given(tmp_path, text), "a.txt").outcome == "replaced"
+    kept = {file.name: in_folder.location(file).read_text("utf-8") for file in in_folder.all()}
+    assert kept == {"a.txt": "three"} | ({} if gone == "the bytes" else {"b.txt": "one"})
 
 
 def test_a_file_that_was_refused_may_be_there_under_another_name(files: Files, tmp_path: Path) -> None:
