@@ -163,6 +163,7 @@ class Library:
         self._worker: subprocess.Popen[bytes] | None = None
         self._closed = False
         self._lock = threading.Lock()
+        self._deleting = threading.Lock()  # one at a time, so that each is told of its own bytes
 
     def _make_folder(self) -> None:
         folder = self.folder
@@ -337,13 +338,14 @@ class Library:
         file = self.files.get(file_id)
         if file is None:
             raise UnknownDocumentError(file_id)
-        before = self._bytes()
-        passages = 0
-        with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
-            passages = self.store.take_out(file_id)
-        if passages or file.done or self.shared:  # vectors of a file that was stopped; on a server its bytes, too
-            self.store.give_room_back()
-        return Deleted(file.name, passages, max(before - self._bytes(), 0))
+        with self._deleting:
+            before = self._bytes()
+            passages = 0
+            with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
+                passages = self.store.take_out(file_id)
+            if passages or file.done or self.shared:  # vectors of a file that was stopped; on a server its bytes, too
+                self.store.give_room_back()
+            return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
     # Making its index anew.
 

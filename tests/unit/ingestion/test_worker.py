@@ -293,6 +293,17 @@ def test_a_deleted_file_gives_its_room_on_the_disk_back(in_folder: Library) -> N
     assert disk_bytes(folder) < 500_000
 
 
+def test_two_that_delete_at_once_are_told_of_their_own_files_alone(in_folder: Library) -> None:
+    files = [add(in_folder, paragraphs(4000, word), f"{word}.txt") for word in ("lamp", "mast", "rope")]
+    for _ in files:
+        worker_of(in_folder).run_once()
+    before = disk_bytes(in_folder.folder)
+    with ThreadPoolExecutor(2) as two:
+        freed = [deleted.bytes_freed for deleted in two.map(in_folder.delete_file, [file.id for file in files[:2]])]
+    assert min(freed) > 0.3 * max(freed)
+    assert sum(freed) == pytest.approx(before - disk_bytes(in_folder.folder), rel=0.02)
+
+
 def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_folder: Library) -> None:
     for word in ("kettle", "barrel"):
         add(in_folder, paragraphs(1500, word), f"{word}.txt")
