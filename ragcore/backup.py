@@ -82,6 +82,8 @@ def write_copy(library: Library, target: Path, told: Callable[[float], None] = _
     finally:
         with suppress(OSError):  # on a disk that may only be read, it was not even made
             draft.unlink()
+        with suppress(StoreError):  # what was deleted meanwhile; where nothing can be written, nothing was
+            library.store.reclaim()
     return copied
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import unicodedata
 import zipfile
@@ -23,6 +24,7 @@ from ragcore.library import Library
 from ragcore.runs import AnswerRuns
 from tests import postgres
 from tests.making import make_pdf
+from tests.unit.ingestion.libraries import disk_bytes
 from tests.unit.test_library import CELLAR, TOWER, finished, take_in, worker_of
 
 if TYPE_CHECKING:
@@ -524,6 +526,23 @@ def test_what_does_not_fit_on_the_disk_is_said_and_leaves_no_half_file(
     with pytest.raises(StoreError, match=r"What is in \w+\.txt cannot be written to .*No space left on device"):
         read_copy(other, tmp_path / "all.lectern")
     assert list(other.incoming.iterdir()) == []
+
+
+def test_what_is_deleted_while_a_copy_is_made_gives_its_room_back_when_that_is_done(
+    open_library: Callable[[str], Library], tmp_path: Path
+) -> None:
+    library, other = open_library("full"), open_library("full")
+    take_in(library, TOWER, "tower.txt")
+    small = disk_bytes(library.folder)
+    big = take_in(library, "\n\n".join(os.urandom(300).hex(" ", 4) for _ in range(1000)), "big.txt")
+    large = disk_bytes(library.folder)
+
+    def delete(fraction: float) -> None:
+        if not fraction:  # before the first file
+            other.delete_file(big.id)
+
+    assert write_copy(library, tmp_path / "copy.lectern", delete).files == 1
+    assert disk_bytes(library.folder) < small + 0.2 * (large - small)
 
 
 def test_a_copy_that_cannot_be_written_says_so_and_leaves_the_old_one(full: Library, tmp_path: Path) -> None:
