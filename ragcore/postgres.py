@@ -37,6 +37,12 @@ VALUES = 30_000  # sent with one statement; the protocol allows 65,535
 TEXT, NUMERIC = 25, 1700  # the numbers of types; of the second is what sum() gives
 
 SESSION = {
+    # What an administrator may have set for other programs, put back to what our statements and their answers are made for.
+    "client_encoding": "UTF8",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "default_transaction_isolation": "read committed",
+    "statement_timeout": "0",
     "lock_timeout": f"{BUSY_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{FORGOTTEN_SECONDS}s",
     "tcp_keepalives_idle": f"{SILENT_SECONDS // 2}",
@@ -621,8 +627,24 @@ def _explained(code: str, said: str, address: Address) -> StoreError | None:
             f"The PostgreSQL server of {where} has no room left: {said}. Nothing was changed.",
             hint="Free some space on the server's disk and try again.",
         )
+    if code == "22P05":
+        return StoreError(
+            f"The library in {where} keeps text in an encoding that lacks a character of this one: {said}.",
+            hint="Move it into a database made with createdb --encoding UTF8 --locale C --template template0, which has them"
+            " all.",
+        )
+    if code == "3F000":
+        return StoreError(
+            f"There is no schema on the PostgreSQL server of {where} to keep a library in: {said}.",
+            hint="Make the schema that search_path names, with CREATE SCHEMA, or leave search_path out of the address.",
+        )
     if code == "55P03":
         return BusyError(f"The library in {where}")
+    if code == "42704" and 'type "vector"' in said:
+        return StoreError(
+            f"The PostgreSQL server of {where} has no extension for vectors in a schema that is searched: {said}.",
+            hint="Name the extension's schema in the address, too, as ?options=-csearch_path=team,public does.",
+        )
     if "extension" in said and ("vector" in said or code == "42501"):
         return StoreError(
             f"The PostgreSQL server of {where} has no extension for vectors: {said}.",

@@ -36,6 +36,16 @@ def fresh() -> str:
     return f"{server()}&options={quote(f'-csearch_path={name},public')}"
 
 
+def separate(name: str, encoding: str, *settings: str) -> str:
+    """The address of a database of its own on the run's server, made with this encoding and these settings."""
+    admin(
+        server(),
+        f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'",
+        *(f"ALTER DATABASE {name} SET {setting}" for setting in settings),
+    )
+    return server().replace("/postgres?", f"/{name}?")
+
+
 @cache
 def library(folder: Path) -> str:
     """The address of this folder's library on the run's server, empty at first."""

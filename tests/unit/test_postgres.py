@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from enum import Enum
 from pathlib import Path
@@ -85,6 +87,47 @@ def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None
         assert [row["name"] for row in found] == [name for name, *_ in given]
         assert len(db.execute("SELECT place FROM things WHERE place = ANY(?)", ([1, 3, 7],)).fetchall()) == 2
     assert rows[0].keys() == ["name", "weight", "data"]
+
+
+def test_what_an_administrator_has_set_for_other_programs_changes_nothing() -> None:
+    url = postgres.separate(
+        "arranged",
+        "SQL_ASCII",
+        "bytea_output = 'escape'",
+        "extra_float_digits = 0",
+        "default_transaction_isolation = 'serializable'",
+        "statement_timeout = '5s'",
+    )
+    one, other = PostgresDatabase(url, SCHEMA), PostgresDatabase(url, SCHEMA)
+    test_values_come_back_as_they_were_given(one)
+
+    def count(database: PostgresDatabase) -> None:
+        for _ in range(20):
+            with database.transaction() as db:
+                (weight,) = db.execute("SELECT weight FROM things WHERE name = ''").fetchall()[0]
+                db.execute("UPDATE things SET weight = ? WHERE name = ''", ((weight or 0) + 1,))
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(count, (one, other)))
+    with one.snapshot() as db:
+        assert db.execute("SELECT weight FROM things WHERE name = ''").fetchall()[0][0] == 40
+        assert db.execute("SHOW statement_timeout").fetchall()[0][0] == "0"
+    one.close()
+    other.close()
+
+
+def test_a_database_that_cannot_hold_a_character_says_how_to_make_one_that_can() -> None:
+    database = PostgresDatabase(postgres.separate("latin", "LATIN1"), SCHEMA)
+    with database.transaction() as db:
+        add(db, "Straße")
+    with (
+        pytest.raises(StoreError, match="keeps text in an encoding that lacks a character") as caught,
+        database.transaction() as db,
+    ):
+        add(db, "東京")
+    assert "--encoding UTF8" in caught.value.hint
+    assert names(database) == ["Straße"]
+    database.close()
 
 
 def test_placeholders_are_those_outside_of_texts_and_names(database: PostgresDatabase) -> None:
@@ -517,6 +560,21 @@ def test_a_missing_extension_is_said_with_the_command(url: str) -> None:
         pass
     assert "CREATE EXTENSION vector" in caught.value.hint
     database.close()
+
+
+def test_vectors_in_a_schema_that_is_not_searched_are_said(url: str) -> None:
+    (schema,) = re.findall("test_[0-9]+", url)
+    database = PostgresDatabase(url.replace(f"{schema}%2Cpublic", schema), "CREATE TABLE IF NOT EXISTS rows (v vector(3))")
+    with pytest.raises(StoreError, match="no extension for vectors") as caught, database.transaction():
+        pass
+    assert "search_path" in caught.value.hint
+    database.close()
+
+
+def test_a_schema_that_is_not_there_is_said() -> None:
+    error = refused(f"{postgres.server()}&options=-csearch_path%3Dnowhere")
+    assert "no schema" in error.what
+    assert "CREATE SCHEMA" in error.hint
 
 
 def test_a_missing_package_is_said_with_its_extra(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
