@@ -54,6 +54,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/sqlite.py",
     "ragcore/survey.py",
     "ragcore/vector_stores/disk.py",
+    "ragcore/vector_stores/postgres.py",
     "ragcore/vector_stores/vector_file.py",
     "ui/fetching.py",
     "ui/open_indexes.py",

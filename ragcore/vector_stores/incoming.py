@@ -21,13 +21,17 @@ _encoder = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one 
 def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | None) -> Vectors:
     """The embeddings as unit rows, shape (len(nodes), d); a zero vector stays zero. `dimension` is None in an empty store.
 
-    DimensionError for another width; ValueError for a node without an embedding, with one that holds NaN or infinity, cut
-    from another document, or with the id of another node.
+    DimensionError for another width; ValueError for a node without an embedding, with one that has no numbers or holds NaN or
+    infinity, cut from another document, or with the id of another node; and for an id with half a character.
     """
     seen: set[str] = set()
+    _refuse_half_characters(document.id_)
     for node in nodes:
+        _refuse_half_characters(node.id_)
         if node.embedding is None:
             raise ValueError(f"node {node.id_!r} has no embedding")
+        if not np.size(node.embedding):
+            raise ValueError(f"node {node.id_!r} has an embedding without numbers")
         if node.ref_doc_id not in (None, document.id_):
             raise ValueError(f"node {node.id_!r} was cut from {node.ref_doc_id!r}, not from {document.id_!r}")
         if node.id_ in seen:
@@ -40,6 +44,13 @@ def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | No
     if not nodes:
         return np.empty((0, dimension or 0), np.float32)
     return unit(np.stack([node.embedding for node in nodes if node.embedding is not None]))
+
+
+def _refuse_half_characters(id_: str) -> None:
+    try:
+        id_.encode()
+    except UnicodeEncodeError as error:  # no database could tell it from others
+        raise ValueError(f"the id {id_!r} holds half a character, which cannot be stored") from error
 
 
 def lengths(nodes: Sequence[TextNode]) -> list[float]:

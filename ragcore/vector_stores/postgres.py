@@ -88,6 +88,7 @@ TAKEN_IN = 2  # passages that the HNSW index takes in for every one that is put,
 SPARE = 32  # candidates beyond those asked for, among which ties are looked for
 HNSW_CANDIDATES = 200  # hnsw.ef_search, and the least number whose exact cosines are taken
 MOST_INDEXED = 4000  # dimensions that pgvector can index as half-precision numbers; wider vectors are compared one by one
+WIDEST = 16_000  # numbers of a vector that pgvector takes
 MOST_INLINE = 1900  # dimensions of a vector that fits a page of a table
 
 OURS = "pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"  # the tables of a library
@@ -375,6 +376,11 @@ class PostgresStore(TableStore):
     # --- vectors --------------------------------------------------------------------------------------------------------
 
     def _new_table(self, db: PostgresConnection, index: _Index, dimension: int) -> str:
+        if dimension > WIDEST:
+            raise StoreError(
+                f"The server has room for vectors of {WIDEST:,} numbers, but was given {dimension:,}.",
+                hint="Choose an embedding model that gives fewer, or a library in a folder, which takes vectors of any width.",
+            )
         self._drop_unused(db)
         # Another name each time: whoever still reads the old table must not take this one for it.
         table = f"vectors_{index.id_}_{secrets.token_hex(4)}"

@@ -406,6 +406,12 @@ def test_vectors_that_are_no_numbers_are_refused(store: Store, bad: float) -> No
         store.search(np.array([bad, 1.0], np.float32), 1)
 
 
+def test_an_embedding_without_numbers_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="'a/0' has an embedding without numbers"):
+        store.put(Document("x", id_="a"), [TextNode("x", "a/0", embedding=np.empty(0, np.float32))])
+    assert store.documents() == []
+
+
 def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
     store.put(*passage("a", "x"))
     with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
@@ -672,6 +678,7 @@ def test_an_unknown_document_is_an_error_also_in_an_empty_store(store: Store) ->
         (lambda nodes: [nodes[0], replace(nodes[1], id_="b/0")], "two nodes have the id 'b/0'"),
         (lambda nodes: [nodes[0], replace(nodes[1], id_="a/0")], "'a/0' of 'b' is already a node of 'a'"),
         (lambda nodes: [nodes[0], replace(nodes[1], ref_doc_id="z")], "'b/1' was cut from 'z', not from 'b'"),
+        (lambda nodes: [nodes[0], replace(nodes[1], id_="\ud83d")], r"the id '\\ud83d' holds half a character"),
     ],
 )
 def test_nodes_that_do_not_fit_are_refused_and_change_nothing(
@@ -685,6 +692,14 @@ def test_nodes_that_do_not_fit_are_refused_and_change_nothing(
     assert store.document("b").text == "stays"
     assert ids(store.keyword_search("stays", 2)) == ["b/0"]
     assert len(store) == 2
+
+
+def test_a_document_called_by_half_a_character_is_refused(store: Store) -> None:
+    source, nodes = passage("a\udc80", "x")
+    for held in (nodes, []):
+        with pytest.raises(ValueError, match=r"the id 'a\\udc80' holds half a character"):
+            store.put(source, held)
+    assert store.documents() == []
 
 
 def test_metadata_that_is_not_plain_is_refused_and_changes_nothing(store: Store) -> None:

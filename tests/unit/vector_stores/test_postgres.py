@@ -207,6 +207,15 @@ def test_what_is_still_read_is_given_up_without_waiting_and_goes_later(monkeypat
     other.close()
 
 
+def test_vectors_that_are_too_wide_for_the_server_are_refused_in_words(store: PostgresStore) -> None:
+    widest = np.ones((1, 16_000), np.float32)
+    with pytest.raises(StoreError, match="has room for vectors of 16,000 numbers, but was given 16,001") as caught:
+        put(store, range(1), np.ones((1, 16_001), np.float32))
+    assert "folder" in caught.value.hint
+    put(store, range(1), widest)
+    assert found(store, widest[0]) == [0]
+
+
 def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: PostgresStore) -> None:
     before = store.bytes_on_disk()
     put(store, range(600))
