@@ -248,15 +248,18 @@ class Conversations:
 
     def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
         """Those with at least one message, latest first; with `search`, those whose title or messages contain it."""
-        words = search[:SEARCH_CHARS].replace("!", "!!").replace("%", "!%").replace("_", "!_")
-        rows = self._read(
-            "SELECT * FROM conversations c WHERE kind = :kind AND EXISTS"
-            " (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
-            " AND (lower(m.text) LIKE lower(:words) ESCAPE '!' OR lower(c.title) LIKE lower(:words) ESCAPE '!'))"
-            " ORDER BY updated DESC, created DESC, id",
-            {"kind": kind, "words": f"%{writable(words)}%"},
-        )
-        return [_conversation(row) for row in rows]
+        wanted = writable(search[:SEARCH_CHARS]).lower()
+        with self._database.snapshot() as db:
+            found = db.execute(
+                "SELECT * FROM conversations c WHERE kind = :kind AND EXISTS"
+                " (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
+                " AND (lower(m.text) LIKE :words ESCAPE '!' OR lower(c.title) LIKE :words ESCAPE '!'))"
+                " ORDER BY updated DESC, created DESC, id",
+                {"kind": kind, "words": f"%{''.join(map(_likely, wanted))}%"},
+            ).fetchall()
+            if any(map(_has_capital, wanted)):
+                found = [row for row in found if wanted in row["title"].lower() or _says(db, row["id"], wanted)]
+        return [_conversation(row) for row in found]
 
     def belonging_to(self, conversation_id: str) -> list[Conversation]:
         """Those of its replay, the first made first."""
@@ -522,6 +525,21 @@ def _named(names: Sequence[str], row: Any) -> dict[str, Any]:
 def _insert(db: Connection, table: str, names: Sequence[str], values: Mapping[str, Any]) -> None:
     places = ", ".join("?" for _ in names)
     db.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", [values[name] for name in names])
+
+
+def _has_capital(letter: str) -> bool:
+    """Whether it is one of which databases do not know that it is the same as a capital: they know A to Z."""
+    return not letter.isascii() and letter != letter.upper()
+
+
+def _likely(letter: str) -> str:
+    """For a pattern of LIKE: the letter, or anything where the database cannot compare it."""
+    return "%" if _has_capital(letter) else f"!{letter}" if letter in "!%_" else letter
+
+
+def _says(db: Connection, conversation_id: str, wanted: str) -> bool:
+    texts = db.execute("SELECT text FROM messages WHERE conversation_id = ?", (conversation_id,))
+    return any(wanted in row["text"].lower() for row in texts)
 
 
 def _title(question: str) -> str:

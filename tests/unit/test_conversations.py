@@ -168,6 +168,28 @@ def test_what_is_searched_for_is_taken_as_it_stands(conversations: Conversations
     assert [one.id for one in conversations.all(search=words)] == ([talk.id] if found else [])
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("Übung", True),
+        ("übung", True),
+        ("ÜBUNG", True),
+        ("IM ÉTAT", True),
+        ("京都 ÉT", False),
+        ("東京 üb", True),
+        ("äbung", False),
+    ],
+)
+def test_capitals_are_as_small_letters_in_a_search_in_any_language(
+    conversations: Conversations, words: str, found: bool
+) -> None:
+    talk, titled = conversations.create(), conversations.create()
+    for one, question, title in ((talk, "Die 東京 Übung IM état?", "x"), (titled, "x", "東京 übung im ÉTAT")):
+        conversations.begin(one.id, Ask(question))
+        conversations.rename(one.id, title)
+    assert {one.id for one in conversations.all(search=words)} == ({talk.id, titled.id} if found else set())
+
+
 def test_a_stopped_answer_is_not_written_to_any_more(conversations: Conversations) -> None:
     talk = conversations.create()
     answer = conversations.begin(talk.id, Ask("Who?"))
