@@ -48,11 +48,12 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Open the library before the first visitor, and every other index in which work was left; end their workers when the
     server ends."""
+    logging.getLogger("streamlit.error_util").addFilter(in_one_line)
     try:
         await anyio.to_thread.run_sync(resources.opened)
         await anyio.to_thread.run_sync(resources.indexes().go_on)
-    except RagError:
-        logger.exception("the library cannot be opened")  # the screens say so, and try again
+    except RagError as error:
+        logger.error("the library cannot be opened: %s", error)  # the screens say so, and try again
     gc.collect()
     gc.freeze()
     try:
@@ -62,6 +63,16 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
             await anyio.to_thread.run_sync(lambda: resources.indexes().close())
         except RagError:
             logger.info("there was no library to close")
+
+
+def in_one_line(record: logging.LogRecord) -> bool:
+    """Streamlit logs every failure of a screen with its traceback. Of one that the screen puts in words, the words will do."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and not isinstance(error, Exception):  # the screen was left while it put it in words
+        error = error.__context__
+    if isinstance(error, RagError):
+        record.msg, record.args, record.exc_info = "a screen cannot be drawn: %s", (error,), None
+    return True
 
 
 def on_script_error(error: BaseException) -> bool:
@@ -213,7 +224,10 @@ async def upload(request: Request) -> Response:
     if isinstance(library, Response):
         return library
     name = safe_name(request.query_params.get("name", ""))
-    limit, too_large = _limit(library, name)
+    try:
+        limit, too_large = await anyio.to_thread.run_sync(_limit, library, name)
+    except StoreError as error:
+        return _refusal(503, error.what, error.hint)
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
         await anyio.to_thread.run_sync(_refuse, library, name, int(announced), too_large)
@@ -283,9 +297,9 @@ async def _ticketed(request: Request) -> Library | Response:
     given, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
     try:
         library = (await anyio.to_thread.run_sync(resources.opened, index or MAIN)).library
-    except InputError as error:
-        return _refusal(404, error.what, error.hint)
-    secret = await anyio.to_thread.run_sync(lambda: library.secret)
+        secret = await anyio.to_thread.run_sync(lambda: library.secret)
+    except RagError as error:
+        return _refusal(404 if isinstance(error, InputError) else 503, error.what, error.hint)
     if valid_ticket(secret, given):
         return library
     return _refusal(403, "This page is out of date.", "Reload the page and try again.")

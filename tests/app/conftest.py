@@ -111,8 +111,8 @@ class App:
         return (self.home.parent / "server.log").read_text("utf-8", "replace")
 
 
-def started(folder: Path) -> Iterator[App]:
-    app = App(folder / "library")
+def started(folder: Path, database: str = "") -> Iterator[App]:
+    app = App(folder / "library", database)
     app.start()
     try:
         yield app

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
+from ragcore.library import Library
 from tests import postgres
-from tests.app.conftest import App, settled
-from tests.faults.test_replicas import stopped_server
+from tests.app.conftest import App, settled, started
+from tests.faults.test_replicas import stopped_server, until
+from ui.web import ticket
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,11 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """A failure that a screen shows is in its log, too, as Streamlit has it."""
-    app = App(tmp_path_factory.mktemp("served") / "library", postgres.fresh())
-    app.start()
-    yield app
-    app.stop()
+    yield from started(tmp_path_factory.mktemp("served"), postgres.fresh())
 
 
 def test_what_is_on_a_server_is_not_said_to_be_on_this_computer_alone(page: Page, served: App) -> None:
@@ -50,3 +50,20 @@ def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served:
         assert notice["y"] >= header["y"] + header["height"]
     page.get_by_text("One question on its own").wait_for()
     assert page.get_by_text("does not answer").count() == 0
+    assert [line for line in served.log().splitlines() if line.endswith("does not answer.")]
+
+
+def test_a_file_that_comes_while_the_server_is_away_is_refused_in_words(served: App, tmp_path: Path) -> None:
+    library = Library(served.database, local=tmp_path)
+    given = {"x-lectern-ticket": ticket(library.secret)}
+    library.close()
+    answers = []
+
+    def refused() -> bool:
+        answers.append(httpx.put(f"{served.url}/api/upload?name=note.txt", headers=given, content=b"A note.", timeout=30))
+        assert "does not answer" in answers[-1].json()["what"]
+        return answers[-1].status_code == 503
+
+    with stopped_server():
+        until(refused)  # before that, it knows the largest file's size from just now
+    assert list((served.home / "incoming").iterdir()) == []
