@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from ragcore.postgres import MissingTableError, PostgresConnection, PostgresData
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
 from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
-from ragcore.vector_stores.postings import Postings
+from ragcore.vector_stores.postings import Postings, gathered
 from ragcore.vector_stores.rows import length_of, passages_at
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version, unit_query
 from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, passing
@@ -127,6 +128,8 @@ class PostgresStore(TableStore):
         self._database = database
         self._name = index
         self._postings = Postings()
+        self._renewed = False  # its words were found made by this machine's rules, or made so
+        self._renewing = threading.Lock()
         self._owned = False
 
     @classmethod
@@ -360,18 +363,41 @@ class PostgresStore(TableStore):
     # --- keywords -------------------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
-        """Make the keyword index anew where an earlier version's rules made it."""
+        """Make the keyword index anew where an earlier version's rules made it: at the first search alone, as a machine with
+        other rules, such as an earlier Python's, does the same. Others write meanwhile: what takes long is done before the
+        transaction. That takes 2 KB of memory for each passage."""
+        with self._renewing:
+            if not self._renewed:
+                self._renewed = self._has_our_terms()
+
+    def _has_our_terms(self) -> bool:
+        """Whether the keyword index is there, and then it is made by these rules."""
         with self._database.snapshot() as db:
             index = self._index(db)
         if index is None or index.terms == terms_version():
-            return
+            return index is not None
+        with self._database.snapshot() as db:
+            before = self._rows_of_documents(db, index)
+            words = list(gathered((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None or index.terms == terms_version():
-                return  # another process was quicker, or has given it up
+                return index is not None  # another process was quicker, or has given it up
+            now = self._rows_of_documents(db, index)
             self._postings.clear(db, index.id_)
-            self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
+            for contents in words:
+                self._postings.put(db, index.id_, contents)
+            for document in before.keys() - now.keys():
+                self._postings.remove(db, index.id_, before[document])
+            new = passages_at(db, sorted(row for document in now.keys() - before.keys() for row in now[document]))
+            self._postings.add(db, index.id_, ((row, passage_terms(node)) for row, node in new.items()))
             db.execute("UPDATE indexes SET terms = ? WHERE id = ?", (terms_version(), index.id_))
+        return True
+
+    def _rows_of_documents(self, db: PostgresConnection, index: _Index) -> dict[int, range]:
+        """By the documents' `seq`, which is never given twice, as rows are."""
+        rows = db.execute("SELECT seq, first_row, passages FROM documents WHERE index_id = ?", (index.id_,))
+        return {seq: range(first, first + passages) for seq, first, passages in rows}
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 

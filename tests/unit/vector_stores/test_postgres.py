@@ -20,6 +20,7 @@ from ragcore.vector_stores import postgres as store_module
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.postgres import SCHEMA
+from ragcore.vector_stores.search import passage_terms
 from tests import postgres
 
 ROWS = np.random.default_rng(0).normal(size=(600, 24)).astype(np.float32)
@@ -252,6 +253,48 @@ def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monke
     monkeypatch.setattr(store_module, "passage_terms", lambda node: ["marker", *node.text.split()])
     assert len(store.keyword_search("marker", 50)) == 20
     assert [hit.node.id_ for hit in store.keyword_search("13", 5)] == ["13"]
+
+
+def test_others_write_while_a_keyword_index_of_other_rules_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.postgres.SESSION", {"lock_timeout": "100ms"})
+    address = postgres.fresh()
+    store, other, fresh = (PostgresStore(PostgresDatabase(each, SCHEMA)) for each in (address, address, postgres.fresh()))
+    put(store, range(40))
+    written: list[bool] = []
+
+    def meanwhile(node: TextNode) -> list[str]:
+        if not written:
+            written.append(True)
+            other.delete("d30")  # whose rows the next takes
+            put(other, range(50, 60))
+            other.delete("d0")
+            put(other, range(10, 20), -ROWS)
+        return passage_terms(node)
+
+    monkeypatch.setattr(store_module, "terms_version", lambda: "newer")
+    monkeypatch.setattr(store_module, "passage_terms", meanwhile)
+    for numbers in (range(20, 30), range(50, 60), range(10, 20)):
+        put(fresh, numbers)
+    for question in ("passage", "5", "13", "35", "55"):
+        found, expected = (each.keyword_search(question, 99) for each in (store, fresh))
+        assert [(hit.node.id_, hit.score) for hit in found] == [(hit.node.id_, hit.score) for hit in expected]
+    assert written
+    for each in (store, other, fresh):
+        each._database.close()
+
+
+def test_machines_of_which_each_has_other_rules_do_not_undo_each_others_words_for_ever(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(store: PostgresStore, rules: str) -> str:
+        monkeypatch.setattr(store_module, "terms_version", lambda: rules)
+        assert [hit.node.id_ for hit in store.keyword_search("13", 5)] == ["13"]
+        with database.snapshot() as db:
+            return str(db.execute("SELECT terms FROM indexes").fetchall()[0][0])
+
+    one, other = PostgresStore(database), PostgresStore(database)
+    put(one, range(20))
+    assert [asked(each, rules) for each, rules in 3 * [(one, "these"), (other, "those")]] == ["these"] + 5 * ["those"]
 
 
 def test_words_of_an_index_that_is_given_up_just_then_are_not_found(
