@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from ragcore.config import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import tables
-from ragcore.readers.database import READ_ONLY, DatabaseReader, connect_to
+from ragcore.readers.database import READ_ONLY, DatabaseReader, keep_to
 from ragcore.readers.listing import LocalFiles, Wanted, files_in, name_of
 from ragcore.readers.registry import suffix_of, supported_suffixes
 from ragcore.readers.web import Limits, anywhere, fetch, is_public, public_address
@@ -94,8 +94,7 @@ def from_database(address: str, query: str, into: Path, allowed: AllowedSources,
         raise InputError("Only a query that reads can be added.", hint="Write one that begins with SELECT.")
     reader = DatabaseReader(uri=address.strip())
     try:
-        if server := _place(reader.engine.url, allowed):
-            connect_to(reader.engine, server)
+        keep_to(reader.engine, _place(reader.engine.url, allowed))
         target = into / f"{new_id()}.txt"
         try:
             _write_rows(reader, query, target, max_mb)

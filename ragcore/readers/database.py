@@ -17,12 +17,22 @@ if TYPE_CHECKING:
 
 ROWS = 1_000  # fetched at a time, where the driver can
 SECONDS = 120  # for a query of somebody who is to read only
+SILENT_SECONDS = SECONDS + 10  # without a byte of a server
 STEPS = 100_000  # of SQLite's machine between two looks at the clock, about a millisecond
 READ_ONLY = {  # what makes a transaction so, and ends it in time; SQLite is ended by `_ends_in_time`
     "postgresql": ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {1000 * SECONDS}"),
     "mysql": ("SET TRANSACTION READ ONLY", f"SET SESSION max_execution_time = {1000 * SECONDS}"),
     "mariadb": ("SET TRANSACTION READ ONLY", f"SET SESSION max_statement_time = {SECONDS}"),
     "sqlite": ("PRAGMA query_only = ON",),
+}
+_PATIENCE = {  # what each driver calls the seconds that it waits for a server
+    "pg8000": ("timeout",),
+    "psycopg": ("connect_timeout", "keepalives_idle"),
+    "psycopg2": ("connect_timeout", "keepalives_idle"),
+    "pymysql": ("connect_timeout", "read_timeout"),
+    "mysqldb": ("connect_timeout", "read_timeout"),
+    "mysqlconnector": ("connection_timeout",),
+    "mariadbconnector": ("connect_timeout", "read_timeout"),
 }
 _LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")  # to SQLAlchemy, in texts too, such as '{"a":1}'
 
@@ -96,6 +106,10 @@ class DatabaseReader:
                 columns = list(result.keys())
                 for row in result:
                     yield columns, list(row)
+        except TimeoutError as error:  # which some drivers let through
+            raise InputError(
+                f"The database said nothing for {SILENT_SECONDS} seconds.", hint="Check its address, and that it is running."
+            ) from error
         except SQLAlchemyError as error:
             said = str(getattr(error, "orig", None) or error)
             raise InputError(
@@ -116,15 +130,18 @@ class DatabaseReader:
             )
 
 
-def connect_to(engine: Engine, address: str) -> None:
-    """To this address of its server alone, whatever the server's name stands for by then."""
+def keep_to(engine: Engine, address: str | None) -> None:
+    """From now on a server that is silent for SILENT_SECONDS is given up. Where there is an `address`, that alone is connected
+    to, whatever the server's name stands for by then."""
     import sqlalchemy
 
-    def named(dialect: Dialect, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
-        # PostgreSQL's own library takes the name besides, for the server's certificate.
-        parameters["hostaddr" if dialect.driver.startswith("psycopg") else "host"] = address
+    def limited(dialect: Dialect, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
+        parameters.update(dict.fromkeys(_PATIENCE.get(dialect.driver, ()), SILENT_SECONDS))
+        if address is not None:
+            # PostgreSQL's own library takes the name besides, for the server's certificate.
+            parameters["hostaddr" if dialect.driver.startswith("psycopg") else "host"] = address
 
-    sqlalchemy.event.listen(engine, "do_connect", named)
+    sqlalchemy.event.listen(engine, "do_connect", limited)
 
 
 def _opened(

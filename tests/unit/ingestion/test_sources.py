@@ -3,6 +3,7 @@ than it may."""
 
 from __future__ import annotations
 
+import gc
 import shutil
 import socket
 import sys
@@ -20,6 +21,7 @@ from ragcore.errors import ConfigError, InputError, TooLargeError
 from ragcore.ingestion import sources
 from ragcore.ingestion.files import Stage
 from ragcore.library import Library
+from ragcore.readers.database import SILENT_SECONDS
 from tests.unit.readers.test_web import PAGE, Site
 
 NOTHING = AllowedSources()
@@ -247,14 +249,14 @@ def test_the_address_of_a_database_that_was_looked_at_is_the_one_connected_to(
 ) -> None:
     """And no other that the name stands for a moment later."""
     pytest.importorskip("sqlalchemy")
-    given: list[dict[str, str]] = []
+    given: list[dict[str, object]] = []
 
     class Driver(ModuleType):
         __version__, paramstyle = "9.9.9", "pyformat"
         Error = InterfaceError = InternalError = OperationalError = ProgrammingError = OSError
         extras = extensions = ModuleType("more")
 
-        def connect(self, **parameters: str) -> None:
+        def connect(self, **parameters: object) -> None:
             given.append(parameters)
             raise OSError("not today")
 
@@ -266,6 +268,18 @@ def test_the_address_of_a_database_that_was_looked_at_is_the_one_connected_to(
     with pytest.raises(InputError, match="not today"):
         query(library, f"{driver}://ann:hush@db.example/db", "SELECT 1", NOTHING)
     assert [parameters[named] for parameters in given] == ["8.8.8.8"]
+    assert SILENT_SECONDS in given[0].values()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pg8000 leaves its socket to the collector
+def test_a_database_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pg8000")
+    monkeypatch.setattr("ragcore.readers.database.SILENT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql+pg8000://ann:hush@127.0.0.1:{silent.getsockname()[1]}/db"
+        with pytest.raises(InputError, match=r"said nothing for 0\.2 seconds"):
+            sources.from_database(address, "SELECT 1", tmp_path, INSIDE, max_mb=5)
+    gc.collect()
 
 
 @pytest.mark.parametrize(
