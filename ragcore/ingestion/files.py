@@ -35,7 +35,7 @@ from ragcore.ingestion.drafts import SCHEMA as DRAFTS_SCHEMA
 from ragcore.ingestion.drafts import Drafts, drop_drafts
 from ragcore.ingestion.file_bytes import FileBytes, Received
 from ragcore.ingestion.pace import SCHEMA as PACES_SCHEMA
-from ragcore.ingestion.pace import Costs, note_amount, read_costs, remember
+from ragcore.ingestion.pace import Costs, kind_of, note_amount, read_costs, remember
 from ragcore.readers.amount import Amount
 from ragcore.schema import new_id
 
@@ -232,8 +232,8 @@ class Files:
         The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file, also
         where yet another file has these: its passages keep answering until the new ones are ready. Bytes that were given under
         a second name, too, then stay under that. A file with an `origin` replaces the one from there, and takes another name
-        where a file from elsewhere has its own. `beside`: it replaces none but one that failed with the same bytes or without
-        any, takes another name where it must, and has no origin that another has. EmptyFileError, TooLargeError.
+        where a file from elsewhere has its own. `beside`: it replaces none but a row without bytes, takes another name where it
+        must, and has no origin that another has. EmptyFileError, TooLargeError.
         """
         limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
@@ -259,14 +259,20 @@ class Files:
         return duplicate
 
     def _duplicate(self, digest: str, name: str, origin: str, *, beside: bool) -> Added | None:
-        """The file that has these bytes: that of this name or origin where there is one. What was stopped is queued again."""
+        """The file that has these bytes: that of this name or origin where there is one.
+
+        What was stopped is queued again. So is what could not be read, unless this name is of another kind: then it may be read
+        under this one.
+        """
         with self.database.transaction() as db:
             before = None if beside else _before(db, name, origin)
             own = before["id"] if before is not None and before["path"] else ""
-            same = db.execute(
-                f"SELECT id, stage FROM files WHERE hash = ? AND stage != 'failed'{' AND id = ?' if own else ''}",
+            found = db.execute(
+                f"SELECT id, name, stage FROM files WHERE hash = ?{' AND id = ?' if own else ''} ORDER BY stage = 'failed'",
                 (digest, own) if own else (digest,),
-            ).fetchone()
+            ).fetchall()
+            alike = (row for row in found if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name)))
+            same = next(alike, None)
             if same is None:
                 return None
             if not own:
@@ -275,21 +281,19 @@ class Files:
                     " ON CONFLICT (name, origin) DO UPDATE SET file_id = excluded.file_id",
                     (name, origin, same["id"]),
                 )
-            if same["stage"] == Stage.STOPPED.value:
-                self._queue(db, same["id"])  # its work goes on
+            if same["stage"] in ("stopped", "failed"):
+                self._queue(db, same["id"], anew=same["stage"] == "failed")
             return Added(self._must(same["id"]), "duplicate", name)
 
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str, *, beside: bool) -> Added:
         with self.database.transaction() as db:
-            given, before = name, _failed(db, name, digest) if beside else _before(db, name, origin)
+            given, before = name, _without_bytes(db, name) if beside else _before(db, name, origin)
             db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (name, origin))
             if before and not beside:
                 self._keep_under_other_name(db, before["id"])
             file_id = before["id"] if before else new_id()[:16]
-            if beside:
-                name = before["name"] if before else name
-                elsewhere = _before(db, name, origin) if origin else None
-                origin = "" if elsewhere and elsewhere["id"] != file_id else origin
+            if beside and origin and _before(db, name, origin):
+                origin = ""
             if origin or beside:
                 name = _free_name(db, name, file_id)
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
@@ -728,10 +732,9 @@ def _before(db: Connection, name: str, origin: str) -> Any:
     return db.execute(f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)).fetchone()
 
 
-def _failed(db: Connection, name: str, digest: str) -> Any:
-    """The row of these bytes, which could not be read, or of a file of this name that was not even taken in."""
-    asked = "SELECT id, name FROM files WHERE hash = ? OR (name = ? AND path = '') ORDER BY path DESC LIMIT 1"
-    return db.execute(asked, (digest, name)).fetchone()
+def _without_bytes(db: Connection, name: str) -> Any:
+    """The row of a file of this name that was not even taken in."""
+    return db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
 
 
 def _free_name(db: Connection, name: str, file_id: str) -> str:

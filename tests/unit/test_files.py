@@ -309,6 +309,23 @@ def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -
     assert (again.outcome, again.file.id, again.file.stage) == ("replaced", file.id, Stage.QUEUED)
 
 
+def test_a_failed_file_given_under_another_name_is_tried_again_and_not_doubled_unless_that_says_another_kind(
+    files: Files, tmp_path: Path
+) -> None:
+    file = files.add(given(tmp_path), "locked.pdf").file
+    files.claim("w")
+    advance(files, file.id, "w", Stage.READING, 1, 2)
+    files.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
+    again = files.add(given(tmp_path), "copy.PDF")
+    assert (again.outcome, again.file.id, again.file.stage) == ("duplicate", file.id, Stage.QUEUED)
+    assert again.file.fraction == 0
+    files.claim("w")
+    files.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
+    other = files.add(given(tmp_path), "other.txt")
+    assert other.outcome == "added"
+    assert files.add(given(tmp_path), "another copy.pdf") == Added(other.file, "duplicate", "another copy.pdf")
+
+
 def test_nobody_is_taken_for_silent_who_had_to_wait_for_a_long_transaction(files: Files, tmp_path: Path, clock: Clock) -> None:
     for name in ("dead.txt", "waits.txt", "long.txt"):
         files.add(given(tmp_path, name), name)
