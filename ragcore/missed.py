@@ -64,9 +64,9 @@ class Cause(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """`searched`: the question as it was looked up. `source`: the best missed passage, and `rank`, 1 for the best, where it
-    stands among all that were to be looked through (the whole library where others were chosen); None below the hundredth.
-    Its page is that of the sentence nearest to what was looked for.
+    """`searched`: the question as it was looked up. `source`: the best missed passage, or the nearest one where none seems to
+    say it; and `rank`, 1 for the best, where it stands among all that were to be looked through (the whole library where others
+    were chosen); None below the hundredth. Its page is that of the sentence nearest to what was looked for.
 
     `ask`: the question with the very setting changed; None where another place must be visited first. `file`: the one that is
     to blame; `page`: the label of its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
@@ -241,9 +241,9 @@ class _Search:
         rank = _place(node, everywhere)[0] if node else None
         if file := self._unread(said):
             cause = _cause_of(file)
-            return self._missed(cause, file=file, ask=self.ask if cause is Cause.READING else None)
+            return self._missed(cause, node, rank, file=file, ask=self.ask if cause is Cause.READING else None)
         if bare := self._page_without_text():
-            return self._missed(Cause.NO_TEXT, file=bare[0], page=bare[1])
+            return self._missed(Cause.NO_TEXT, node, rank, file=bare[0], page=bare[1])
         asked = language_of(expected or self.ask.question)
         others = [language for each in everywhere[: self.ask.top_k] if (language := language_of(each.node.text))]
         if node is not None and asked and others and all(language != asked for language in others):

@@ -117,7 +117,9 @@ def refused(library: Library, name: str, error: InputError) -> None:
 def test_a_scan_a_failed_a_stopped_and_a_waiting_file(library: Library) -> None:
     balloon = Ask("What colour was the balloon?", chat_mode=None)
     refused(library, "old.doc", InputError("old.doc is damaged."))
-    assert why(library, balloon).cause is Cause.FAILED
+    missed = why(library, balloon)
+    assert missed.cause is Cause.FAILED
+    assert missed.source is not None  # the nearest passage, in case that it is meant
     refused(library, "balloon scan.pdf", NoTextError("balloon scan.pdf has no text."))
     missed = why(library, balloon, "The balloon was red.")
     assert missed.cause is Cause.NO_TEXT

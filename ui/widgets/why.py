@@ -110,7 +110,7 @@ def button_text(missed: Missed) -> str:
 def _rank(message: Message, missed: Missed) -> str:
     if missed.cause is Cause.USED:
         return _("Passage {number} of this answer").format(number=missed.rank)
-    if missed.cause is Cause.ABSENT:
+    if missed.cause in _NOWHERE:
         if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
             return _("The nearest passage, which was looked at")
         return _("The nearest passage that was not looked at")
@@ -250,6 +250,7 @@ def _with_its_words(missed: Missed) -> str:
     return _("Ask with its own words") if missed.ask else _("Open settings")
 
 
+_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage seems to say it
 _OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
     Cause.NOT_LOOKED: lambda missed: _("**This way of answering does not look in your documents.**"),
