@@ -14,6 +14,7 @@ from ragcore.schema import Document, Scalar
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Dialect, Engine
+    from sqlalchemy.exc import SQLAlchemyError
 
 ROWS = 1_000  # fetched at a time, where the driver can
 SECONDS = 120  # for a query of somebody who is to read only
@@ -97,12 +98,14 @@ class DatabaseReader:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            with self.engine.connect().execution_options(yield_per=ROWS) as connection:
+            with self.engine.connect() as connection:
                 if read_only:
                     for order in READ_ONLY.get(self.engine.dialect.name, ()):
                         connection.execute(text(order))
                     _ends_in_time(connection)
-                result = connection.execute(text(_LIKE_A_PLACEHOLDER.sub(r"\:", query)))
+                statement = text(_LIKE_A_PLACEHOLDER.sub(r"\:", query))
+                # Of this alone: an order that is no query cannot have its rows fetched by and by.
+                result = connection.execute(statement, execution_options={"yield_per": ROWS})
                 columns = list(result.keys())
                 for row in result:
                     yield columns, list(row)
@@ -111,9 +114,9 @@ class DatabaseReader:
                 f"The database said nothing for {SILENT_SECONDS} seconds.", hint="Check its address, and that it is running."
             ) from error
         except SQLAlchemyError as error:
-            said = str(getattr(error, "orig", None) or error)
             raise InputError(
-                f"The database could not answer the query: {said}", hint="Check the query, and that its tables are in there."
+                f"The database could not answer the query: {_said(error)}",
+                hint="Check the query, and that its tables are in there.",
             ) from error
 
     def _rows(self, query: str, key_columns: Sequence[str], metadata_cols: Sequence[str]) -> Iterator[Document]:
@@ -142,6 +145,13 @@ def keep_to(engine: Engine, address: str | None) -> None:
             parameters["hostaddr" if dialect.driver.startswith("psycopg") else "host"] = address
 
     sqlalchemy.event.listen(engine, "do_connect", limited)
+
+
+def _said(error: SQLAlchemyError) -> str:
+    """In the database's words; pg8000 gives all that the server says of an error, by its kind (PostgreSQL, 54.8)."""
+    told = getattr(error, "orig", None) or error
+    fields = told.args[0] if told.args else None
+    return str(fields.get("M", fields)) if isinstance(fields, dict) else str(told)
 
 
 def _opened(

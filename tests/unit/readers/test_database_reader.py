@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import sqlalchemy
 
 from ragcore.errors import ConfigError, InputError, MissingPackageError
 from ragcore.readers import DatabaseReader
+from tests import postgres
 
 QUERY = "SELECT id, name, height FROM peaks ORDER BY id"
 
@@ -128,6 +130,40 @@ def test_rows_are_read_as_they_are_asked_for(engine: sqlalchemy.Engine) -> None:
     assert fetched == [1_000]  # rows at a time, for drivers that would fetch all
     rows.close()  # type: ignore[attr-defined]
     assert engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def server() -> Iterator[DatabaseReader]:
+    """A real one, with two rows."""
+    (folder,) = parse_qs(urlsplit(postgres.fresh()).query)["host"]
+    socket = next(path for path in Path(folder).glob(".s.PGSQL.*") if path.is_socket())
+    reader = DatabaseReader(uri=f"postgresql+pg8000://postgres@/postgres?unix_sock={socket}")
+    change(reader.engine, "DROP TABLE IF EXISTS peaks")
+    change(reader.engine, "CREATE TABLE peaks (id SERIAL, name TEXT, height REAL)")
+    change(reader.engine, "INSERT INTO peaks VALUES (1, 'Tarn Hill', 411.5), (2, 'Black: Fell; 5%', NULL)")
+    yield reader
+    change(reader.engine, "DROP TABLE peaks")
+    reader.engine.dispose()
+
+
+@pytest.mark.parametrize("sql", [QUERY, "TABLE peaks ORDER BY id", "SELECT * FROM peaks WHERE name LIKE '%l%' ORDER BY id"])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_rows_of_a_server_are_read_also_where_no_more_than_that_is_allowed(
+    server: DatabaseReader, read_only: bool, sql: str
+) -> None:
+    columns = ["id", "name", "height"]
+    rows = [(columns, [1, "Tarn Hill", 411.5]), (columns, [2, "Black: Fell; 5%", None])]
+    assert list(server.rows(sql, read_only=read_only)) == rows
+
+
+def test_a_server_refuses_what_writes_and_says_what_is_wrong_in_its_words(server: DatabaseReader) -> None:
+    for sql, said in (
+        ("SELECT nextval('peaks_id_seq')", "cannot execute nextval() in a read-only transaction"),
+        ("SELECT * FROM lakes", 'relation "lakes" does not exist'),
+    ):
+        with pytest.raises(InputError) as caught:
+            list(server.rows(sql, read_only=True))
+        assert caught.value.what == f"The database could not answer the query: {said}"
 
 
 def test_no_rows_are_no_documents(engine: sqlalchemy.Engine) -> None:
