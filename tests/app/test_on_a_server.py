@@ -57,13 +57,16 @@ def test_a_file_that_comes_while_the_server_is_away_is_refused_in_words(served: 
     library = Library(served.database, local=tmp_path)
     given = {"x-lectern-ticket": ticket(library.secret)}
     library.close()
-    answers = []
+
+    def put() -> httpx.Response:
+        return httpx.put(f"{served.url}/api/upload?name=note.txt", headers=given, content=b"A note.", timeout=30)
 
     def refused() -> bool:
-        answers.append(httpx.put(f"{served.url}/api/upload?name=note.txt", headers=given, content=b"A note.", timeout=30))
-        assert "does not answer" in answers[-1].json()["what"]
-        return answers[-1].status_code == 503
+        answer = put()
+        assert "does not answer" in answer.json()["what"]
+        return answer.status_code == 503
 
+    assert put().status_code == 200
     with stopped_server():
-        until(refused)  # before that, it knows the largest file's size from just now
+        until(refused)  # before that, it knows from just now how large a file may be
     assert list((served.home / "incoming").iterdir()) == []
