@@ -39,7 +39,7 @@ def stem(word: str) -> str:
     """The form under which a single word is compared."""
     known = _stems.get(word)
     if known is None:
-        known = _stem(unicodedata.normalize("NFKC", word).casefold())
+        known = _stem(_folded(word))
         if len(_stems) > MOST_STEMS:
             _stems.clear()
         _stems[word] = known
@@ -47,7 +47,7 @@ def stem(word: str) -> str:
 
 
 def _terms(text: str, *, without_stop_words: bool) -> list[str]:
-    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    folded = _folded(text)
     found = _WORD.findall(folded)
     if without_stop_words:
         found = [word for word in found if word not in STOP_WORDS]
@@ -61,6 +61,18 @@ def _terms(text: str, *, without_stop_words: bool) -> list[str]:
         else:
             terms.append(stem(word))
     return terms
+
+
+def _folded(text: str) -> str:
+    """Without capitals, and with every letter and digit in the one way that it is compared in."""
+    if text.isascii():
+        return text.lower()
+    folded = _OTHER_DIGIT.sub(_digit, unicodedata.normalize("NFKC", text).casefold())
+    return folded.translate(_ALIKE) if any(chr(code) in folded for code in _ALIKE) else folded
+
+
+def _digit(found: re.Match[str]) -> str:
+    return str(unicodedata.decimal(found[0]))
 
 
 def _compounds(folded: str) -> Iterator[str]:
@@ -133,6 +145,9 @@ _SCRIPTS = (
     ("hindi", "\u0900", "\u097f"),
     ("tamil", "\u0b80", "\u0bff"),
 )
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+# Persian's kaf and yeh are Arabic's; a soft hyphen only shows where a word may be broken.
+_ALIKE = str.maketrans({"\u06a9": "\u0643", "\u06cc": "\u064a", "\u00ad": None})
 _FOLDABLE = re.compile(r"[\u0591-\u05c7\u064b-\u0652\u00c0-\u024f\u0300-\u04ff\u1e00-\u1fff]")
 # Vowel signs are no \w: Hebrew and Arabic points, the Indic blocks, Tibetan, Burmese, Khmer; Thai and Lao have \w enough.
 _MARKS = (

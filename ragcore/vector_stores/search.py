@@ -42,7 +42,7 @@ B = 0.75
 LEAST_IDF = 1e-6  # a word in half of the passages or more still counts for something
 
 # Its words change when the rules of `words` or Python's tables of characters do; a stored keyword index is then made anew.
-_PROBE = "Ärzte's re-running ﬁles, naïve CAFÉ_3.14 don't О́чень كتاب ภาษา 東京都に住む 한국어 x² İstanbul"
+_PROBE = "Ärzte's re-running ﬁles, naïve CAFÉ_3.14 don't О́чень كتاب ภาษา 東京都に住む 한국어 x² İstanbul کی ۱۴ don\u00adau"
 
 
 def unit_query(query: Vector, dimension: int) -> Vector:

@@ -500,6 +500,11 @@ def test_stop_words_count_only_when_there_is_nothing_else(store: Store) -> None:
         ("error E-1234_x at 10%", "e-1234_x"),
         ('say "AND OR NOT NEAR(" *', 'NEAR( " *'),
         ("มาตรา สัญญา", "สัญญา"),
+        ("Donau\u00addampf\u00adschiff", "Donaudampfschiff"),  # with soft hyphens, as web pages have them
+        ("در سال ۱۴۰۲", "1402"),
+        ("ปี๒๕๖๔", "2564"),
+        ("वर्ष 2024", "२०२४"),
+        ("کتاب یک", "كتاب"),  # from a Persian and from an Arabic keyboard
     ],
 )
 def test_words_of_any_language_and_sign_are_found_as_they_are_written(store: Store, text: str, query: str) -> None:
