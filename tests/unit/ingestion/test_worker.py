@@ -315,7 +315,11 @@ def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_fol
     assert rebuilder.run_once(lambda: True)  # after the first document
     first = min(in_folder.files.all(), key=lambda file: file.added)
     before = disk_bytes(in_folder.folder)
+    coming = in_folder.store.versions.coming()
+    assert coming is not None
+    assert len(in_folder.store.index(coming.name)) > 0
     freed = in_folder.delete_file(first.id).bytes_freed
+    assert len(in_folder.store.index(coming.name)) == 0
     assert freed > 2 * 1500 * 4 * 256
     assert before - disk_bytes(in_folder.folder) == pytest.approx(freed, rel=0.05)
 
