@@ -261,14 +261,14 @@ class Files:
     def _duplicate(self, digest: str, name: str, origin: str, *, beside: bool) -> Added | None:
         """The file that has these bytes: that of this name or origin where there is one.
 
-        What was stopped is queued again. So is what could not be read, unless this name is of another kind: then it may be read
-        under this one.
+        What was stopped, or is about to be, is queued again. So is what could not be read, unless this name is of another
+        kind: then it may be read under this one.
         """
         with self.database.transaction() as db:
             before = None if beside else _before(db, name, origin)
             own = before["id"] if before is not None and before["path"] else ""
             found = db.execute(
-                f"SELECT id, name, stage FROM files WHERE hash = ?{' AND id = ?' if own else ''} ORDER BY stage = 'failed'",
+                f"SELECT id, name, stage, stop_asked FROM files WHERE hash = ?{' AND id = ?' if own else ''} ORDER BY stage = 'failed'",
                 (digest, own) if own else (digest,),
             ).fetchall()
             alike = (row for row in found if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name)))
@@ -281,7 +281,7 @@ class Files:
                     " ON CONFLICT (name, origin) DO UPDATE SET file_id = excluded.file_id",
                     (name, origin, same["id"]),
                 )
-            if same["stage"] in ("stopped", "failed"):
+            if same["stage"] in ("stopped", "failed") or same["stop_asked"]:
                 self._queue(db, same["id"], anew=same["stage"] == "failed")
             return Added(self._must(same["id"]), "duplicate", name)
 
@@ -339,14 +339,14 @@ class Files:
         """
         name = writable(link.address)
         with self.database.transaction() as db:
-            row = db.execute("SELECT id, stage FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
+            row = db.execute("SELECT id, stage, stop_asked FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
             file_id = row["id"] if row else new_id()[:16]
             if row is None:
                 db.execute(
                     "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', ?, 0, ?, 'queued')",
                     (file_id, name, f"{_OF_LINK}{file_id}", self._clock()),
                 )
-            elif Stage(row["stage"]) not in WORKING:
+            elif Stage(row["stage"]) not in WORKING or row["stop_asked"]:
                 self._queue(db, file_id, anew=True)
             db.execute(
                 "INSERT INTO links (file_id, link, anywhere) VALUES (?, ?, ?)"

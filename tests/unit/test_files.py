@@ -19,7 +19,7 @@ from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.ingestion.file_bytes import SCHEMA as BYTES_SCHEMA
 from ragcore.ingestion.file_bytes import FolderBytes, ServerBytes
-from ragcore.ingestion.files import ACTIVE, SCHEMA, Added, FileRow, Files, Stage, process_name, seconds_left
+from ragcore.ingestion.files import ACTIVE, SCHEMA, Added, FileRow, Files, Link, Stage, process_name, seconds_left
 from ragcore.postgres import PostgresDatabase
 from ragcore.readers.amount import Amount
 from ragcore.sqlite import SQLiteDatabase
@@ -260,6 +260,28 @@ def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(
     assert files.get(running.id).stage is Stage.QUEUED  # type: ignore[union-attr]
     assert files.claim("w").id == running.id  # type: ignore[union-attr]
     assert files.sign(running.id, "w")
+
+
+def test_a_file_that_is_given_again_before_its_worker_has_stopped_goes_on(files: Files, tmp_path: Path) -> None:
+    file = files.add(given(tmp_path), "notes.txt").file
+    files.claim("w")
+    files.stop(file.id)
+    assert files.add(given(tmp_path), "notes.txt").outcome == "duplicate"
+    assert not files.sign(file.id, "w")
+    files.halt(file.id, "w")
+    assert files.claim("other").id == file.id  # type: ignore[union-attr]
+    assert files.sign(file.id, "other")
+
+
+def test_a_link_that_is_given_again_before_it_has_stopped_is_fetched(files: Files) -> None:
+    link = Link("https://example.org/", anywhere=False)
+    row = files.add_link(link)
+    files.claim("w", link=True)
+    files.stop(row.id)
+    files.add_link(link)
+    assert not files.sign(row.id, "w")
+    assert files.claim("other", link=True).id == row.id  # type: ignore[union-attr]
+    assert files.sign(row.id, "other")
 
 
 def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once(
