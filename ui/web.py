@@ -9,6 +9,7 @@ import hmac
 import logging
 import re
 import shutil
+import threading
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
@@ -39,6 +40,7 @@ from ui.state import session
 logger = logging.getLogger(__name__)
 
 TICKET_SECONDS = 24 * 3600
+AWAY_SECONDS = 5.0  # before a database server that is away is asked again
 NAME_CHARS = 180
 MAP_CHARS = 600  # of a passage, shown beside its point
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -49,11 +51,8 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     """Open the library before the first visitor, and every other index in which work was left; end their workers when the
     server ends."""
     logging.getLogger("streamlit.error_util").addFilter(in_one_line)
-    try:
-        await anyio.to_thread.run_sync(resources.opened)
-        await anyio.to_thread.run_sync(resources.indexes().go_on)
-    except RagError as error:
-        logger.error("the library cannot be opened: %s", error)  # the screens say so, and try again
+    if not await anyio.to_thread.run_sync(_open):
+        threading.Thread(target=_open_later, name="open-later", daemon=True).start()
     gc.collect()
     gc.freeze()
     try:
@@ -63,6 +62,23 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
             await anyio.to_thread.run_sync(lambda: resources.indexes().close())
         except RagError:
             logger.info("there was no library to close")
+
+
+def _open() -> bool:
+    """Whether there is no more to it; False while the database's server is away."""
+    try:
+        resources.opened()
+        resources.indexes().go_on()
+    except RagError as error:
+        logger.warning("the library cannot be opened: %s", error.what)  # the screens say so, and try again
+        return not error.retryable
+    return True
+
+
+def _open_later() -> None:
+    """What waits is to be read, whether anybody looks at it or not."""
+    while not _open():
+        time.sleep(AWAY_SECONDS)
 
 
 def in_one_line(record: logging.LogRecord) -> bool:

@@ -268,7 +268,8 @@ class Files:
             before = None if beside else _before(db, name, origin)
             own = before["id"] if before is not None and before["path"] else ""
             found = db.execute(
-                f"SELECT id, name, stage, stop_asked FROM files WHERE hash = ?{' AND id = ?' if own else ''} ORDER BY stage = 'failed'",
+                f"SELECT id, name, stage, stop_asked FROM files WHERE hash = ?{' AND id = ?' if own else ''}"
+                " ORDER BY stage = 'failed'",
                 (digest, own) if own else (digest,),
             ).fetchall()
             alike = (row for row in found if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,3 +71,21 @@ def test_a_file_that_comes_while_the_server_is_away_is_refused_in_words(served: 
     with stopped_server():
         until(refused)  # before that, it knows from just now how large a file may be
     assert list((served.home / "incoming").iterdir()) == []
+
+
+def test_what_waits_is_read_although_the_server_was_away_when_the_application_was_started(tmp_path: Path) -> None:
+    address = postgres.fresh()
+    library = Library(address, local=tmp_path / "elsewhere")
+    (library.incoming / "given").write_text("The tower was built by Ada Penrose in 1871.", "utf-8")
+    file = library.add(library.incoming / "given", "tower.txt").file
+    app = App(tmp_path / "library", address)
+    try:
+        with stopped_server():
+            app.start()
+        deadline = time.monotonic() + 90
+        while not library.files.get(file.id).ready:  # type: ignore[union-attr]
+            assert time.monotonic() < deadline, "nobody reads it until somebody looks at it"
+            time.sleep(0.1)
+    finally:
+        app.stop()
+        library.close()
