@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MOST_PASSAGES = 100  # that an answer can be made from; how far down ranks are known
 TRIED = 4  # of the best missed passages, whether they answer the question
+NEAR = 10  # of the best passages, which comes nearest to answering
 EXPECTED = 16  # passages that are held against what was expected
 ALL_WORDS = 0.8  # share of the expected words that a passage must have, of few all
 FEW_WORDS = 4
@@ -159,12 +160,17 @@ class _Search:
             return self._of(missed[sure.index(best)][0], everywhere)
         if best_used >= 0:
             return self._found(used[sure_used.index(best_used)], Cause.USED)
-        nearest = used[sure_used.index(best_used)] if best_used > best else None
-        return self._nowhere(self.searched, everywhere, nearest=nearest)
+        return self._nowhere(self.searched, everywhere)
 
     def _answers(self, question: str, node: TextNode) -> float:
         """How far above what it takes to be quoted as an answer."""
         return self.check.evidence.weighed(question, quotes_in(node.text, number=1)).margin(THRESHOLD)
+
+    def _nearest(self, nodes: Sequence[TextNode]) -> TextNode | None:
+        """The one with the sentence that is the likeliest of all to be the answer."""
+        quotes = [quote for at, node in enumerate(nodes) for quote in quotes_in(node.text, number=1, passage=at)]
+        odds = self.check.evidence.odds(self.searched, quotes)
+        return nodes[quotes[int(odds.argmax())].passage] if quotes else None
 
     def _quoting(self, expected: str) -> list[TextNode]:
         """The passages that have its words one after another."""
@@ -233,11 +239,9 @@ class _Search:
         both = self._brought_in(lower, Cause.SPLIT, self.ask, within)
         return replace(both, source=self._source(missing), rank=_place(missing, within)[0])
 
-    def _nowhere(
-        self, said: str, everywhere: Sequence[NodeWithScore], expected: str = "", *, nearest: TextNode | None = None
-    ) -> Missed:
-        """No passage says it: a file that was not read may, or documents in another language. `nearest` came closest of all."""
-        node = nearest or next((hit.node for hit in everywhere if hit.node.id_ not in self.used), None)
+    def _nowhere(self, said: str, everywhere: Sequence[NodeWithScore], expected: str = "") -> Missed:
+        """No passage seems to say it: a file that was not read may, or documents in another language."""
+        node = self._nearest([hit.node for hit in everywhere[:NEAR]])
         rank = _place(node, everywhere)[0] if node else None
         if file := self._unread(said):
             cause = _cause_of(file)
@@ -246,8 +250,10 @@ class _Search:
             return self._missed(Cause.NO_TEXT, node, rank, file=bare[0], page=bare[1])
         asked = language_of(expected or self.ask.question)
         others = [language for each in everywhere[: self.ask.top_k] if (language := language_of(each.node.text))]
-        if node is not None and asked and others and all(language != asked for language in others):
-            return replace(self._missed(Cause.LANGUAGE, node, rank), languages=(asked, others[0]))
+        missed = next((hit.node for hit in everywhere if hit.node.id_ not in self.used), None)
+        if missed is not None and asked and others and all(language != asked for language in others):
+            found = self._missed(Cause.LANGUAGE, missed, _place(missed, everywhere)[0])
+            return replace(found, languages=(asked, others[0]))
         return self._missed(Cause.ABSENT, node, rank)
 
     def _unread(self, said: str) -> FileRow | None:
