@@ -1,0 +1,167 @@
+"""How far the time left that is shown for a queue is from the time that it then took.
+
+    python -m benchmarks.time_left [MIX ...] [--load alone|beside]
+
+Every mix is given at once to a new library in a temporary folder, whose worker is then started as the application starts it:
+nothing is known of the machine but what it shows meanwhile. Each is read once `alone`, that is beside what else this machine
+does, and once `beside` a process that keeps one core busy. The time left is looked at five times a second. A row tells of the
+looks after the first tenth of the whole time, and without its last second: how many there were, the share that was within a
+factor of two of the time that was really left, and the furthest off of them, as a factor (under 1: too little was said) and at
+what part of the whole time. The files are of ../shared/data; a mix without any there is left out, and so is one of scans
+without tesseract.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from ragcore.ingestion.files import seconds_left
+from ragcore.library import Library
+from ragcore.readers import ocr
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+HANDBOOK = DATA / "azure_northwind" / "data"
+BENEFITS = HANDBOOK / "Northwind_Standard_Benefits_Details.pdf"
+KINDS = (
+    "pdf_ok/tracemonkey.pdf", "docx_ok/test.docx", "docx_ok/word_sample.docx", "pptx_ok/prs-notes.pptx", "text_md/wiki.md",
+    "rtf_odf_epub/testEPUB.epub", "rtf_odf_epub/testRTFVarious.rtf", "rtf_odf_epub/fake.odt", "xlsx_csv_ok/stanley-cups.xlsx",
+    "xlsx_csv_ok/2023-half-year-analyses-by-segment.xlsx", "xlsx_csv_ok/csv-with-long-lines.csv", "email/testGroupWiseEml.eml",
+    "html_xml/tika434.html", "html_xml/fake-html-pre.htm",
+)  # fmt: skip
+SCANS = 10  # pages
+EVERY = 0.2  # seconds between two looks
+LAST = 1.0  # seconds that are not counted: "a few seconds" is all that is shown of the last five
+LOADS = ("alone", "beside")
+# Ends when its standard input closes, which it does however this process ends.
+BUSY = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
+while True: pass
+"""
+
+Looks = list[tuple[float, float]]  # seconds since the beginning, and those that were said to be left
+
+
+def cold(_: Path) -> list[Path]:
+    """Files of all kinds."""
+    nasty = [DATA / "nasty" / name for name in KINDS]
+    return [*sorted(HANDBOOK.glob("*.pdf")), *nasty, DATA / "paul_graham" / "paul_graham_essay.txt"]
+
+
+def long(folder: Path) -> list[Path]:
+    """One text of abstracts, 700,000 characters."""
+    source, text = DATA / "scifact" / "corpus.jsonl", folder / "long.txt"
+    if source.exists():
+        abstracts = [json.loads(line) for line in source.read_text("utf-8").splitlines()[:450]]
+        text.write_text("\n\n".join(f"{each['title']}\n\n{each['text']}" for each in abstracts), "utf-8")
+    return [text]
+
+
+def scripts(_: Path) -> list[Path]:
+    """The same text in 40 languages: the smallest in bytes first, which are in Latin letters or Chinese."""
+    return sorted((DATA / "udhr" / "txt").glob("*.txt"), key=lambda path: path.stat().st_size)
+
+
+def scans(folder: Path, *, first: bool) -> list[Path]:
+    """A PDF of typed pages, with pictures of some of them before or after."""
+    path = folder / "scanned.pdf"
+    if BENEFITS.exists() and ocr.installed():
+        import pypdfium2
+
+        typed, made, drawn = pypdfium2.PdfDocument(BENEFITS), pypdfium2.PdfDocument.new(), io.BytesIO()
+        pages = [typed[index].render(scale=2.0, grayscale=True).to_pil() for index in range(3, 3 + SCANS)]
+        pages[0].save(drawn, "PDF", save_all=True, append_images=pages[1:], resolution=144)
+        pictures = pypdfium2.PdfDocument(drawn.getvalue())
+        for part in (pictures, typed) if first else (typed, pictures):
+            made.import_pages(part)
+        made.save(path)
+    return [path]
+
+
+MIXES: dict[str, Callable[[Path], list[Path]]] = {
+    "cold": cold,
+    "long": long,
+    "scans-first": partial(scans, first=True),
+    "scans-last": partial(scans, first=False),
+    "scripts": scripts,
+    "reindex": cold,  # once they are read
+}
+
+
+def measured(mix: str, load: str) -> Looks:
+    """Of nothing, where the files are not there."""
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ending:
+        folder = Path(name)
+        given = [path for path in MIXES[mix](folder) if path.exists()]
+        if not given:
+            return []
+        if load == "beside":
+            ending.enter_context(subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE))
+        library = Library.open(folder / "library")
+        ending.callback(library.close)
+        looks = read(library, given, folder)
+        return reindex(library) if mix == "reindex" else looks
+
+
+def read(library: Library, given: list[Path], folder: Path) -> Looks:
+    for number, path in enumerate(given):
+        copy = folder / f"given{number}"
+        shutil.copyfile(path, copy)
+        library.add(copy, path.name)
+    library.start_worker()
+    return looked_at(lambda: seconds_left(library.files.all()))
+
+
+def reindex(library: Library) -> Looks:
+    """Its passages are cut anew to three quarters of their length."""
+
+    def left() -> float | None:
+        coming = library.rebuilding()
+        return None if coming is None or coming.state != "building" else coming.seconds_left or 0.0
+
+    library.rebuild(chunk_size=library.settings.ingest.chunk_size * 3 // 4)
+    return looked_at(left)
+
+
+def looked_at(left: Callable[[], float | None]) -> Looks:
+    """Until nothing is left."""
+    began, looks = time.monotonic(), Looks()
+    while (said := left()) is not None:
+        looks.append((time.monotonic() - began, said))
+        time.sleep(EVERY)
+    return [*looks, (time.monotonic() - began, 0.0)]
+
+
+def row(mix: str, load: str, looks: Looks) -> str:
+    whole = looks[-1][0]
+    counted = [(at, said / (whole - at)) for at, said in looks if whole / 10 <= at < whole - LAST]
+    right = sum(0.5 <= ratio <= 2 for _, ratio in counted) / len(counted)
+    at, worst = max(counted, key=lambda look: max(look[1], 1 / max(look[1], 1e-9)))
+    return f"| {mix} | {load} | {whole:.0f} | {len(counted)} | {right:.1%} | {worst:.2f} at {at / whole:.0%} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("mix", nargs="*", help=f"of {', '.join(MIXES)}; all, unless some are named")
+    parser.add_argument("--load", choices=LOADS)
+    given = parser.parse_args()
+    print("| mix | load | seconds | looks | within a factor of two | furthest off |\n|---|---|---:|---:|---:|---:|")
+    for mix in given.mix or MIXES:
+        for load in [given.load] if given.load else LOADS:
+            if looks := measured(mix, load):
+                print(row(mix, load, looks), flush=True)
+
+
+if __name__ == "__main__":
+    main()
