@@ -756,7 +756,7 @@ def _row(row: Any, costs: Costs, now: float) -> FileRow:
     stage = _STAGES[said]
     if stage in WORKING and abs(now - heartbeat) > SILENT_SECONDS:
         stage = Stage.QUEUED  # nobody is at it
-    if stage is Stage.QUEUED:
+    if stage is Stage.QUEUED or (stage in WORKING and left is None):  # or it was only just begun
         left = costs.file(name, size, hash_)
     return FileRow(
         id_,

@@ -41,6 +41,7 @@ class Lease:
         self.estimate = self._estimate()
         self._threads = threads
         self._signed = time.monotonic()
+        self._told = Stage.READING, 0, 0
 
     def saw(self, amount: Amount) -> None:
         """How much there is to do."""
@@ -56,17 +57,19 @@ class Lease:
         """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""
         if time.monotonic() - self._signed < SIGN_SECONDS:
             return not self._files.wanted(self.file.id, self.worker)
-        self._signed = time.monotonic()
-        return not self._files.sign(self.file.id, self.worker)
+        self.estimate.waited(self._files.costs(self.file.hash), time.monotonic())
+        return not self._advance(*self._told)
 
     def tell(self, stage: Stage, done: int, total: int) -> None:
         """Write down how far it is. Cancelled when it is not wanted any more."""
-        self._signed = time.monotonic()
-        estimate = self.estimate
-        if not self._files.advance(
-            self.file.id, self.worker, stage, done, total, fraction=estimate.fraction, left=estimate.left
-        ):
+        self._told = stage, done, total
+        if not self._advance(stage, done, total):
             raise Cancelled
+
+    def _advance(self, stage: Stage, done: int, total: int) -> bool:
+        self._signed = time.monotonic()
+        fraction, left = self.estimate.fraction, self.estimate.left
+        return self._files.advance(self.file.id, self.worker, stage, done, total, fraction=fraction, left=left)
 
     def reading(self, done: int, total: int) -> None:
         """Write down how many pages are read or bytes unpacked, unless that was just done."""

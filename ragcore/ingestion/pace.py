@@ -2,8 +2,9 @@
 
 The work on a file is reading its bytes, recognising the text of its pictures, embedding its characters, and the rest (cutting
 and storing them); before the first of them the embedder is loaded. What each costs is kept in the library's database as seconds
-over the bytes, pictures or characters of the last files, so that the large ones count more. How much is in a file that waits is
-kept there too once it was looked at.
+over the bytes, pictures or characters of the last files, so that the large ones count more, and what was seen last. Characters
+are counted by their weight, see `ragcore.readers.amount.weight`. How much is in a file that waits is kept there too once it was
+looked at.
 """
 
 from __future__ import annotations
@@ -18,28 +19,31 @@ from ragcore.readers.amount import Amount
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS paces (
-    work TEXT PRIMARY KEY,           -- read.pdf, text.pdf, recognise, load, embed, rest
-    cost REAL NOT NULL,              -- of the last files, in seconds, or characters for text.*
-    amount REAL NOT NULL             -- the bytes, pictures or characters that it was for; 1 for loading the embedder
+    work TEXT PRIMARY KEY,           -- read.pdf, text.pdf, recognise, load, embed, rest, weight
+    cost REAL NOT NULL,              -- of the last files, in seconds, or characters by weight for text.* and weight
+    amount REAL NOT NULL             -- the bytes, pictures or characters that it was for; loading the embedder is 1
 );
 CREATE TABLE IF NOT EXISTS amounts (
     hash TEXT PRIMARY KEY,           -- of a file that is not read yet
-    characters INTEGER NOT NULL,     -- that it was seen to hold, see ragcore.readers.amount
+    characters INTEGER NOT NULL,     -- that it was seen to hold, by their weight, see ragcore.readers.amount
     pictures INTEGER NOT NULL
 );
 """
 
-# Before anything was measured: seconds for a byte, picture or character, characters for a byte.
+# Before anything was measured: seconds for a byte, picture or character, characters for a byte, weight of a character.
 GUESSES = {"read": 2e-7, "text": 1.0, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05, "text.epub": 1.5,
            "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "text.png": 0.002, "text.jpg": 0.002, "recognise": 3.0,
-           "load": 6.0, "embed": 4e-5, "rest": 1e-6}  # fmt: skip
+           "load": 6.0, "embed": 4e-5, "rest": 1e-6, "weight": 1.0}  # fmt: skip
 # That guesses weigh as much as: the first file may be so small that it tells nothing about larger ones.
-GUESSED = {"read": 100_000, "text": 5_000, "recognise": 0.3, "load": 0.3, "embed": 500, "rest": 20_000}  # bytes, characters ...
+GUESSED = {"read": 100_000, "text": 5_000, "recognise": 0.3, "load": 0.3, "embed": 500, "rest": 20_000,
+           "weight": 20_000}  # bytes, characters ...  # fmt: skip
+SLOWED = ("read", "recognise", "embed", "rest")  # on a slow or busy machine
 READ_SECONDS = 0.02  # that even the smallest file takes
 REMEMBERED = 0.9  # of what was known stays beside each new file or group of passages; more beside one that is small, which
 SMALL = 10  # times what a guess weighs is not
-TRUST_SECONDS = 2.0  # of work going on weigh as much as all that was seen before,
-GUESS_SECONDS = 0.6  # or as much as what was only guessed
+TRUST_SECONDS = 2.0  # of work going on weigh as much, at first, as all that was seen before,
+GUESS_SECONDS = 0.6  # or as much as what was only guessed;
+RECENT = 0.95  # of both weighs on beside each new group of passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +54,10 @@ class Costs:
     seen: Mapping[str, Amount] = field(default_factory=dict)
 
     def of(self, work: str) -> float:
-        """Of a byte or character; guessed for what was never done."""
-        return self.known.get(work) or guess(work)
-
-    def seconds(self, work: str, left: float, *, took: float = 0.0, done: float = 0.0) -> float:
-        """For what is `left` of this work, in bytes or characters, when `done` more took `took` seconds just now."""
-        return left * self.each(self.of(work), took=took, done=done, known=work in self.known)
-
-    @staticmethod
-    def each(cost: float, *, took: float, done: float, known: bool) -> float:
-        """Of one, when it was thought to be `cost`, and `done` of them took `took` just now."""
-        trust = TRUST_SECONDS if known else GUESS_SECONDS
-        return (took + trust) / (done + trust / cost)
+        """Of a byte, picture or character; guessed for what was never done, and more where the embedder, which is loaded first
+        of all, has taken longer than it should."""
+        slow = max(self.known.get("load", 0.0) / guess("load"), 1.0) if work.startswith(SLOWED) else 1.0
+        return self.known.get(work) or guess(work) * slow
 
     def amount(self, name: str, size: int, digest: str = "") -> Amount:
         """What a file of `size` bytes, and the hash `digest`, holds, as it was seen to, or probably."""
@@ -107,13 +103,45 @@ def note_amount(db: Connection, digest: str, amount: Amount) -> None:
 def remember(db: Connection, work: str, cost: float, amount: float) -> None:
     """Note what was just seen, in the caller's transaction. An amount of nothing says nothing."""
     if amount > 0 and cost > 0:
-        guessed = GUESSED[work.split(".")[0]]
-        kept = REMEMBERED ** min(amount / (SMALL * guessed), 1.0)
+        guessed, kept = GUESSED[work.split(".")[0]], _kept(work, amount, REMEMBERED)
         db.execute(
             "INSERT INTO paces (work, cost, amount) VALUES (?, ?, ?) ON CONFLICT (work) DO UPDATE SET"
             " cost = paces.cost * ? + ?, amount = paces.amount * ? + ?",
             (work, cost + guessed * guess(work), amount + guessed, kept, cost, kept, amount),
         )
+
+
+def expect(db: Connection, work: str, cost: float) -> None:
+    """Note that what is going on costs at least so much, in the caller's transaction, until it is remembered."""
+    db.execute(
+        "INSERT INTO paces (work, cost, amount) VALUES (?, ?, 1)"
+        " ON CONFLICT (work) DO UPDATE SET cost = excluded.cost, amount = 1",
+        (work, cost),
+    )
+
+
+def _kept(work: str, amount: float, share: float) -> float:
+    """The part of what was seen before that is kept beside so much more of it: that share, and more beside a small amount."""
+    return float(share ** min(amount / (SMALL * GUESSED[work.split(".")[0]]), 1.0))
+
+
+class Recent:
+    """What work costs as it goes on: at first what was known or guessed, then more and more what was seen, most of all last."""
+
+    def __init__(self, costs: Costs, work: str) -> None:
+        self._work = work
+        self._seconds = TRUST_SECONDS if work in costs.known else GUESS_SECONDS
+        self._amount = self._seconds / costs.of(work)
+
+    def add(self, seconds: float, amount: float) -> None:
+        kept = _kept(self._work, amount, RECENT)
+        self._seconds = (self._seconds + seconds) * kept
+        self._amount = (self._amount + amount) * kept
+
+    @property
+    def cost(self) -> float:
+        """Of a byte, picture or character."""
+        return self._seconds / self._amount
 
 
 class Loading:
@@ -127,13 +155,22 @@ class Loading:
 
     def left(self) -> float:
         """Seconds: as long as usual, and half as long again as it has taken when that is longer."""
+        return 0.0 if self._ended else yet(self._usual, self._clock() - self._began)
+
+    def late(self) -> float:
+        """Seconds that it has taken, when that is longer than usual, else 0."""
         took = self._clock() - self._began
-        return 0.0 if self._ended else max(self._usual - took, took / 2)
+        return took if took > self._usual and not self._ended else 0.0
 
     def end(self) -> float:
         """It is loaded; gives the seconds that it took."""
         self._ended = True
         return self._clock() - self._began
+
+
+def yet(usual: float, took: float) -> float:
+    """Seconds until something ends that took so long already: half as long again where that is longer than usual."""
+    return max(usual - took, took / 2)
 
 
 def nothing() -> float:
@@ -158,67 +195,91 @@ class Estimate:
         digest: str = "",
         loading: Callable[[], float] = nothing,
     ) -> None:
-        amount = costs.amount(name, size, digest)
-        self._costs = costs
+        amount, read = costs.amount(name, size, digest), f"read.{kind_of(name)}"
         self._loading = loading
+        self._size = size
         self._pictures = amount.pictures
         self.recognised = 0  # of them, and maybe more than were expected
-        self._measured = f"read.{kind_of(name)}" in costs.known
-        self._began = now
-        self._bare = costs.reading(name, size, 0) - READ_SECONDS  # without recognising anything
+        self._read, self._recognise, self._embed = Recent(costs, read), Recent(costs, "recognise"), Recent(costs, "embed")
+        self._done, self._counted = 0.0, 0  # bytes that are read, and pictures that were recognised, when it was last told
+        self._began = self._told = now
         self._characters: float = amount.characters
-        self._embedded = self._embed_seconds = self._bar_before = 0.0
-        self._to_embed = 0
+        self._storing = costs.of("rest")
+        self._rest = amount.characters * self._storing
+        self._bar_before = 0.0
+        self._to_embed = self._going = 0  # characters, and those of the group that is being embedded
+        self._fetching = self._begun = False  # the latter is embedding
+        self._guessed = "embed" not in costs.known  # what is most of the work
         self.fraction = fraction
-        reading = costs.reading(name, size, amount.pictures)
-        self.left = max(reading, loading()) + costs.file(name, size, digest) - reading
+        self._until_read = self._reading()
+        self.left = self._whole(now)
 
     def reading(self, done: int, total: int, now: float) -> None:
         """`done` of `total` pages or whatever the file has; total 0 where it does not say. Those that are `recognised` take far
         longer than the others, and stand anywhere among them."""
-        took = now - self._began
-        if total and self._bare:
-            share, pictures = done / total, min(max(self._pictures - self.recognised, 0), total - done)
-            bare = share * self._bare if self.recognised else took
-            reading = (1 - share) * self._costs.each(self._bare, took=bare, done=share, known=self._measured)
-            reading += self._costs.seconds("recognise", pictures, took=max(took - bare, 0.0), done=self.recognised)
-        else:
-            reading = max(self._bare + self._costs.seconds("recognise", self._pictures) - took, 0.0)
-        self._see(max(READ_SECONDS + reading, self._loading()) + self._after_reading(self._characters), now)
+        if total:
+            took, read = now - self._told, max(self._size * done / total - self._done, 0.0)
+            pictures = self.recognised - self._counted
+            if pictures:
+                self._recognise.add(max(took - read * self._read.cost, 0.0), pictures)
+            else:
+                self._read.add(took, read)
+            self._done, self._counted, self._told = self._done + read, self._counted + pictures, now
+            self._pictures = min(max(self._pictures - pictures, 0), total - done)
+            self._until_read = self._reading()
+        self._see(now)
 
     def fetching(self, done: int, total: int, now: float) -> None:
         """`done` of `total` bytes have come; total 0 where nobody said how many there are."""
+        self._fetching = True
         if total and done:
             self.left = (now - self._began) * (total - done) / done
             self.fraction = max(self.fraction, min(done / total, 0.99))
 
-    def to_embed(self, characters: int, now: float) -> None:
-        """That many characters are left to be embedded: fewer when some of the passages are known already."""
+    def to_embed(self, characters: int, now: float, first: int = 0) -> None:
+        """That many characters are left to be embedded: of the whole text, when it is read, and then fewer when some of the
+        passages are known already. `first`: of them, those that are embedded from now on."""
+        if self._until_read:
+            self._until_read, self._rest = 0.0, characters * self._storing
         self._characters = self._to_embed = characters
-        self._see(self._loading() + self._after_reading(characters), now)
+        self._going, self._told = first, now
+        self._see(now)
         self._bar_before = self.fraction
 
-    def embedded(self, characters: int, seconds: float, now: float) -> None:
-        """That many more are embedded, in so many seconds."""
+    def embedded(self, characters: int, seconds: float, now: float, following: int = 0) -> None:
+        """That many more are embedded, in so many seconds, and `following` from now on."""
         self._characters -= characters
-        self._embedded += characters
-        self._embed_seconds += seconds
-        self.left = self._after_reading(self._characters)
+        self._going, self._told = following, now
+        self._begun = True
+        self._embed.add(seconds, characters)
+        self.left = self._whole(now)
         # From here on the bar goes by the work, whatever the time that it was thought to take.
         done = 1 - self._characters / self._to_embed if self._to_embed else 1.0
         self.fraction = max(self.fraction, min(self._bar_before + (1 - self._bar_before) * done, 0.99))
 
-    @property
-    def guessed(self) -> bool:
-        """Whether embedding was never measured before this file."""
-        return "embed" not in self._costs.known
+    def waited(self, costs: Costs, now: float) -> None:
+        """Nothing new was told of this file; `costs` are as they are known by now."""
+        if self._fetching:
+            return
+        if not self._begun:
+            self._embed = Recent(costs, "embed")
+            if self._loading() and not self._until_read:
+                self._told = now  # embedding begins after it
+        self.left = self._whole(now)
 
-    def _after_reading(self, characters: float) -> float:
-        embedding = self._costs.seconds("embed", characters, took=self._embed_seconds, done=self._embedded)
-        return embedding + characters * self._costs.of("rest")
+    def _reading(self) -> float:
+        """Seconds, when it was last told."""
+        pictures = self._pictures * self._recognise.cost
+        return READ_SECONDS + (self._size - self._done) * self._read.cost + pictures
 
-    def _see(self, left: float, now: float) -> None:
-        self.left = left
+    def _whole(self, now: float) -> float:
+        took, cost = now - self._told, self._embed.cost
+        reading = yet(self._until_read, took) if self._until_read else 0.0
+        going = yet(self._going * cost, took) if self._going else 0.0
+        return max(reading, self._loading()) + going + (self._characters - self._going) * cost + self._rest
+
+    def _see(self, now: float) -> None:
+        self.left = self._whole(now)
         spent = now - self._began
-        most = 0.2 if self.guessed else 0.99  # embedding is most of the work, and how much is a guess yet
-        self.fraction = max(self.fraction, min(spent / max(spent + left, 1e-9), most))
+        most = 0.2 if self._guessed else 0.99  # embedding is most of the work, and how much is a guess yet
+        self.fraction = max(self.fraction, min(spent / max(spent + self.left, 1e-9), most))

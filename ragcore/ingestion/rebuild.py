@@ -21,7 +21,7 @@ from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import Embedders
 from ragcore.ingestion.files import Files
 from ragcore.ingestion.lease import awaited
-from ragcore.ingestion.pace import Costs
+from ragcore.ingestion.pace import Costs, Recent
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.sandbox import Cancelled
 from ragcore.vector_stores.base import Store, StoredDocument
@@ -74,9 +74,13 @@ def planned(store: Store, costs: Costs, before: MadeWith, after: MadeWith) -> Re
     characters = sum(document.characters for document in documents)
     ratio = (old_size - old_overlap) / (size - overlap)
     passages = sum(max(1, round(document.passages * ratio)) for document in documents if document.passages)
-    repeated = size / (size - overlap)
-    seconds = characters * (repeated * costs.of("embed") + costs.of("rest"))
+    seconds = characters * _each(costs, size, overlap, costs.of("embed"))
     return RebuildPlan(tuple(changes), len(store), passages, seconds)
+
+
+def _each(costs: Costs, size: int, overlap: int, embed: float) -> float:
+    """Seconds for a character of a document, when embedding one takes `embed`: some are in more than one passage."""
+    return costs.of("weight") * (size / (size - overlap) * embed + costs.of("rest"))
 
 
 class Rebuilder:
@@ -167,7 +171,7 @@ class _Making:
         self._passages = PassageEmbedder(embedders.of(version.embed_model))
         self._same_embedder = store.versions.current()[1] == version.embed_model
         self._costs = files.costs()
-        self._took = self._embedded = 0.0
+        self._embed = Recent(self._costs, "embed")
         self._left = self._total = 0  # characters, also those of the document at hand,
         self._here = 0.0  # of which these are done
 
@@ -197,9 +201,8 @@ class _Making:
         def note(step: Step) -> None:
             nonlocal length
             length = length or max(step.characters_left, 1)
-            if step.seconds:
-                self._took += step.seconds
-                self._embedded += step.characters
+            if step.made:
+                self._embed.add(step.seconds, step.characters)
             with self._files.transaction():
                 if step.made and step.characters_left:  # the last ones go into the index at once
                     drafts.keep(owner, step.made)
@@ -230,6 +233,7 @@ class _Making:
         """Write down how far it is. Cancelled when the work is not wanted any more."""
         left = max(self._left - self._here, 0.0)
         fraction = 1 - left / self._total if self._total else 1.0
-        seconds = self._costs.seconds("embed", left, took=self._took, done=self._embedded)
-        if not self._store.versions.sign(self._version.name, self._worker, fraction=fraction, left=seconds):
+        version = self._version
+        seconds = left * _each(self._costs, version.chunk_size, version.chunk_overlap, self._embed.cost)
+        if not self._store.versions.sign(version.name, self._worker, fraction=fraction, left=seconds):
             raise Cancelled

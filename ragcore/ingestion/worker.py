@@ -31,13 +31,13 @@ from ragcore.ingestion.embed import PassageEmbedder, Step
 from ragcore.ingestion.embedders import BUILT_IN, Embedders
 from ragcore.ingestion.fetcher import Fetcher
 from ragcore.ingestion.files import FileRow, Files, Stage, process_name
-from ragcore.ingestion.lease import Lease, failure_of_ours
-from ragcore.ingestion.pace import READ_SECONDS, Loading, kind_of, remember
+from ragcore.ingestion.lease import Lease, awaited, failure_of_ours
+from ragcore.ingestion.pace import READ_SECONDS, Loading, expect, kind_of, remember
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.passages import passages_of
 from ragcore.ingestion.rebuild import Rebuilder
 from ragcore.ingestion.sandbox import Cancelled, look_isolated, read_isolated, start_reader, unpack_isolated
-from ragcore.readers.amount import Amount, much_quicker
+from ragcore.readers.amount import Amount, much_quicker, weight
 from ragcore.readers.archive import Unpacked
 from ragcore.readers.base import ReadOptions
 from ragcore.schema import Document, TextNode, new_id
@@ -128,7 +128,8 @@ class Worker:
         with contextlib.suppress(StoreError):  # only an estimate is lost
             for file in self._files.unseen(LOOKED_AT):
                 began = time.monotonic()
-                if self._looked > LOOKED_FIRST + LOOKED_SHARE * (began - (self._busy_since or began)):
+                most = LOOKED_FIRST + LOOKED_SHARE * (began - (self._busy_since or began))
+                if self._looked > most and not self._until_loaded():  # there is nothing else to do until then
                     return
                 self._files.saw(file, self._look(file, unwanted))
                 self._looked += time.monotonic() - began
@@ -207,7 +208,8 @@ class Worker:
         left_out: list[RagError] = []
         document = self._read(lease, settings, left_out.append)
         reading = time.monotonic() - began
-        lease.estimate.to_embed(len(document.text), time.monotonic())
+        characters = weight(document.text)
+        lease.estimate.to_embed(characters, time.monotonic())
         lease.tell(Stage.SPLITTING, 0, 1)
         nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
         if not nodes:
@@ -216,18 +218,20 @@ class Worker:
         costs, pictures = self._files.costs(file.hash), lease.estimate.recognised
         nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
-        kind, characters = kind_of(file.name), len(document.text)
+        kind = kind_of(file.name)
         self._store_and_finish(
             lease,
             document,
             nodes,
             current,
             left_out,
+            characters,
             [
                 ("recognise", max(reading - costs.reading(file.name, file.size, 0), 0.0), pictures)
                 if pictures
                 else (f"read.{kind}", max(reading - READ_SECONDS, 0.0), file.size),
                 (f"text.{kind}", characters, file.size),
+                ("weight", characters, len(document.text)),
             ],
         )
 
@@ -238,6 +242,7 @@ class Worker:
         nodes: list[TextNode],
         current: tuple[str, str],
         left_out: list[RagError],
+        characters: int,
         paces: list[tuple[str, float, float]],
     ) -> None:
         """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
@@ -248,7 +253,7 @@ class Worker:
                 self._files.queue_again(file.id)
                 return
             put()
-            rest = ("rest", time.monotonic() - began, len(document.text))
+            rest = ("rest", time.monotonic() - began, characters)
             if not self._files.finish(
                 file.id,
                 lease.worker,
@@ -297,15 +302,15 @@ class Worker:
 
         def note(step: Step) -> None:
             if not step.made:
-                lease.estimate.to_embed(step.characters_left, time.monotonic())
+                lease.estimate.to_embed(step.characters_left, time.monotonic(), step.characters_next)
             else:
-                lease.estimate.embedded(step.characters, step.seconds, time.monotonic())
+                lease.estimate.embedded(step.characters, step.seconds, time.monotonic(), step.characters_next)
             with self._files.transaction() as db:
                 remember(db, "embed", step.seconds, step.characters)  # at once: the files that wait are told by it
                 if step.made and step.characters_left:  # the last ones go into the store at once
                     self._files.drafts.keep(file_id, step.made)
                 lease.tell(Stage.EMBEDDING, step.done, len(nodes))
-            if step.made and step.characters_left:
+            if step.characters_left and (step.made or self._until_loaded()):
                 self._look_ahead(lease.unwanted)
 
         passages = self._passages_by(embed_model)
@@ -408,18 +413,28 @@ def fetch_all(fetcher: Fetcher) -> None:
 
 
 def warm(embedder: Embedder, files: Files, loading: Loading) -> None:
-    """Load the embedder, and where nothing was ever embedded, see how quick it is here: the first file wants to know."""
-    embedder.embed_query("ready")
+    """Load the embedder, and where nothing was ever embedded, see how quick it is here: the first file wants to know. Until
+    then it wants to know whether the machine is slow, which shows when loading takes long."""
+    unknown = "embed" not in files.costs().known
+
+    def note() -> bool:
+        if unknown and loading.late():
+            with contextlib.suppress(StoreError), files.transaction() as db:
+                expect(db, "load", loading.late())
+        return False
+
+    with ThreadPoolExecutor(1, thread_name_prefix="load") as threads:
+        awaited(threads, lambda: embedder.embed_query("ready"), note)
     took = loading.end()
     with contextlib.suppress(StoreError), files.transaction() as db:  # then it is not known the next time
         remember(db, "load", took, 1)
-    if "embed" in files.costs().known:
+    if not unknown:
         return
     began = time.monotonic()
     embedder.embed_passages(TRIAL)
     seconds = time.monotonic() - began
     with contextlib.suppress(StoreError), files.transaction() as db:  # then the first file will tell
-        remember(db, "embed", seconds, sum(map(len, TRIAL)))
+        remember(db, "embed", seconds, sum(map(weight, TRIAL)))
 
 
 def _healed(worker: Worker) -> None:

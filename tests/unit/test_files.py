@@ -436,6 +436,9 @@ def test_time_left_is_shown_as_the_worker_gave_it_and_estimated_for_what_waits(f
     advance(files, running.id, "w", Stage.EMBEDDING, 5, 10, left=30.0)
     rows = {row.id: row for row in files.all()}
     assert rows[running.id].seconds_left == 30.0
+    files.claim("other")
+    assert files.get(waiting.id).seconds_left == rows[waiting.id].seconds_left  # type: ignore[union-attr]
+    assert seconds_left(files.all()) == 30.0  # of two at work, the longest
     # Whoever has seen a million characters take fifty seconds says ten for the second file.
     files.finish(
         running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1.0, 1.0), ("rest", 1e-9, 1.0)]

@@ -6,15 +6,16 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.embed import PassageEmbedder, Step
+from ragcore.readers.amount import weight
 from ragcore.schema import TextNode
 
 
 def test_the_pace_of_what_is_embedded_tells_of_what_is_left_however_long_passages_are() -> None:
-    """A short one takes longer for each of its characters, as it has more tokens for them: here, as much as a long one."""
-    nodes = [TextNode(f"{number} ".ljust(30 + number * 37 % 970, "x"), str(number)) for number in range(970)]
+    """A short one takes longer for each of its characters, even by their weight: here, as much as a long one."""
+    nodes = [TextNode(f"{number} {'lamp ' * 200}"[: 30 + number * 37 % 970], str(number)) for number in range(970)]
     steps: list[Step] = []
     PassageEmbedder(HashEmbedding(8)).embed(nodes, {}, lambda work: work(), steps.append)
-    characters = sum(len(node.text) for node in nodes)
+    characters = sum(weight(node.text) for node in nodes)
     told = [(step.done, sum(each.characters for each in steps[: place + 1])) for place, step in enumerate(steps)]
     after_a_tenth = [(done, of) for done, of in told if characters / 10 <= of]
     assert len(after_a_tenth) > 40

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.ingestion.pace import GUESSED, GUESSES, SCHEMA, Costs, Estimate, Loading, kind_of, read_costs, remember
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.ingestion.embed import PassageEmbedder, Step
+from ragcore.ingestion.pace import (
+    GUESSED,
+    GUESSES,
+    SCHEMA,
+    Costs,
+    Estimate,
+    Loading,
+    Recent,
+    expect,
+    kind_of,
+    read_costs,
+    remember,
+)
 from ragcore.readers.amount import Amount
+from ragcore.schema import TextNode
 from ragcore.sqlite import SQLiteDatabase
+from ragcore.text.tokens import default_tokenizer
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 # A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
 RECORDED = json.loads(Path(__file__).with_name("recorded_progress.json").read_text("utf-8"))
@@ -88,6 +109,135 @@ def test_what_an_embedder_still_takes_to_load_is_counted_unless_reading_takes_lo
     assert estimate.left == pytest.approx(after / 2, rel=0.05)
 
 
+def test_while_a_file_waits_for_the_embedder_the_time_goes_on_and_is_told_by_what_is_known_meanwhile() -> None:
+    left = [6.0]
+    estimate = Estimate(Costs(), "a.txt", 100_000, 0.0, loading=lambda: left[0])
+    estimate.to_embed(100_000, 1.0)
+    guessed = 100_000 * (GUESSES["embed"] + GUESSES["rest"])
+    assert estimate.left == pytest.approx(6 + guessed)
+    left[0] = 2.0
+    estimate.waited(Costs(), 5.0)
+    assert estimate.left == pytest.approx(2 + guessed)
+    estimate.waited(Costs({"embed": 5e-4}), 6.0)
+    assert estimate.left == pytest.approx(2 + 50, rel=0.01)
+    left[0] = 0.0
+    estimate.embedded(50_000, 5.0, 11.0)
+    told = estimate.left
+    estimate.waited(Costs({"embed": 1.0}), 12.0)  # what this file itself has shown is newer
+    assert estimate.left == told
+
+
+def test_while_a_group_of_passages_is_embedded_its_time_goes_by() -> None:
+    left = [3.0]
+    costs = Costs({"embed": 1e-4, "rest": 1e-12})
+    estimate, told = Estimate(costs, "a.txt", 100_000, 0.0, loading=lambda: left[0]), []
+    estimate.to_embed(100_000, 0.0, 80_000)
+    for now, left[0] in ((3.0, 0.1), (5.0, 0.0), (9.0, 0.0), (15.0, 0.0)):
+        estimate.waited(costs, now)
+        told.append(estimate.left)
+    assert told == pytest.approx([10.1, 8.0, 5.0, 8.0])  # after 8 s it takes longer than it should
+    estimate.embedded(80_000, 8.0, 16.0, 20_000)
+    assert estimate.left == pytest.approx(2.0)
+    estimate.waited(costs, 17.5)
+    assert estimate.left == pytest.approx(0.75)
+
+
+def test_a_file_that_is_fetched_keeps_the_time_that_its_bytes_tell() -> None:
+    estimate = Estimate(Costs(), "https://example.org/a.pdf", 0, 0.0)
+    estimate.fetching(10, 100, 5.0)
+    assert estimate.left == 45.0
+    estimate.waited(Costs({"embed": 1.0}), 6.0)
+    assert estimate.left == 45.0
+
+
+def test_reading_that_says_nothing_of_its_progress_goes_on_and_longer_than_it_should() -> None:
+    costs, told = Costs({"read.doc": 1e-5, "embed": 1e-9, "rest": 1e-9}), []
+    estimate = Estimate(costs, "a.doc", 1_000_000, 0.0)
+    for now in (0.0, 4.0, 8.0, 12.0):
+        estimate.waited(costs, now)
+        told.append(estimate.left)
+    assert told == pytest.approx([10.0, 6.0, 4.0, 6.0], abs=0.1)
+
+
+def test_what_is_still_to_be_stored_counts_until_it_is() -> None:
+    estimate = Estimate(Costs({"embed": 1e-4, "rest": 2e-5}), "a.txt", 100_000, 0.0)
+    estimate.to_embed(100_000, 1.0)
+    estimate.to_embed(40_000, 1.0)  # the others are known from before, and are stored too
+    assert estimate.left == pytest.approx(40_000 * 1e-4 + 2.0)
+    estimate.embedded(40_000, 4.0, 5.0)
+    assert estimate.left == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("change", [5.0, 0.2])
+def test_a_machine_that_changes_its_pace_is_told_of_by_the_last_groups_and_not_by_a_single_one(change: float) -> None:
+    def after(groups: int) -> float:
+        """Of the cost that it has now, what is told after so many groups of it."""
+        recent = Recent(Costs({"embed": 1e-4}), "embed")
+        for _ in range(200):
+            recent.add(0.8, 8_000)
+        before = recent.cost
+        for _ in range(groups):
+            recent.add(0.8 * change, 8_000)
+        return recent.cost / (before if groups == 1 else 1e-4 * change)
+
+    assert 0.8 < after(1) < 1.25
+    assert 0.5 < after(30) < 2
+
+
+def test_on_a_machine_that_loads_the_embedder_slowly_nothing_is_guessed_to_be_quick(tmp_path: Path) -> None:
+    database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
+    usual = Costs().file("a.pdf", 1_000_000)
+    for seconds in (4.0, 12.0, 24.0):
+        with database.transaction() as db:
+            expect(db, "load", seconds)
+        with database.snapshot() as db:
+            costs = read_costs(db)
+        assert costs.file("a.pdf", 1_000_000) == pytest.approx(usual * max(seconds / GUESSES["load"], 1), rel=0.05)
+    assert Costs({**costs.known, "embed": 1e-4}).of("embed") == 1e-4
+    assert costs.of("text.pdf") == GUESSES["text.pdf"]
+    with database.transaction() as db:
+        remember(db, "load", 26.0, 1)
+    with database.snapshot() as db:
+        assert read_costs(db).of("load") == pytest.approx(25, rel=0.05)
+
+
+def test_a_text_of_several_scripts_is_told_within_a_factor_of_two() -> None:
+    """Korean costs several times as much for each character as English, which is what was embedded here before."""
+    languages = {
+        "English": "The keeper climbed the stairs in the evening and lit the lamp above the harbour. ",
+        "Korean": "등대지기는 저녁에 계단을 올라가 항구 위의 등불을 켰다. 인간은 천부적으로 이성과 양심을 부여받았다. ",
+    }
+    nodes = [
+        TextNode(f"{number} {languages[language] * 4}", f"{language}{number}")
+        for language in ("English", "Korean")
+        for number in range(400)
+    ]
+    clock, told, took = 0.0, list[tuple[float, float]](), list[float]()
+    tokenizer = default_tokenizer()
+
+    class Slow(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            took.append(sum(2e-3 * tokenizer.count(text) for text in texts))
+            return super().embed_passages(texts)
+
+    costs = Costs({"embed": 2e-3 * tokenizer.count(languages["English"]) / len(languages["English"])})
+    estimate = Estimate(costs, "a.txt", 1, 0.0)
+
+    def note(step: Step) -> None:
+        nonlocal clock
+        if step.made:
+            clock += took[-1]
+            estimate.embedded(step.characters, took[-1], clock)
+        else:
+            estimate.to_embed(step.characters_left, clock)
+        told.append((clock, estimate.left))
+
+    PassageEmbedder(Slow(8)).embed(nodes, {}, lambda work: work(), note)
+    said = [(left, clock - at) for at, left in told if at <= 0.9 * clock]
+    assert len(said) > 20
+    assert all(true / 2 <= left <= 2 * true for left, true in said), said
+
+
 def test_loading_is_expected_to_take_what_it_took_before_and_half_as_long_again_when_it_takes_longer() -> None:
     now = [100.0]
     loading = Loading(Costs({"load": 8.0}), clock=lambda: now[0])
@@ -117,14 +267,19 @@ def test_the_bar_only_grows_whatever_is_told(steps: list[tuple[int, int, float]]
 
 
 def test_what_is_seen_outweighs_what_was_known_the_longer_it_lasts_and_a_guess_much_sooner() -> None:
+    def cost(costs: Costs, *seen: tuple[float, float]) -> float:
+        recent = Recent(costs, "embed")
+        for seconds, amount in seen:
+            recent.add(seconds, amount)
+        return recent.cost
+
     known = Costs({"embed": 0.5})
-    assert known.seconds("embed", 100) == pytest.approx(50)
-    assert known.seconds("embed", 100, took=2, done=20) == pytest.approx(100 * 4 / 24)  # halfway, in evidence, from 0.5 to 0.1
-    assert known.seconds("embed", 100, took=1000, done=10_000) == pytest.approx(10, rel=0.01)
+    assert cost(known) == pytest.approx(0.5)
+    assert cost(known, (2, 20)) == pytest.approx(4 / 24)  # halfway, in evidence, from 0.5 to 0.1
+    assert cost(known, (1000, 10_000)) == pytest.approx(0.1, rel=0.01)
     for slower in (0.5, 1, 5, 30):  # than guessed: known after two groups of passages, within a factor of two
-        cost = slower * GUESSES["embed"]
-        said = Costs().seconds("embed", 1_000_000, took=16_000 * cost, done=16_000)
-        assert cost * 1_000_000 / 2 < said < cost * 1_000_000 * 2
+        true = slower * GUESSES["embed"]
+        assert true / 2 < cost(Costs(), *[(8_000 * true, 8_000)] * 2) < true * 2
 
 
 def test_costs_are_kept_between_runs_and_large_files_count_more(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ragcore.errors import ConfigError, EmbeddingError
 from ragcore.ingestion import current_index
 from ragcore.ingestion.passages import passages_of
 from ragcore.library import Library
+from ragcore.readers.amount import weight
 from tests import postgres
 from tests.databases import KINDS
 from tests.unit.ingestion.libraries import (
@@ -83,6 +84,26 @@ def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> 
     assert library.plan_rebuild().changes == ()
     with pytest.raises(ConfigError, match="16 tokens cannot overlap by 16"):
         library.plan_rebuild(chunk_size=16, chunk_overlap=16)
+
+
+def test_how_long_it_takes_goes_by_what_the_texts_weigh_and_how_often_they_are_in_passages(library: Library) -> None:
+    add(library, "등대지기는 저녁에 계단을 올라가 항구 위의 등불을 켰다.\n\n" * 2000, "lamp.txt")
+    run(library)
+    texts = [library.store.document(stored.id_).text for stored in library.store.documents()]
+    assert sum(map(weight, texts)) > 2 * sum(map(len, texts))
+    costs, told = library.files.costs(), list[float]()
+    seconds = sum(map(weight, texts)) * (2 * costs.of("embed") + costs.of("rest"))
+    assert library.plan_rebuild(chunk_size=128, chunk_overlap=64).seconds == pytest.approx(seconds, rel=0.3)
+
+    class Watched(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            coming = library.rebuilding()
+            told.append((coming and coming.seconds_left) or 0.0)
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=128, chunk_overlap=64)
+    run(library, Watched())
+    assert told[0] == pytest.approx(seconds, rel=0.3)
 
 
 def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library: Library) -> None:

@@ -26,7 +26,7 @@ from ragcore.ingestion.sandbox import end_readers, start_reader
 from ragcore.ingestion.worker import Worker, warm
 from ragcore.library import Library
 from ragcore.postgres import PostgresDatabase
-from ragcore.readers.amount import Amount, amount_of
+from ragcore.readers.amount import Amount, amount_of, weight
 from ragcore.readers.base import ReadOptions
 from tests import postgres
 from tests.databases import KINDS
@@ -475,7 +475,7 @@ def test_what_was_seen_in_files_that_wait_is_forgotten_once_they_are_read_or_gon
     assert worker.run_once()
     texts = {file.hash: library.files.location(file).read_text("utf-8") for file in files[1:]}
     assert {digest: seen.characters for digest, seen in library.files.costs().seen.items()} == {
-        digest: len(text) for digest, text in texts.items()
+        digest: weight(text) for digest, text in texts.items()
     }
     library.delete_file(files[1].id)
     assert worker.run_once()
@@ -496,6 +496,46 @@ def test_a_library_that_never_embedded_anything_knows_how_quick_its_machine_is_b
     tried = len(embedder.texts)
     warm(embedder, library.files, Loading(Costs()))
     assert len(embedder.texts) == tried
+
+
+def test_while_the_embedder_is_loaded_it_is_told_how_slow_that_is_and_the_files_that_wait_are_looked_at(
+    library: Library,
+) -> None:
+    """For as long as nobody has embedded anything here."""
+    now = [0.0]
+    loading = Loading(library.files.costs(), clock=lambda: now[0])
+    first, waiting = add(library, paragraphs(10), "notes.txt"), add(library, paragraphs(1000, "kettle"), "next.txt")
+    told, looked_at, loaded, deadline = list[float](), list[bool](), threading.Event(), time.monotonic() + 30
+
+    class Waits(HashEmbedding):
+        def embed_query(self, text: str) -> Vector:
+            looked_at.append(waiting.hash in library.files.costs().seen)
+            loaded.wait(60)
+            return super().embed_query(text)
+
+    class Loads(HashEmbedding):
+        def embed_query(self, text: str) -> Vector:
+            while waiting.hash not in library.files.costs().seen and time.monotonic() < deadline:
+                time.sleep(0.05)
+            usual = library.files.get(waiting.id).seconds_left or 0.0  # type: ignore[union-attr]
+            for now[0] in (60.0, 120.0):
+                while library.files.costs().of("load") != now[0] and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                told.append((library.files.get(waiting.id).seconds_left or 0.0) / usual)  # type: ignore[union-attr]
+            while (row := library.files.get(first.id)) and (row.seconds_left or 0.0) < 60 and time.monotonic() < deadline:
+                time.sleep(0.05)  # until the file that waits for this says so too
+            return super().embed_query(text)
+
+    settings = library.settings.ingest
+    thread = threading.Thread(target=Worker(library.files, library.store, Waits(), lambda: settings, loading).run_once)
+    thread.start()
+    warm(Loads(), library.files, loading)
+    loaded.set()
+    thread.join()
+    assert told == pytest.approx([10, 20], rel=0.1)
+    assert time.monotonic() < deadline
+    assert looked_at == [True]
+    assert library.files.costs().of("load") == pytest.approx(120, rel=0.2)
 
 
 def test_a_file_that_waits_for_the_embedder_says_how_long_that_takes_as_it_took_before(library: Library) -> None:

@@ -25,7 +25,7 @@ from ragcore.ingestion.sandbox import (
     read_isolated,
     unpack_isolated,
 )
-from ragcore.readers.amount import Amount
+from ragcore.readers.amount import Amount, weight
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pages import highlight_boxes, render_page
 from ragcore.readers.registry import read_file
@@ -84,9 +84,9 @@ def test_a_look_says_how_much_there_is_to_read(tmp_path: Path) -> None:
 
     pages = [f"Page {number}: {'a lamp is lit ' * number}." for number in range(40)]
     pdf, text = make_pdf(tmp_path / "a.pdf", pages), make_text(tmp_path / "a.txt", "Grüße.")
-    assert look(text) == Amount(6)
+    assert look(text) == Amount(weight("Grüße."))
     assert look(pdf).pictures == 0
-    assert look(pdf).characters == pytest.approx(len(isolated(pdf).text), rel=0.3)
+    assert look(pdf).characters == pytest.approx(weight(isolated(pdf).text), rel=0.3)
     with pytest.raises(EncryptedFileError):
         look(make_pdf(tmp_path / "locked.pdf", pages, password="sesame"))
 
