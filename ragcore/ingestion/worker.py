@@ -53,7 +53,7 @@ FETCH_SECONDS = 0.4  # between two looks for a link
 HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
-TRIAL = ["When the fog came in from the sea, the keeper climbed the stairs and lit the lamp. " * 9] * 2  # as long as passages
+TRIAL = ["When the fog came in from the sea, the keeper climbed the stairs and lit the lamp. " * 9] * 8  # about a group
 LOOK_SECONDS = 5.0  # at a file that waits
 LOOKED_FIRST, LOOKED_SHARE = 1.0, 0.25  # seconds for looking, and more for each second at work; most files take hundredths
 LOOKED_AT = 50  # files in a row
@@ -413,8 +413,8 @@ def fetch_all(fetcher: Fetcher) -> None:
 
 
 def warm(embedder: Embedder, files: Files, loading: Loading) -> None:
-    """Load the embedder, and where nothing was ever embedded, see how quick it is here: the first file wants to know. Until
-    then it wants to know whether the machine is slow, which shows when loading takes long."""
+    """Load the embedder, and where nothing was ever embedded, see how quick it is here, unless a file waits for it and shows
+    that itself. Until then it is known whether the machine is slow, as loading takes long."""
     unknown = "embed" not in files.costs().known
 
     def note() -> bool:
@@ -428,7 +428,7 @@ def warm(embedder: Embedder, files: Files, loading: Loading) -> None:
     took = loading.end()
     with contextlib.suppress(StoreError), files.transaction() as db:  # then it is not known the next time
         remember(db, "load", took, 1)
-    if not unknown:
+    if not unknown or outlasting(files.tally)[Stage.EMBEDDING]:
         return
     began = time.monotonic()
     embedder.embed_passages(TRIAL)

@@ -498,6 +498,15 @@ def test_a_library_that_never_embedded_anything_knows_how_quick_its_machine_is_b
     assert len(embedder.texts) == tried
 
 
+def test_the_embedder_is_not_tried_while_the_first_file_waits_for_it(library: Library) -> None:
+    """Both would seem slower than they are."""
+    file, embedder = add(library, paragraphs(10), "notes.txt"), Counting()
+    assert library.files.claim("w") is not None
+    assert library.files.advance(file.id, "w", Stage.EMBEDDING, 0, 5, fraction=0.1, left=9.0)
+    warm(embedder, library.files, Loading(Costs()))
+    assert embedder.batches == 0
+
+
 def test_while_the_embedder_is_loaded_it_is_told_how_slow_that_is_and_the_files_that_wait_are_looked_at(
     library: Library,
 ) -> None:
