@@ -79,9 +79,9 @@ class PassageEmbedder:
         done = sum(places[content] for content in vectors)
         missing = list(texts)
         groups = [[missing[index] for index in group] for group in _spread(list(groups_by_length(list(texts.values()))))]
-        sizes = [sum(weights[content] for content in group) for group in groups]
-        note(Step({}, done, 0, left, sizes[0] if sizes else 0, 0.0))
-        for contents_made, characters, characters_next in zip(groups, sizes, [*sizes[1:], 0], strict=True):
+        sizes = [*(sum(weights[content] for content in group) for group in groups), 0]
+        note(Step({}, done, 0, left, sizes[0], 0.0))
+        for contents_made, characters, characters_next in zip(groups, sizes, sizes[1:], strict=False):
             rows, seconds = self._make([texts[content] for content in contents_made], during)
             made = dict(zip(contents_made, rows, strict=True))
             vectors |= made

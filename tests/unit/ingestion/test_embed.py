@@ -22,3 +22,13 @@ def test_the_pace_of_what_is_embedded_tells_of_what_is_left_however_long_passage
     for done, of in after_a_tenth:
         assert characters * done / of == pytest.approx(len(nodes), rel=0.25)
     assert told[-1] == (970, characters)
+    assert [step.characters_next for step in steps] == [step.characters for step in steps[1:]] + [0]
+
+
+def test_passages_that_are_all_known_are_embedded_by_nobody() -> None:
+    nodes, steps = [TextNode(text, text) for text in ("lamp", "harbour")], list[Step]()
+    embedder = PassageEmbedder(HashEmbedding(8))
+    known = dict(zip(embedder.contents(nodes), HashEmbedding(8).embed_passages(["lamp", "harbour"]), strict=True))
+    for given in (nodes, []):
+        assert len(embedder.embed(given, known, lambda work: pytest.fail("embedded"), steps.append)) == len(given)
+    assert [(step.done, step.characters_left, step.characters_next) for step in steps] == [(2, 0, 0), (0, 0, 0)]
