@@ -13,7 +13,7 @@ from ragcore.text.tokens import default_tokenizer
 if TYPE_CHECKING:
     import pypdfium2
 
-LOOKED_AT = 10  # pages of a PDF, evenly spread
+LOOKED_AT = 10  # pages of a PDF, evenly spread: the middle one of each tenth
 PICTURE_CHARACTERS = 1_500  # that a page of print has
 EACH = 4  # characters of English text that are one token
 STRETCH, STRETCHES = 1_000, 20  # characters of a long text, and how many times, by which it is weighed
@@ -68,7 +68,7 @@ def _of_pdf(path: Path, options: ReadOptions) -> Amount:
     with opened(path, options.name, options.password) as pdf:
         pages, characters, pictures = len(pdf), 0, 0
         step = max(pages / LOOKED_AT, 1.0)
-        looked_at = [int(step * place) for place in range(round(pages / step))]
+        looked_at = [int(step * (place + 0.5)) for place in range(round(pages / step))]
         for index in looked_at:
             length, picture = _page(pdf, index)
             characters += length
@@ -91,7 +91,7 @@ def _page(pdf: pypdfium2.PdfDocument, index: int) -> tuple[int, bool]:
     except pypdfium2.PdfiumError:
         return 0, False
     try:
-        return weight(text.get_text_range()), is_picture(page, text.count_chars())
+        return weight(text.get_text_bounded()), is_picture(page, text.count_chars())
     finally:
         text.close()
         page.close()

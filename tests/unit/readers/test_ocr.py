@@ -153,6 +153,14 @@ def test_a_page_of_text_and_one_with_a_title_over_a_picture_stay_as_they_are(tmp
 
 
 @with_tesseract
+def test_a_look_sees_scans_at_either_end_of_a_long_document(tmp_path: Path) -> None:
+    typed, scans = [f"={SENTENCES[0]}"] * 104, [SENTENCES[1]] * 10
+    for name, pages in (("first.pdf", [*scans, *typed]), ("last.pdf", [*typed, *scans])):
+        amount = amount_of(scanned(tmp_path / name, *pages), ReadOptions(name))
+        assert amount.pictures == pytest.approx(10, abs=2)
+
+
+@with_tesseract
 def test_a_look_counts_the_pages_to_be_recognised(tmp_path: Path) -> None:
     pdf, photo = scanned(tmp_path / "scan.pdf", SENTENCES[0], "=Typed.", "", SENTENCES[1]), tmp_path / "photo.png"
     drawn(*SENTENCES).save(photo)
