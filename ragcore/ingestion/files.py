@@ -276,7 +276,7 @@ class Files:
             same = next(alike, None)
             if same is None:
                 return None
-            if not own:
+            if not own and not beside:
                 db.execute(
                     "INSERT INTO other_names (name, origin, file_id) VALUES (?, ?, ?)"
                     " ON CONFLICT (name, origin) DO UPDATE SET file_id = excluded.file_id",

@@ -152,6 +152,14 @@ def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others
     assert len(kept()) == 4
 
 
+def test_a_copy_of_the_library_itself_gives_none_of_its_files_another_name(files: Files, tmp_path: Path) -> None:
+    for text, name, beside in (("two", "a.txt", False), ("two", "a (2).txt", True), ("three", "a.txt", False)):
+        files.add(given(tmp_path, "one"), "a.txt")
+        files.add(given(tmp_path, text), name, origin="/folder/a.txt", beside=beside)
+    kept = {file.name: files.location(file).read_text("utf-8") for file in files.all()}
+    assert kept == {"a.txt": "one", "a (2).txt": "three"}
+
+
 def test_of_a_file_that_is_deleted_no_other_name_is_remembered(files: Files, tmp_path: Path) -> None:
     first = files.add(given(tmp_path, "one"), "a.txt").file
     files.add(given(tmp_path, "one"), "b.txt")
