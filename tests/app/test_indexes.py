@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from typing import TYPE_CHECKING
 
 from ragcore.library import Library
 from ragcore.shelf import Shelf
 from tests.app.conftest import App, answered, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
+from tests.faults.test_replicas import until as wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,10 +127,7 @@ def test_what_was_being_read_into_another_index_goes_on_when_the_application_is_
     file = library.add(library.incoming / "given", "barrels.txt").file
     app.start()
     try:
-        deadline = time.monotonic() + 90
-        while not library.files.get(file.id).ready:  # type: ignore[union-attr]
-            assert time.monotonic() < deadline, "nobody reads it until somebody looks at it"
-            time.sleep(0.1)
+        wait_until(lambda: library.files.get(file.id).ready)  # type: ignore[union-attr]
     finally:
         app.stop()
         library.close()
