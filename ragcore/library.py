@@ -102,7 +102,8 @@ class SourceView:
     """A cited passage in its document: boxes on the images of its pages, or marked text with what surrounds it.
 
     `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches. `page_labels` are
-    theirs, and `opens` is the index of the one that the source names.
+    theirs, and `opens` is the index of the one that the source names. What is quoted from the passage has boxes of its own, or
+    is `quoted`, (start, end) in `marked`.
     """
 
     kind: Literal["page", "text"]
@@ -114,6 +115,8 @@ class SourceView:
     opens: int = 0
     page_count: int = 0
     boxes: tuple[tuple[Box, ...], ...] = ()
+    quoted_boxes: tuple[tuple[Box, ...], ...] = ()
+    quoted: tuple[tuple[int, int], ...] = ()
     before: str = ""
     marked: str = ""
     after: str = ""
@@ -567,8 +570,11 @@ class Library:
         place = place_of(sentence, source.text)
         return _part(source, *place, self.store.document) if place else source
 
-    def source_view(self, source: Source) -> SourceView:
-        """The passage in its document as that is now. InputError when the document is gone or no longer says it."""
+    def source_view(self, source: Source, quoted: Sequence[tuple[int, int]] = ()) -> SourceView:
+        """The passage in its document as that is now. InputError when the document is gone or no longer says it.
+
+        `quoted`: (start, end) in the text of the source of what stands out within it.
+        """
         file = self.files.get(source.file_id)
         try:
             document = self.store.document(source.file_id)
@@ -596,9 +602,18 @@ class Library:
             reached = range(index, max(last, index + 1))
             labels = tuple(document.pages[each].label for each in reached)
             opens = index + (labels.index(source.page_label) if source.page_label in labels else 0)
-            boxes = tuple(map(tuple, self._boxes(file, reached, source.text)))
+            boxes, quoted_boxes = self._boxes(file, reached, source.text, quoted)
             return SourceView(
-                "page", file.id, file.name, document.page_word, labels, index, opens, len(document.pages), boxes=boxes
+                "page",
+                file.id,
+                file.name,
+                document.page_word,
+                labels,
+                index,
+                opens,
+                len(document.pages),
+                boxes=tuple(map(tuple, boxes)),
+                quoted_boxes=tuple(map(tuple, quoted_boxes)),
             )
         return SourceView(
             "text",
@@ -607,6 +622,7 @@ class Library:
             document.page_word,
             before=document.text[max(start - SURROUNDINGS, 0) : start],
             marked=document.text[start:end],
+            quoted=tuple(quoted),
             after=document.text[end : end + SURROUNDINGS],
         )
 
@@ -621,12 +637,14 @@ class Library:
         options, memory_mb = ReadOptions(file.name, self.files.password(file_id)), self.settings.ingest.read_memory_mb
         return draw_isolated(self.files.location(file), page_index, options, scale=scale, memory_mb=memory_mb)
 
-    def _boxes(self, file: FileRow, page_indexes: Sequence[int], quote: str) -> list[list[Box]]:
+    def _boxes(
+        self, file: FileRow, page_indexes: Sequence[int], quote: str, parts: Sequence[tuple[int, int]]
+    ) -> tuple[list[list[Box]], list[list[Box]]]:
         from ragcore.ingestion.sandbox import find_isolated
         from ragcore.readers.base import ReadOptions
 
         options, memory_mb = ReadOptions(file.name, self.files.password(file.id)), self.settings.ingest.read_memory_mb
-        return find_isolated(self.files.location(file), page_indexes, quote, options, memory_mb=memory_mb)
+        return find_isolated(self.files.location(file), page_indexes, quote, options, parts=parts, memory_mb=memory_mb)
 
     def _llm_label(self) -> str:
         llm = self.settings.llm

@@ -116,8 +116,13 @@ def _find(order: dict[str, Any]) -> dict[str, Any]:
     from ragcore.readers.pages import highlight_boxes
 
     path, password = Path(order["path"]), order["password"]
-    found = [highlight_boxes(path, index, order["quote"], password=password) for index in order["page_indexes"]]
-    return {"boxes": [[astuple(box) for box in boxes] for boxes in found]}
+    return {
+        name: [
+            [astuple(box) for box in highlight_boxes(path, index, order["quote"], parts=parts, password=password)]
+            for index in order["page_indexes"]
+        ]
+        for name, parts in (("boxes", None), ("parts", order["parts"]))
+    }
 
 
 _WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

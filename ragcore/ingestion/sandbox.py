@@ -93,15 +93,22 @@ def draw_isolated(path: Path, page_index: int, options: ReadOptions, *, scale: f
 
 
 def find_isolated(
-    path: Path, page_indexes: Sequence[int], quote: str, options: ReadOptions, *, memory_mb: int
-) -> list[list[Box]]:
-    """`highlight_boxes` on each of these pages, as `draw_isolated`."""
+    path: Path,
+    page_indexes: Sequence[int],
+    quote: str,
+    options: ReadOptions,
+    *,
+    parts: Sequence[tuple[int, int]] = (),
+    memory_mb: int,
+) -> tuple[list[list[Box]], list[list[Box]]]:
+    """`highlight_boxes` on each of these pages, of the quote and of its `parts`, as `draw_isolated`."""
     from ragcore.readers.pages import Box
 
-    asked = {"page_indexes": list(page_indexes), "quote": quote}
+    asked = {"page_indexes": list(page_indexes), "quote": quote, "parts": list(parts)}
     with _showing:
         result = _isolated("find", path, options, SHOW_SECONDS, memory_mb, _never, asked)
-    return [[Box(*sides) for sides in boxes] for boxes in result["boxes"]]
+    whole, of_parts = ([[Box(*sides) for sides in boxes] for boxes in result[name]] for name in ("boxes", "parts"))
+    return whole, of_parts
 
 
 def _isolated(

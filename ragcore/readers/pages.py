@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,18 +57,28 @@ def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: st
     return buffer.getvalue()
 
 
-def highlight_boxes(path: Path, page_index: int, quote: str, *, password: str | None = None) -> list[Box]:
+def highlight_boxes(
+    path: Path,
+    page_index: int,
+    quote: str,
+    *,
+    parts: Sequence[tuple[int, int]] | None = None,
+    password: str | None = None,
+) -> list[Box]:
     """Where the quote stands on the page, one box for each line of it, in reading order.
 
     White space, hyphens and ligatures do not matter. Of a quote that begins on the page before or goes on to the next one,
-    the part on this page is found. Empty when none of it is here.
+    the part on this page is found. Empty when none of it is here. `parts`: (start, end) in the quote of what has boxes.
     """
-    wanted = "".join(character for character, _ in _letters(quote))
+    letters = list(_letters(quote))
+    marked = [parts is None or any(start <= place < end for start, end in parts) for _, place in letters]
+    if not any(marked):
+        return []
     with opened(path, path.name, password) as pdf:
         page = _page(pdf, page_index, path.name)
         text = page.get_textpage()
         try:
-            return _boxes(page, text, wanted)
+            return _boxes(page, text, "".join(letter for letter, _ in letters), marked)
         finally:
             text.close()
 
@@ -147,14 +158,16 @@ def _letters(text: str) -> Iterator[tuple[str, int]]:
                 yield letter, place
 
 
-def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str) -> list[Box]:
+def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str, marked: Sequence[bool]) -> list[Box]:
     letters = [letter for line in page_lines(page, text, places=True) for letter in _drawn(text, line)]
-    start, length = _common("".join(letter for letter, _ in letters), wanted)
-    if length == 0:
-        return []
-    drawn = dict.fromkeys(place for _, places in letters[start : start + length] for place in places)
-    found = [_placed(text, place) for place in drawn]
-    boxes = [_percent(page, line) for line in _in_lines([corners for corners in found if corners is not None])]
+    start, begins, length = _common("".join(letter for letter, _ in letters), wanted)
+    common = zip(letters[start : start + length], marked[begins : begins + length], strict=True)
+    boxes = []
+    for has_box, run in groupby(common, key=lambda pair: pair[1]):
+        if has_box:
+            drawn = dict.fromkeys(place for (_, places), _ in run for place in places)
+            placed = [corners for place in drawn if (corners := _placed(text, place)) is not None]
+            boxes += [_percent(page, line) for line in _in_lines(placed)]
     return [box for box in boxes if box.width > 0 and box.height > 0]  # not what lies outside the visible page
 
 
@@ -169,25 +182,26 @@ def _drawn(text: pypdfium2.PdfTextPage, line: Line) -> Iterator[tuple[str, Seque
         yield from ((letter, (place,)) for letter, _ in _letters(chr(pdfium.FPDFText_GetUnicode(text, place))))
 
 
-def _common(page: str, wanted: str) -> tuple[int, int]:
-    """Where on the page the longest part of `wanted` begins, and how long it is; length 0 when only scraps are there."""
+def _common(page: str, wanted: str) -> tuple[int, int, int]:
+    """Where on the page the longest part of `wanted` begins, where in `wanted`, and how long it is; length 0 when only scraps
+    are there."""
     whole = page.find(wanted)
     if whole >= 0:
-        return whole, len(wanted)
-    best, best_length = 0, 0
+        return whole, 0, len(wanted)
+    best, begins, best_length = 0, 0, 0
     low, high = 1, min(len(page), len(wanted))
     # A part of a shared part is shared too, so the greatest length can be found by halving.
     while low <= high:
         length = (low + high) // 2
         seen = {page[place : place + length]: place for place in range(len(page) - length, -1, -1)}
-        place = next((seen[part] for at in range(len(wanted) - length + 1) if (part := wanted[at : at + length]) in seen), None)
-        if place is None:
+        at = next((at for at in range(len(wanted) - length + 1) if wanted[at : at + length] in seen), None)
+        if at is None:
             high = length - 1
         else:
-            best, best_length = place, length
+            best, begins, best_length = seen[wanted[at : at + length]], at, length
             low = length + 1
     reaches_over = page.endswith(wanted[:best_length]) or page.startswith(wanted[len(wanted) - best_length :])
-    return (best, best_length) if best_length >= LEAST_PART or (best_length and reaches_over) else (0, 0)
+    return (best, begins, best_length) if best_length >= LEAST_PART or (best_length and reaches_over) else (0, 0, 0)
 
 
 _Corners = tuple[float, float, float, float]  # left, top, right, bottom in points; up is negative, so that top < bottom

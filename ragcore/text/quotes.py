@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragcore.text.citations import MARKS, cited_in
+from ragcore.text.keywords import content_words
 from ragcore.text.sentences import sentence_spans
 
 
@@ -52,6 +53,7 @@ _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
 _LAYOUT = "|*_`"
 _AMOUNT = re.compile(r"[£$€¥%]|\d[.,]\d")
+_IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")
 MAX_HEADING = 10  # words
 SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
 SCRAP = 2  # words: "No." is quoted with the sentence that follows, too
@@ -177,6 +179,49 @@ def quoted_from(answer: str) -> dict[int, list[str]]:
         for mark in quote.marks:
             sentences.setdefault(mark, []).append(quote.text)
     return sentences
+
+
+def quoted_places(answer: str, number: int, passage: str) -> list[tuple[int, int]]:
+    """Where the passage, cited as [number], says what the answer cites it for: (start, end) in its order, none twice.
+
+    That is what the answer quotes, as a sentence or between quotation marks; of a sentence in other words the one of the
+    passage that alone has most of its words, where it has half of them.
+    """
+    places = {place for said in _cited_for(answer, number) for place in _places_of(said, passage)}
+    return sorted(place for place in places if not any(_is_within(place, other) for other in places))
+
+
+def _cited_for(answer: str, number: int) -> Iterator[str]:
+    """The sentences that carry the number, and those before one that carry none."""
+    pending: list[str] = []
+    for quote in quotes_in(answer, number=None):
+        pending.append(quote.text)
+        if quote.marks:
+            if number in quote.marks:
+                yield from pending
+            pending = []
+
+
+def _places_of(said: str, passage: str) -> list[tuple[int, int]]:
+    if place := place_of(said, passage):
+        return [place]
+    inside = [place for words in _IN_MARKS.findall(said) if (place := place_of(words, passage))]
+    return inside or list(filter(None, [_nearest(said, passage)]))
+
+
+def _nearest(said: str, passage: str) -> tuple[int, int] | None:
+    wanted = set(content_words(said))
+    spans = sentence_spans(passage)
+    held = [len(wanted & set(content_words(passage[start:end]))) for start, end in spans]
+    most = max(held, default=0)
+    if not most or 2 * most < len(wanted) or held.count(most) > 1:
+        return None
+    start, end = spans[held.index(most)]
+    return start, start + len(passage[start:end].rstrip())
+
+
+def _is_within(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one != other and other[0] <= one[0] and one[1] <= other[1]
 
 
 def first_place(sentences: Iterable[str], passage: str) -> int | None:

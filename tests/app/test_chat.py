@@ -65,6 +65,14 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     assert box is not None
     assert sheet["x"] < box["x"] < box["x"] + box["width"] <= sheet["x"] + sheet["width"] + 1
     assert 3 < box["height"] < sheet["height"] / 4
+    # What is quoted stands out within the passage.
+    quoted, whole = (
+        [box for mark in page.locator(f".st-key-panel .sheet mark{which}").all() if (box := mark.bounding_box())]
+        for which in (".quoted", ":not(.quoted)")
+    )
+    assert quoted
+    assert sum(box["width"] for box in quoted) < sum(box["width"] for box in whole)
+    assert all(any(abs(box["y"] - line["y"]) < 1 for line in whole) for box in quoted)
     shown = page.locator(".st-key-panel .label").inner_text()
     assert shown.startswith(f"Page {chip.inner_text().rpartition('p. ')[2].strip()} of ")
     # What is quoted stands on the second of the two pages that the passage reaches.
@@ -90,7 +98,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
 
 
 def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: Page, app: App) -> None:
-    ask_anew(page, app, "What did the committee resolve about the works and the wind?")
+    ask_anew(page, app, "At what gusts did Dr Greaves recommend that the railway stop?")
     page.locator('[class*="st-key-chips_"] a', has_text="committee-minutes").first.click()
     mark = page.locator(".st-key-panel .text mark")
     mark.wait_for()
@@ -98,6 +106,11 @@ def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: 
     assert len(mark.inner_text()) > 40
     assert mark.inner_text() in around
     assert len(around) > len(mark.inner_text())
+    quoted = mark.locator(".quoted").all_inner_texts()
+    assert quoted
+    said = " ".join(transcript(page)[-1].split())
+    assert all(" ".join(text.split()) in said for text in quoted)
+    assert sum(map(len, quoted)) < len(mark.inner_text())
 
 
 def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:

@@ -339,6 +339,10 @@ def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
     view = library.source_view(source)
     assert (view.page_index, view.opens, view.page_labels) == (1, 1, ("2", "3"))
     assert [len(boxes) for boxes in view.boxes] == [1, 1]
+    fell = text[start:end].index("It fell")
+    view = library.source_view(source, [(fell, end - start)])
+    assert [len(boxes) for boxes in view.boxes] == [1, 1]
+    assert view.quoted_boxes == ((), view.boxes[1])
 
 
 def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_first(

@@ -76,9 +76,9 @@ def _source_title(source: Source | None) -> str:
     return f"{source.number} · {words.place(source)}" if source else ""
 
 
-def _source(source: Source | None, message: Message) -> None:
+def _source(source: Source | None, message: Message, answer: str = "") -> None:
     if source is not None:
-        passage(source, recorded=message.facts is not None and message.facts.recorded is not None)
+        passage(source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None)
 
 
 def _evidence(opened: Opened) -> Source | None:
@@ -95,7 +95,10 @@ def _calls(opened: Opened) -> None:
 
 PANELS: Mapping[str, Panel] = {
     DIFFERENCES: Panel(differences_title, differences),
-    "passage": Panel(lambda opened: _source_title(opened.source), lambda opened: _source(opened.source, opened.message)),
+    "passage": Panel(
+        lambda opened: _source_title(opened.source),
+        lambda opened: _source(opened.source, opened.message, opened.message.text),
+    ),
     "evidence": Panel(
         lambda opened: _source_title(_evidence(opened)), lambda opened: _source(_evidence(opened), opened.message)
     ),

@@ -4,6 +4,7 @@ const views = new WeakMap();
 function drawPage(view) {
   const { data, root } = view;
   const marked = (index) => data.boxes[index - data.index] ?? [];
+  const quoted = data.quoted[view.index - data.index] ?? [];
   const labelled = (index) => data.labels[index - data.index] ?? index + 1;
   view.label.textContent = filled(data.words.at, { label: labelled(view.index), number: data.count });
   view.back.disabled = view.index <= 0;
@@ -16,18 +17,21 @@ function drawPage(view) {
   image.alt = `${data.name}, ${view.label.textContent}`;
   image.onload = () => {
     sheet.classList.remove("waiting");
-    const first = sheet.querySelector("mark");
+    const first = sheet.querySelector(".quoted") || sheet.querySelector("mark");
     if (first) first.scrollIntoView({ block: "center", inline: "nearest" });
   };
   image.onerror = () => { sheet.className = "sheet broken"; sheet.replaceChildren(element("p", "", data.words.broken)); };
   sheet.classList.add("waiting");
   sheet.append(image);
   image.src = data.address.replace("{index}", String(view.index));
-  for (const [left, top, width, height] of marked(view.index)) {
-    const mark = element("mark");
-    mark.style.cssText = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
-    sheet.append(mark);
-  }
+  const mark = (name) => ([left, top, width, height]) => {
+    const made = element("mark", name);
+    made.style.cssText = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
+    sheet.append(made);
+  };
+  marked(view.index).forEach(mark(""));
+  quoted.forEach(mark("quoted"));
+  sheet.classList.toggle("quotes", data.quoted.some((boxes) => boxes.length));
   root.querySelector(".sheet")?.remove();
   root.append(sheet);
 }
@@ -37,11 +41,12 @@ function build(view) {
   root.replaceChildren();
   if (data.kind === "text") {
     const text = element("div", "text");
-    const mark = element("mark", "", data.marked);
+    const mark = element("mark");
+    for (const [piece, quoted] of data.marked) mark.append(quoted ? element("strong", "quoted", piece) : piece);
     text.append(data.before, mark, data.after);
     root.append(text);
     // Only the nearest scrolling box moves, never the whole page.
-    requestAnimationFrame(() => mark.scrollIntoView({ block: "center" }));
+    requestAnimationFrame(() => (mark.querySelector(".quoted") || mark).scrollIntoView({ block: "center" }));
     return;
   }
   const bar = element("div", "bar");

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import streamlit as st
 
 from ragcore.conversations import Message, Source
 from ragcore.errors import InputError, RagError
+from ragcore.readers.pages import Box
+from ragcore.text.quotes import quoted_places
 from ui import resources
 from ui.i18n import _, said
 from ui.safetext import label
@@ -46,11 +51,14 @@ def _open() -> None:
         session().panel = str(asked.get("panel", ""))[:80]
 
 
-def passage(source: Source, *, recorded: bool = False) -> None:
-    """`recorded`: it was found in the sample when that was recorded, and may never have been here."""
-    library = resources.library()
+def passage(source: Source, *, answer: str = "", recorded: bool = False) -> None:
+    """What the answer cites it for stands out in it.
+
+    `recorded`: it was found in the sample when that was recorded, and may never have been here.
+    """
+    library, quoted = resources.library(), quoted_places(answer, source.number, source.text)
     try:
-        view = library.source_view(source)
+        view = library.source_view(source, quoted)
     except RagError as error:
         if recorded:
             st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
@@ -60,7 +68,8 @@ def passage(source: Source, *, recorded: bool = False) -> None:
                 if isinstance(error, InputError)
                 else label(said(error.what))
             )
-        _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": source.text, "after": ""})
+        marked = _pieces(source.text, quoted)
+        _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": marked, "after": ""})
         return
     data: dict[str, object] = {"kind": view.kind, "name": view.file_name}
     if view.kind == "page":
@@ -72,12 +81,25 @@ def passage(source: Source, *, recorded: bool = False) -> None:
             "index": view.page_index,
             "opens": view.opens,
             "count": view.page_count,
-            "boxes": [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in view.boxes],
+            "boxes": _sides(view.boxes),
+            "quoted": _sides(view.quoted_boxes),
             "unmarked": "" if any(view.boxes) else source.text,
         }
     else:
-        data |= {"before": view.before, "marked": view.marked, "after": view.after}
+        data |= {"before": view.before, "marked": _pieces(view.marked, view.quoted), "after": view.after}
     _PASSAGE(key="passage", data=data)
+
+
+def _sides(pages: Sequence[Sequence[Box]]) -> list[list[list[float]]]:
+    return [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in pages]
+
+
+def _pieces(text: str, quoted: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+    """The text in pieces, each with whether it is quoted."""
+    edges = [0, *sorted({edge for place in quoted for edge in place}), len(text)]
+    return [
+        (text[start:end], any(first <= start < last for first, last in quoted)) for start, end in pairwise(edges) if end > start
+    ]
 
 
 def _words() -> dict[str, str]:

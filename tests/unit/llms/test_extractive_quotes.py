@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ragcore.text.quotes import Quote, distinct, first_place, joined, place_of, quoted_from, quotes_in
+from ragcore.text.quotes import Quote, distinct, first_place, joined, place_of, quoted_from, quoted_places, quotes_in
 
 
 def said(quotes: list[Quote]) -> list[str]:
@@ -66,6 +66,27 @@ def test_a_sentence_is_found_whole_without_the_marks_that_its_passage_has_in_it(
     assert found("Ticket: Adult; Price: £2.50") == "Adult | £2.50"
     assert found("It stood.") is None
     assert found(" ** ") is None
+
+
+def test_what_an_answer_cites_a_passage_for_is_found_in_it() -> None:
+    passage = "A cover of red. Was it high?\nNo. It **fell** in 1903, in the great storm. Ada Penrose built it again by 1911."
+
+    def found(answer: str) -> list[str]:
+        return [passage[slice(*place)] for place in quoted_places(answer, 1, passage)]
+
+    built = "Ada Penrose built it again by 1911."
+    fell = "It **fell** in 1903, in the great storm."
+    assert found(f"{built} [1]") == [built]
+    assert found(f"{built} [2] Was it high? No. [1]") == ["Was it high?", "No."]
+    assert found(f"{built} A cover of red. [2, 1] It fell in 1903, in the great storm. [1]") == [
+        "A cover of red.",
+        fell,
+        built,
+    ]
+    assert found("They say: “Ada Penrose built it again”, no less. [1]") == ["Ada Penrose built it again"]
+    assert found("In 1903 a great storm made it fall. [1]") == [fell]  # most of its words
+    assert found("The elephants of 1903 painted an opera in blue. [1]") == []
+    assert found(f"{built} [2]") == found("") == found(built) == []
 
 
 def led(text: str) -> list[tuple[str, str]]:

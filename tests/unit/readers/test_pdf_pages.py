@@ -62,6 +62,22 @@ def test_a_quote_of_three_lines_has_three_boxes_from_top_to_bottom(tmp_path: Pat
     assert boxes[2].width < boxes[1].width / 2  # the last is one word
 
 
+def test_parts_of_a_quote_have_boxes_where_the_quote_stands(tmp_path: Path) -> None:
+    drawn(tmp_path / "a.pdf", ["beta alone", *LINES])
+    quote = " ".join(LINES)
+    parts = [(start, start + len(word)) for word in ("beta", "delta.") if (start := quote.index(word)) >= 0]
+    beta, delta = highlight_boxes(tmp_path / "a.pdf", 0, quote, parts=parts)
+    whole, *_ = highlight_boxes(tmp_path / "a.pdf", 0, quote)
+    assert beta.top == delta.top == whole.top  # not where the word stands outside the quote
+    assert whole.left < beta.left < beta.left + beta.width < delta.left
+    assert highlight_boxes(tmp_path / "a.pdf", 0, quote, parts=[]) == []
+    # Of a quote that begins on the page before, too.
+    assert highlight_boxes(tmp_path / "a.pdf", 0, f"Before. {quote}", parts=[(start + 8, end + 8) for start, end in parts]) == [
+        beta,
+        delta,
+    ]
+
+
 def test_boxes_turn_with_the_page(tmp_path: Path) -> None:
     upright = drawn(tmp_path / "a.pdf", LINES)[LINES[0]]
     drawn(tmp_path / "b.pdf", LINES, turned=90)

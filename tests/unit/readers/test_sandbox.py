@@ -115,8 +115,11 @@ def test_pages_are_drawn_and_quotes_found_in_the_process_and_what_crashes_it_is_
     path = make_pdf(tmp_path / "a.pdf", ["The lamp is lit at dusk.", "The kettle sings."])
     options = ReadOptions("a.pdf")
     assert draw_isolated(path, 1, options, scale=1.0, memory_mb=1_000) == render_page(path, 1, scale=1.0)
-    found = find_isolated(path, range(2), "The kettle sings.", options, memory_mb=1_000)
-    assert found == [highlight_boxes(path, index, "The kettle sings.") for index in range(2)]
+    quote, parts = "The kettle sings.", [(4, 10)]
+    found, of_parts = find_isolated(path, range(2), quote, options, parts=parts, memory_mb=1_000)
+    assert found == [highlight_boxes(path, index, quote) for index in range(2)]
+    assert of_parts == [highlight_boxes(path, index, quote, parts=parts) for index in range(2)]
+    assert any(of_parts)
     assert [len(boxes) for boxes in found] == [0, 1]
     with pytest.raises(InputError, match="no page 6"):
         draw_isolated(path, 5, options, scale=1.0, memory_mb=1_000)
