@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,6 +21,8 @@ INDEXES = PAGES / "indexes.py"
 EVALUATE = PAGES / "evaluate.py"
 SETTINGS = PAGES / "settings.py"
 REPLAY = PAGES / "replay.py"
+
+UNDERWAY_SECONDS = 0.5  # a click may come from a browser that has not got the newest address yet
 
 
 def go_to_chat(conversation_id: str | None) -> NoReturn:
@@ -43,18 +46,33 @@ def go_onward() -> None:
         st.switch_page(REPLAY, query_params={**_index(), "r": state.replay})
 
 
+def settle_page(name: str) -> None:
+    """Note which page is drawn, so that coming to it is told from going back on it. Before any address is looked at."""
+    state = session()
+    if state.page != name:
+        state.page, state.at = name, ""
+
+
 def from_address(letter: str, current: str | None) -> str | None:
     """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
-    state, given = session(), st.query_params.get(letter)
-    if given and given != state.addressed.get(letter):
-        state.panel = st.query_params.get("p", "")
+    state, given, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
+    if given and (given != state.addressed.get(letter) or state.at != letter):
+        state.panel = panel
         return given
-    return current
+    if given and panel != state.addressed["p"] == state.panel:
+        state.panel = panel
+    # The way from page to page, which names nothing, leads to what was open.
+    went_back = not given and state.at == letter and current == state.addressed[letter]
+    return None if went_back and time.monotonic() - state.addressed_at > UNDERWAY_SECONDS else current
 
 
 def to_address(letter: str, current: str | None, panel: str) -> None:
     """Let the address of the page say what it shows, so that a reload shows the same."""
-    session().addressed[letter] = current or ""
+    state = session()
+    state.at = letter
+    if state.addressed.get(letter) != (current or ""):
+        state.addressed_at = time.monotonic()
+    state.addressed |= {letter: current or "", "p": panel}
     wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)

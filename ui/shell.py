@@ -34,6 +34,7 @@ def frame() -> None:
             st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
         ]
     )
+    places.settle_page(page.url_path)
     places.settle_index()
     places.go_onward()
     state = session()

@@ -72,7 +72,12 @@ class Session:
     editing: str = ""  # the question of a set that is being edited
     evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
     panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
-    addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to
+    addressed: dict[str, str] = field(
+        default_factory=dict
+    )  # what each page's address was last set to; "p": the last one's panel
+    addressed_at: float = 0.0  # when one last named another thing than before, on the monotonic clock
+    page: str = ""  # drawn last
+    at: str = ""  # its letter, once its address says what it shows
     earlier: int = 0  # messages drawn beyond the usual window
     adding: str = ""  # the way of adding documents whose dialog is open
     more_files: int = 0  # rows of the list of files beyond the usual

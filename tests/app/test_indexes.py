@@ -284,6 +284,11 @@ def test_a_document_is_shown_with_the_boundaries_and_overlaps_of_its_passages(pa
     assert page.locator(".st-key-viewer mark").first.inner_text().lower() == "fish rate"
     page.reload()
     text.wait_for()
+    page.go_back()  # undoes what opened it
+    page.locator(".st-key-viewer").wait_for(state="detached")
+    page.go_forward()
+    page.locator(".st-key-viewer").wait_for()
+    settled(page)
     page.locator(".st-key-close_viewer button").click()
     page.locator(".st-key-document_table table").wait_for()
 

@@ -86,7 +86,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     kept = {};
     kept.onclick = (event) => {
       const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
-      if (!link || !follow(link.getAttribute("href") || "", kept.send)) return;
+      // Of two clicks at once the second would come with an address that does not tell of the first.
+      if (!link || !follow(link.getAttribute("href") || "", event.detail > 1 ? () => {} : kept.send)) return;
       event.preventDefault();
       event.stopPropagation();
     };
