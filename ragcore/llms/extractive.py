@@ -47,7 +47,7 @@ from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
 from ragcore.text.questions import questions_in
-from ragcore.text.quotes import Quote, distinct, joined, quotes_in
+from ragcore.text.quotes import Quote, distinct, joined, quotes_in, with_lists
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
 from ragcore.text.relevance import expected_kind, fits_kind, held, idf_shares, is_heading
@@ -201,7 +201,7 @@ class ExtractiveLLM(LLM):
         if not quotes or (weighed.margin(THRESHOLD) < 0 and not sure):
             return in_language_of(query, refusals.NOT_FOUND)
         odds = weighed.odds()
-        return joined([quotes[row] for row in choose(query, odds, quotes)])
+        return joined(with_lists(choose(query, odds, quotes), quotes))
 
     def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
         """`again`: the quotes are summaries already, of which more is kept."""
@@ -219,7 +219,7 @@ class ExtractiveLLM(LLM):
         else:
             groups = stretches(groups, places)
             places = dict.fromkeys((group for group in groups if group >= 0), 1)
-        return joined([quotes[row] for row in sorted(diverse(scores, vectors, groups, places))])
+        return joined(with_lists(sorted(diverse(scores, vectors, groups, places)), quotes))
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
         """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""

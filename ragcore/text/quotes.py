@@ -24,6 +24,7 @@ class Quote:
     passage: int
     document: str
     lead: str = ""  # the heading or the question that it stands under
+    bullet: str | None = None  # what it stood behind in a list, "" for a number, which it keeps; None outside of lists
 
     def __str__(self) -> str:
         return self.text + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
@@ -41,6 +42,8 @@ class Quote:
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
+_LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
+_INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
@@ -56,6 +59,7 @@ _AMOUNT = re.compile(r"[£$€¥%]|\d[.,]\d")
 _IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")
 MAX_HEADING = 10  # words
 SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
+LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
 SCRAP = 2  # words: "No." is quoted with the sentence that follows, too
 
 
@@ -66,7 +70,8 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     """
     document = _PAGE.sub("", source)
     if number is not None:
-        return [Quote(said, (number,), passage, document, lead) for lead, said in _led(MARKS.sub("", text))]
+        led = _led(MARKS.sub("", text))
+        return [Quote(said, (number,), passage, document, lead, bullet) for lead, said, bullet in led]
     found: list[Quote] = []
     start = 0
     for match in MARKS.finditer(text):
@@ -91,42 +96,42 @@ def _says_something(sentence: str) -> bool:
     return any(char.isalnum() for char in sentence)
 
 
-def _led(text: str) -> list[tuple[str, str]]:
-    """(heading or question above it, sentence). What leads to nothing is left out, unless there is nothing else."""
-    found: list[tuple[str, str]] = []
+def _led(text: str) -> list[tuple[str, str, str | None]]:
+    """(heading or question above it, sentence, its bullet). What leads to nothing is left out, unless there is nothing else."""
+    found: list[tuple[str, str, str | None]] = []
     lead = last = scrap = ""  # last: the heading or question just before
-    for said, is_lead, ends_paragraph in _units(text):
+    for said, is_lead, ends_paragraph, bullet in _units(text):
         if is_lead:
             lead, last = (f"{last} {said}" if last else said), said
             continue
         answers = scrap or (last if len(said) <= SHORT_ANSWER and _QUESTION.search(last) else "")
         if scrap:
             found.pop()
-        found.append(("", f"{answers} {said}") if answers else (lead, said))
+        found.append(("", f"{answers} {said}", None) if answers else (lead, said, bullet))
         scrap = found[-1][1] if answers and not scrap and len(said.split()) <= SCRAP and not ends_paragraph else ""
         last = ""
-    return found or [("", said) for said, _, _ in _units(text)]
+    return found or [("", said, bullet) for said, _, _, bullet in _units(text)]
 
 
-def _units(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """(sentence or line, it leads to what follows, it ends its paragraph)."""
+def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
+    """(sentence or line, it leads to what follows, it ends its paragraph, its bullet)."""
     start = 0
     for lines in _LINES.finditer(text):
         yield from _prose(text[start : lines.start()])
         if lines["pairs"]:
             letterhead = _LETTERHEAD.match(lines.group()) is not None
-            yield from ((line, letterhead, True) for line in map(_plain, lines.group().splitlines()))
+            yield from ((line, letterhead, True, None) for line in map(_plain, lines.group().splitlines()))
         else:
             # What begins a passage may be the middle of a table: then the first row is no header.
             rows = list(_rows(lines.group(), headed=bool(text[: lines.start()].strip())))
             names_columns = "\n" not in lines.group().strip() and not _NUMBERS.search(lines.group())
-            yield from ((row, names_columns, True) for row in rows)
+            yield from ((row, names_columns, True, None) for row in rows)
         start = lines.end()
     yield from _prose(text[start:])
 
 
-def _prose(text: str) -> Iterator[tuple[str, bool, bool]]:
-    begins_line = True
+def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
+    begins_line, bullet = True, None
     for start, end in sentence_spans(text):
         span = text[start:end]
         said = _plain(span)
@@ -142,7 +147,9 @@ def _prose(text: str) -> Iterator[tuple[str, bool, bool]]:
             )
             question = _QUESTION.search(said) is not None
             bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
-            yield said, heading or question or bold, "\n" in after
+            item = _LISTED.match(span) if begins_line else None
+            bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
+            yield said, heading or question or bold, "\n" in after, bullet
         begins_line = "\n" in after
 
 
@@ -170,6 +177,30 @@ def distinct(quotes: Iterable[Quote]) -> list[Quote]:
         elif len(quote.text) > len(kept[same].text):
             kept[same] = replace(quote, passage=kept[same].passage)
     return kept
+
+
+def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
+    """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more."""
+    lists = {row: _list_after(row, quotes) for row in rows}
+    told = {item for items in lists.values() for item in items}
+    return [_with(quotes[row], [quotes[item] for item in lists[row]]) for row in rows if row not in told]
+
+
+def _list_after(row: int, quotes: Sequence[Quote]) -> list[int]:
+    """The rows of the list that this one introduces, as far as LIST_CHARS reach."""
+    items: list[int] = []
+    if _INTRODUCES.search(quotes[row].text):
+        chars = 0
+        for at in range(row + 1, len(quotes)):
+            chars += len(quotes[at].text)
+            if quotes[at].bullet is None or quotes[at].passage != quotes[row].passage or chars > LIST_CHARS:
+                break
+            items.append(at)
+    return items
+
+
+def _with(quote: Quote, items: Sequence[Quote]) -> Quote:
+    return replace(quote, text=" ".join([quote.text, *(f"{item.bullet or ''} {item.text}".strip() for item in items)]))
 
 
 def quoted_from(answer: str) -> dict[int, list[str]]:

@@ -1,6 +1,16 @@
 from __future__ import annotations
 
-from ragcore.text.quotes import Quote, distinct, first_place, joined, place_of, quoted_from, quoted_places, quotes_in
+from ragcore.text.quotes import (
+    Quote,
+    distinct,
+    first_place,
+    joined,
+    place_of,
+    quoted_from,
+    quoted_places,
+    quotes_in,
+    with_lists,
+)
 
 
 def said(quotes: list[Quote]) -> list[str]:
@@ -151,6 +161,30 @@ def test_of_repeated_sentences_the_first_and_of_cut_ones_the_whole_is_kept() -> 
     cut = Quote("opened in 1998.", (1,), 0, "a")
     again = Quote("The office opened in 1998.", (3,), 2, "a")
     assert said(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
+
+
+def test_what_introduces_a_list_is_quoted_with_it_and_the_list_not_twice() -> None:
+    text = (
+        "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n"
+        "1. Write down why.\n2) Send it.\n\nNobody minds. At last:"
+    )
+    quotes = quotes_in(text, number=1)
+    assert [quote.text for quote in quotes if quote.bullet is not None] == [
+        "Boats.", "Small ones.", "Carts", "1. Write down why.", "2) Send it.",
+    ]  # fmt: skip
+
+    def told(*rows: int) -> list[str]:
+        return [quote.text for quote in with_lists(rows, quotes)]
+
+    assert told(0) == ["We pay for these: • Boats. Small ones. • Carts"]
+    assert told(4, 3, 0) == ["We pay for no horses.", "We pay for these: • Boats. Small ones. • Carts"]
+    assert told(5, 1) == ["Ask first: 1. Write down why. 2) Send it.", "Boats."]
+    assert told(len(quotes) - 1) == ["At last:"]  # nothing follows
+    (long,) = with_lists([0], quotes_in("All of it:\n" + "- A thing.\n" * 2000, number=1))
+    assert 500 < len(long.text) < 1000
+    other = [*quotes_in("We saw:", number=1, passage=0), *quotes_in("- A goat.", number=2, passage=1)]
+    assert [quote.text for quote in with_lists([0], other)] == ["We saw:"]  # the list of another passage
+    assert all(place_of(said, text) for said in told(0, 5))
 
 
 def test_documents_are_parted_by_paragraphs() -> None:
