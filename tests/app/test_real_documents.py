@@ -74,6 +74,8 @@ def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
 def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     assert "$1000" in transcript(page)[-1].replace(",", "")
+    chips = [int(chip.split()[0]) for chip in page.locator('[class*="st-key-chips_"] a').all_inner_texts()]
+    assert chips == sorted(chips)
     page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel .sheet mark").first.wait_for()
     assert "PerksPlus.pdf" in page.locator(".st-key-panel_head").inner_text()

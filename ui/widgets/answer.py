@@ -120,7 +120,8 @@ def sources_row(message: Message) -> None:
     quoted = message.cited
     if not quoted:
         st.caption(_("Looked at, and not quoted:"))
-    chips = [_chip(source, address(message, source)) for source in quoted or message.sources]
+    shown = sorted(quoted, key=lambda source: source.number) or message.sources
+    chips = [_chip(source, address(message, source)) for source in shown]
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join(chips[:CHIPS]))
         if rest := chips[CHIPS:]:
