@@ -242,6 +242,52 @@ def test_a_question_suggested_from_a_dropped_document_is_answered_from_it(page: 
     assert "1897" in transcript(page)[1]
 
 
+def test_a_citation_stays_right_in_another_index_and_under_another_name_until_its_document_is_gone(
+    page: Page, empty_app: App
+) -> None:
+    built = "The lock at Ossing was dug in 1911 by Nathan Crewe."
+    page.goto(empty_app.url)
+    settled(page)
+    text = " ".join([f"The keeper oiled gate {number}." for number in range(20)])
+    page.set_input_files(
+        'input[type="file"]', {"name": "lock.txt", "mimeType": "", "buffer": f"{text} {built} {text}".encode()}
+    )
+    row(page, "lock.txt").wait_for()
+    wait_until_read(page)
+    ask_anew(page, empty_app, "Who dug the lock at Ossing?")
+    page.locator('[class*="st-key-chips_"] a').first.click()
+    mark = page.locator(".st-key-panel .text mark")
+    quoted = mark.locator(".quoted")
+    quoted.wait_for()
+    shown, cited = mark.inner_text(), page.url
+    assert quoted.inner_text() == built
+
+    menu(page, "Who dug the lock at Ossing?")
+    button(page, "Rename").click()
+    page.get_by_label("Name of this conversation").fill("The lock")
+    page.get_by_label("Name of this conversation").press("Enter")
+    button(page, "The lock").wait_for()
+    page.goto(f"{empty_app.url}/settings")
+    page.get_by_role("spinbutton", name="Length in tokens").fill("40")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Rebuild the index (").click()
+    page.get_by_text("The index is rebuilt").wait_for()
+    page.goto(cited)
+    quoted.wait_for()
+    assert (mark.inner_text(), quoted.inner_text()) == (shown, built)
+
+    ask_anew(page, empty_app, "Wer hat den Mond an die Bahn gekettet?")
+    assert "Ich konnte das in Ihren Dokumenten nicht finden." in transcript(page)[-1]
+
+    page.goto(empty_app.url)
+    row(page, "lock.txt").get_by_role("button", name="Delete lock.txt").click()
+    row(page, "lock.txt").get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("lock.txt is deleted.").wait_for()
+    page.goto(cited)
+    page.locator(".st-key-panel").get_by_text("lock.txt has been deleted since this answer was given.").wait_for()
+    assert (mark.inner_text(), quoted.inner_text()) == (shown, built)
+
+
 def called(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """One search, then an answer; and none for the call that answers from the passages."""
     if any(message["role"] == "tool" for message in messages) or "[1] " in str(messages[-1]["content"]):

@@ -11,7 +11,7 @@ import pytest
 from tests.app.conftest import App, answered, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
-from tests.scripted_server import FAULTS, ScriptedServer
+from tests.scripted_server import FAULTS, Fault, ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -220,7 +220,19 @@ def test_a_failed_answer_says_why_and_can_be_given_without_a_model(settings: Pag
     settings.goto(f"{app.url}/chat")
     ask(settings, "May I bring a large dog?")
     settings.get_by_role("button", name="Answer without a model").wait_for(timeout=60_000)
-    settings.get_by_role("button", name="Try again").wait_for()
+    told = settings.get_by_test_id("stChatMessage").locator('[class*="st-key-problem_"]')
+    for fault, what in (
+        ("401", "does not accept the key"),
+        ("429", "is getting too many requests"),
+        ("context", "are longer than the model can read at once"),
+        ("", "has no model 'tiny'"),
+    ):
+        server.always, server.models = (FAULTS[fault], server.models) if fault else (Fault(), ("large",))
+        told.get_by_role("button", name="Try again").click()
+        told.get_by_text(what).wait_for()
+        for choice in ("Try again", "Answer without a model", "Open settings"):
+            told.get_by_role("button", name=choice).wait_for()
+        settled(settings)
     settings.get_by_role("button", name="Answer without a model").click()
     settings.get_by_role("button", name="Answer without a model").wait_for(state="detached")
     answered(settings)
