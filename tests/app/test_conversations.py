@@ -259,7 +259,9 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     mark = page.locator(".st-key-panel .text mark")
     quoted = mark.locator(".quoted")
     quoted.wait_for()
-    shown, cited = mark.inner_text(), page.url
+    around = page.locator(".st-key-panel .text")
+    shown, whole, cited = mark.inner_text(), around.inner_text(), page.url
+    assert len(whole) > len(shown)
     assert quoted.inner_text() == built
 
     menu(page, "Who dug the lock at Ossing?")
@@ -274,7 +276,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     page.get_by_text("The index is rebuilt").wait_for()
     page.goto(cited)
     quoted.wait_for()
-    assert (mark.inner_text(), quoted.inner_text()) == (shown, built)
+    assert (mark.inner_text(), quoted.inner_text(), around.inner_text()) == (shown, built, whole)
 
     ask_anew(page, empty_app, "Wer hat den Mond an die Bahn gekettet?")
     assert "Ich konnte das in Ihren Dokumenten nicht finden." in transcript(page)[-1]
