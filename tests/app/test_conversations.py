@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragcore.config import LLMSettings, read_settings, write_settings
-from ragcore.conversations import Conversations
+from ragcore.conversations import Ask, Conversations
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.transcript import from_json
 from tests.app.conftest import App, answered, row, settled, until, wait_until_read
@@ -70,6 +70,26 @@ def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
     until(page, lambda: page.url == address)
     answered(page)
     assert transcript(page) == before
+
+
+def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said(page: Page, app: App) -> None:
+    kept = Conversations(SQLiteDatabase(app.home / "library.db"))
+    for number in range(9):
+        answer = kept.begin(kept.create().id, Ask(f"What is on page {number}?"))
+        kept.write(answer.id, text="A tall lighthouse." if number == 4 else "Nothing.", state="done")
+    page.goto(f"{app.url}/chat")
+    titles = page.locator("button.title")
+    until(page, lambda: titles.count() == 9)
+    search = page.get_by_role("searchbox", name="Search conversations")
+    search.press_sequentially("lighthouse ta")  # and no Enter
+    until(page, lambda: titles.all_inner_texts() == ["What is on page 4?"])
+    assert search.evaluate("el => el === document.activeElement")
+    search.press_sequentially("xi")
+    page.get_by_text("No conversation has these words.").wait_for()
+    assert search.input_value() == "lighthouse taxi"
+    page.get_by_role("button", name="New chat").click()
+    until(page, lambda: titles.count() == 9)
+    assert search.input_value() == ""
 
 
 def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: Page, app: App) -> None:
