@@ -209,6 +209,14 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     page.get_by_text("You said: right & short").wait_for()
     settled(page)
     chip = page.locator('[class*="st-key-chips_"] a').first.inner_text()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button(page, "Copy").click()
+    until(page, lambda: page.evaluate("navigator.clipboard.readText()") != "")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    button(page, "More").last.click()
+    with page.expect_download() as begun:
+        page.get_by_role("menuitem", name="Save this conversation").click()
+    assert begun.value.suggested_filename == "May I bring a large dog script alert(1) script.html"
     menu(page, question)
     saved: dict[str, Path] = {}
     for form, suffix in (("Markdown", "md"), ("HTML", "html"), ("JSON", "json")):
@@ -220,6 +228,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
 
     kept = from_json(saved["json"].read_text("utf-8"))
     asked, given = kept.messages
+    assert copied == given.text
     assert (asked.text, kept.verdicts[given.id].word) == (question, "right & short")
     markdown = saved["md"].read_text("utf-8")
     assert given.text in markdown
