@@ -22,6 +22,7 @@ from ragcore.text.citations import cited_in
 SILENT_SECONDS = 10.0  # an answer whose writer has not signed it for so long was interrupted
 TITLE_CHARS = 60
 SEARCH_CHARS = 1000  # of what is searched for; SQLite compares with a pattern of 50,000 bytes at most
+SEARCH_WORDS = 20  # of them; the first ones
 
 Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
 State = Literal["writing", "done", "stopped", "failed", "interrupted"]
@@ -247,18 +248,24 @@ class Conversations:
         return _conversation(rows[0]) if rows else None
 
     def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
-        """Those with at least one message, latest first; with `search`, those whose title or messages contain it."""
-        wanted = writable(search[:SEARCH_CHARS]).lower()
+        """Those with at least one message, latest first; with `search`, those that have all its words, in the title or said."""
+        words = writable(search[:SEARCH_CHARS]).lower().split()[:SEARCH_WORDS]
+        values = {f"word{number}": f"%{''.join(map(_likely, word))}%" for number, word in enumerate(words)}
+        has = "".join(
+            f" AND (lower(c.title) LIKE :{name} ESCAPE '!' OR EXISTS"
+            f" (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND lower(m.text) LIKE :{name} ESCAPE '!'))"
+            for name in values
+        )
         with self._database.snapshot() as db:
             found = db.execute(
-                "SELECT * FROM conversations c WHERE kind = :kind AND EXISTS"
-                " (SELECT 1 FROM messages m WHERE m.conversation_id = c.id"
-                " AND (lower(m.text) LIKE :words ESCAPE '!' OR lower(c.title) LIKE :words ESCAPE '!'))"
+                "SELECT * FROM conversations c WHERE kind = :kind"
+                f" AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id){has}"
                 " ORDER BY updated DESC, created DESC, id",
-                {"kind": kind, "words": f"%{''.join(map(_likely, wanted))}%"},
+                {"kind": kind, **values},
             ).fetchall()
-            if any(map(_has_capital, wanted)):
-                found = [row for row in found if wanted in row["title"].lower() or _says(db, row["id"], wanted)]
+            unsure = [word for word in words if any(map(_has_capital, word))]
+            if unsure:
+                found = [row for row in found if _says(db, row, unsure)]
         return [_conversation(row) for row in found]
 
     def belonging_to(self, conversation_id: str) -> list[Conversation]:
@@ -537,9 +544,10 @@ def _likely(letter: str) -> str:
     return "%" if _has_capital(letter) else f"!{letter}" if letter in "!%_" else letter
 
 
-def _says(db: Connection, conversation_id: str, wanted: str) -> bool:
-    texts = db.execute("SELECT text FROM messages WHERE conversation_id = ?", (conversation_id,))
-    return any(wanted in row["text"].lower() for row in texts)
+def _says(db: Connection, conversation: Any, words: Sequence[str]) -> bool:
+    texts = db.execute("SELECT text FROM messages WHERE conversation_id = ?", (conversation["id"],)).fetchall()
+    said = "\n".join([conversation["title"], *(row["text"] for row in texts)]).lower()
+    return all(word in said for word in words)
 
 
 def _title(question: str) -> str:

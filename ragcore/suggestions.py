@@ -23,7 +23,8 @@ from ragcore.ingestion.files import Stage
 from ragcore.text.follow_up import leans_on_context
 from ragcore.text.keywords import content_words
 from ragcore.text.listed import listed
-from ragcore.text.questions import questions_in
+from ragcore.text.phrases import grown, names_in
+from ragcore.text.questions import asked_about, language_of, questions_of_sentences, topics_in
 from ragcore.text.refusals import is_refusal
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SAMPLE_QUESTIONS = Path(__file__).parents[1] / "sample" / "questions.jsonl"
-RULES = 2  # of the rules below: questions that others made are made anew
+RULES = 3  # of the rules below: questions that others made are made anew
 WANTED = 4
 NEAR = 3  # passages, among which the question's own document must be
 DOCUMENTS = 96  # that are looked into, evenly spread
@@ -50,7 +51,7 @@ OFTEN = 3  # times that a text says a name of one word which it is about
 ASKED_OF = 2  # documents that a model is asked about: a few seconds of its time
 LOOKED_AT = 8  # passages of a document that is looked at alone
 BY_MODEL = 2  # questions that it is asked for about each
-PARTICULAR, DEFINITION, TOPIC = range(3)  # what a question is about, the most telling first
+PARTICULAR, DEFINITION, TOPIC, WORD = range(4)  # what a question is about, the most telling first
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS suggestions (
@@ -62,19 +63,30 @@ CREATE TABLE IF NOT EXISTS suggestions (
 );
 """
 
-_VAGUE = "What can you tell me about "
-_WHAT = re.compile(r"^(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren) (?P<subject>.*)\?$")
+_WHAT = re.compile(
+    r"^(?:(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren)|Qu'est-ce que|¿Qué es) (?P<subject>.*?) ?\?$"
+    r"|^(?P<chinese>.*)是什么？$"
+)
 _WHAT_FOR = re.compile(r" (?:responsible|used|made|built|called|known|named|based|caused)(?: \w+)?\?$")
+_ARTICLE = re.compile(r"^(?:The|Der|Die|Das|Les?|La|El|Los|Las) (?=[^\W\d_])")
 _LEANING = re.compile(r"^(?:the|an?|under|over|in|on|dear|now|then) |\d$| and | one$|[.,:;!?]$", re.IGNORECASE)
 _ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
 _ASKED = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
 _NUMBER = re.compile(r"^(?:\d+|[IVX]+)[.)](?:\d+[.)]?)*\s+")
 _ODD = re.compile(
-    r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
-    r"|\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
+    r"[|•·_<>{}\\\[\]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
+    r"|[;*:]|(?:^| )[A-Z]\?$|^\w+, |\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
 )
-_ANY = re.compile(r" (?:an?|each|every) ")
+_ANY = re.compile(r" (?:an?|each|every) |^What (?:are|can|do|must|may) [a-z]+s ")
 _NAME = re.compile(r"(?<= )[A-ZÄÖÜ]")
+_UNSPACED = re.compile(r"[\u3400-\u9fff]{2,}")
+_PAIR = re.compile(r"[\u3400-\u9fff]{2}")
+# Characters that join others, and one said twice.
+_HELPING = re.compile(r"[的是有在和与或及不之其此任何了对于从被将为以等也这那他她它们人第]|(.)\1")
+# What is said of something else, such as "French", and a date.
+_OF_OTHERS = re.compile(
+    r"(?:ish|ese|ians?|ench|day)$|^(?:January|February|March|April|June|July|August|September|October|November|December)$"
+)
 _PARTICULAR = re.compile(r"^the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) ")
 
 
@@ -241,24 +253,33 @@ class Suggestions:
 def chosen(offered: Sequence[Candidate], found: Sequence[Candidate], check: Callable[[Candidate], bool]) -> list[Candidate]:
     """`found`, filled up to WANTED with what passes the check: of another document first, then of another kind, then by rank.
 
-    At most TRIED are checked. Questions about a topic, which say the least, come only when there is nothing else.
+    At most TRIED are checked. Questions about a topic, which say the least, come only when there is nothing else; of what
+    is asked about already, neither the topic nor the definition comes.
     """
     kept, left = list(found), list(offered)
     for _ in range(TRIED):
         asked = {candidate.question.casefold() for candidate in kept}
-        left = [candidate for candidate in left if candidate.question.casefold() not in asked]
+        left = [one for one in left if one.question.casefold() not in asked and not _asked_already(one, kept)]
         if not left or len(kept) >= WANTED:
             break
         documents = Counter(candidate.document_id for candidate in kept)
         kinds = Counter(chain.from_iterable(candidate.kinds for candidate in kept))
         best = min(
             left,
-            key=lambda one: (one.rank[0] == TOPIC, documents[one.document_id], *(kinds[kind] for kind in one.kinds), one.rank),
-        )
+            key=lambda one: (
+                max(one.rank[0], DEFINITION), documents[one.document_id], *(kinds[kind] for kind in one.kinds), one.rank,
+            ),
+        )  # fmt: skip
         left.remove(best)
         if check(best):
             kept.append(best)
     return kept
+
+
+def _asked_already(one: Candidate, kept: Sequence[Candidate]) -> bool:
+    """Whether it is a topic or a definition of what another asks more about."""
+    words = set(content_words(one.question))
+    return one.rank[0] >= DEFINITION and any(words.issubset(content_words(other.question)) for other in kept)
 
 
 def of_the_sample(store: Store) -> Iterator[Candidate]:
@@ -275,19 +296,34 @@ def of_the_sample(store: Store) -> Iterator[Candidate]:
 def candidates(store: Store, document_id: str, most: int = LOOKED_AT) -> list[Candidate]:
     """Questions that a document's own sentences and headings answer, the most telling first. `most`: passages."""
     nodes = _passages(store, document_id, most)
-    text = " ".join(" ".join(node.text for node in nodes).split())
-    asked = dict.fromkeys(_tidy(each) for node in nodes for each in islice(questions_in(node.text, text), OF_A_PASSAGE))
+    written = "\n".join(node.text for node in nodes)
+    text = " ".join(written.split())
+    each_asked = (islice(questions_of_sentences(node.text, text), OF_A_PASSAGE) for node in nodes)
+    asked = dict.fromkeys(map(_tidy, chain.from_iterable(each_asked)))
     ranked = [Candidate(question, document_id, rank) for question in asked if (rank := _rank(question, text)) is not None]
+    names, spoken = names_in(written), language_of(text)
+    each_topic = dict.fromkeys(chain.from_iterable(topics_in(node.text) for node in nodes))
+    topics = dict.fromkeys(_topic(topic, text) for topic in each_topic)
+    ranked += [
+        Candidate(asked_about(topic, spoken), document_id, rank)
+        for topic in topics
+        if (rank := _topic_rank(topic, text, written, names)) is not None
+    ]
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
 def _tidy(question: str) -> str:
-    """Without the number of a heading, and without the heading that a question stands behind."""
-    if not question.startswith(_VAGUE):
-        asked = None if _ASKS.match(question) else _ASKED.search(question)
-        return asked.group() if asked else question
-    topic = _NUMBER.sub("", question.removeprefix(_VAGUE))
-    return _VAGUE + (topic[0].lower() + topic[1:] if re.match(r"(?:How|Why|What|When|Where|Who) ", topic) else topic)
+    """Without the heading that a question stands behind."""
+    asked = None if _ASKS.match(question) else _ASKED.search(question)
+    return asked.group() if asked else question
+
+
+def _topic(topic: str, text: str) -> str:
+    """Without the number of a heading and without an article, and a whole word where no spaces are written."""
+    topic = _ARTICLE.sub("", _NUMBER.sub("", topic))
+    if re.match(r"(?:How|Why|What|When|Where|Who) ", topic):
+        return topic[0].lower() + topic[1:]
+    return grown(topic, text) if _PAIR.fullmatch(topic) else topic
 
 
 def _rank(question: str, text: str) -> tuple[int, float] | None:
@@ -296,20 +332,35 @@ def _rank(question: str, text: str) -> tuple[int, float] | None:
         return None
     said = _said(question, text)
     what = None if _WHAT_FOR.search(question) else _WHAT.match(question)
-    if not what and not question.startswith(_VAGUE):
+    if not what:
         plain = said >= OFTEN and (_ANY.search(question) or len(content_words(question)) > OF_NO_NAME)
         asks = question in text or _NAME.search(question, 1) or plain  # else nobody knows which one is meant
         return (PARTICULAR, -said) if asks and not leans_on_context(question) else None
-    topic = what["subject"] if what else question.removeprefix(_VAGUE)[:-1]
-    if what and _PARTICULAR.search(topic):
+    subject = what["subject"] or what["chinese"] or ""
+    if _PARTICULAR.search(subject):
         return PARTICULAR, -said
-    if not topic or _LEANING.search(topic):
+    if not subject or _LEANING.search(subject):
+        return None
+    often = text.lower().count(subject.lower())
+    return (DEFINITION, -said) if often >= (TWICE if " " in subject else OFTEN) else None
+
+
+def _topic_rank(topic: str, text: str, written: str, names: Counter[str]) -> tuple[int, float] | None:
+    """A topic of several words before a name of one word or one that is said once. None for what is said in passing.
+
+    `written`: the text with its line breaks, as a heading is no name for its capitals alone.
+    """
+    if len(topic) > LONGEST or _ODD.search(f"{topic}?") or _LEANING.search(topic):
         return None
     often = text.lower().count(topic.lower())
-    if what:
-        return (DEFINITION, -said) if often >= (TWICE if " " in topic else OFTEN) else None
-    name = re.fullmatch(r"[A-ZÄÖÜ][^\W\d_]{3,}", topic) is not None
-    return (TOPIC, -said) if (often >= TWICE if " " in topic else name and often >= OFTEN) else None
+    if _UNSPACED.fullmatch(topic):
+        return (TOPIC, -often) if often >= OFTEN and not _HELPING.search(topic) else None
+    if " " in topic and often >= TWICE:
+        return TOPIC, -often
+    if " " in topic:
+        named = all(word[0].isupper() for word in topic.split()) and re.search(rf"[^\W\d_A-Z] {re.escape(topic)}", written)
+        return (WORD, 0) if named else None
+    return (WORD, -often) if names[topic] >= OFTEN and not _OF_OTHERS.search(topic) else None
 
 
 def _said(question: str, text: str) -> float:

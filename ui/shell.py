@@ -79,6 +79,8 @@ def conversations(in_chat: bool) -> None:
             placeholder=_("Search conversations"),
             label_visibility="collapsed",
             icon=":material/search:",
+            type="search",
+            live=True,
         )
         if not shown:
             st.caption(_("No conversation has these words."))

@@ -66,6 +66,7 @@ def _rule(wording: str, pattern: str) -> Rule:
 
 _CAN = r"(?P<be>is|are|was|were|can|cannot|must|may|should|will)"
 _PERSON_NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Sir|Miss|Professor)\.? )?[A-Z][a-z]+ [A-Z][a-z]+"
+_BIDDEN = "expected|required|encouraged|allowed|permitted|obliged|advised"
 _OPENING = rf"^(?:In|On) (?:{_MONTH} )?(?:\d{{1,2}},? )?{_YEAR},? "
 _DID = rf"(?P<verb>{'|'.join(_PAST)})\b"
 _LIMIT = r"(?=[,.;]| and | that | which )"
@@ -80,6 +81,10 @@ ENGLISH = (
         "What {must} {subject} do {case}?",
         rf"^{_SUBJECT} {_DUTY} (?!not |be |have )[a-z][^,;]{{3,80}}? (?P<case>(?:if|before) [^,;:()]{{8,45}})\.$",
     ),
+    _rule("What {be} {subject} {done} to do?", rf"^{_SUBJECT} {_BE} (?P<done>{_BIDDEN}) to (?!be |have )[a-z]"),
+    _rule("What {be} {subject} {done} to?", rf"^{_SUBJECT} {_BE} (?P<done>committed|dedicated|entitled) to (?!do )[a-z]"),
+    _rule("What {do} {subject} have the right to?", rf"^{_SUBJECT} (?P<verb>has|have) the right to [a-z]"),
+    _rule("What can {subject} do with {case}?", rf"^With (?P<case>[A-Z][^,;:()]{{2,40}}), {_SUBJECT} can (?!be )[a-z]"),
     # reasons
     _rule("Why {be} {subject} {what}?", rf"^{_SUBJECT} {_CAN} (?P<what>[^,;]{{3,60}}?),? because "),
     _rule("Why did {subject} {base}{what}?", rf"^{_SUBJECT} {_DID}(?P<what>[^,;]{{3,50}}?),? because "),
@@ -213,7 +218,8 @@ OTHERS = (
 
 _PERSON = re.compile(
     r"\b(?:man|woman|king|queen|president|chair|poet|engineer|physicist|chemist|mathematician|\w+ician|\w{3,}(?:ist|eer)|writer|"
-    r"painter|teacher|singer|actor|author|doctor|director|composer|founder|minister|"
+    r"painter|teacher|singer|actor|author|doctor|director|composer|founder|minister|student|"
+    r"preacher|bishop|scholar|reformer|lawyer|soldier|"
     r"Präsident\w*|König\w*|Dichter\w*|Physiker\w*|Maler\w*|Schriftsteller\w*|Politiker\w*|Ingenieur\w*|Erfinder\w*)\b"
 )
 _LEANING = re.compile(
@@ -237,14 +243,17 @@ _CLAUSE = re.compile(
     r"dass|weil|hat|haben|ist|sind|wurde|wird|until|while|called|named|known|so|not|never|also|only|do|does|did|often|now|then|usually)\b"
 )
 _ARTICLE = re.compile(
-    r"^(?:The|An?|Each|Every|No|Der|Die|Das|Eine?|Jede[rs]?|Alle|Le|La|Les|El|Los|Las|In|At|On|If|When|Before|After)(?= )"
+    r"^(?:The|An?|Each|Every(?:one)?|No|Der|Die|Das|Eine?|Jede[rs]?|Alle|Le|La|Les|El|Los|Las|In|At|On|If|When|Before|After)"
+    r"(?!\S)"
 )
+_HEADED = re.compile(r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])")  # a heading without an end of its own
 MOST_WORDS = 7  # of a subject
 
 
 def asked_by(sentence: str, known: Collection[str] = ()) -> str:
     """The question of the first rule that fits the sentence; "" where none does. `known`: words that are no names, in small
     letters, so that one of them is not spelt as the beginning of its sentence was."""
+    sentence = _HEADED.sub("", sentence)
     for rule in (*ENGLISH, *GERMAN, *OTHERS):
         if (found := rule.pattern.match(sentence)) and (parts := _parts(found, known)):
             return rule.wording.format_map(parts)

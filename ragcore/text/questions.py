@@ -25,9 +25,9 @@ _ASIDE = re.compile(r", (?:I|we|you|he|she|they) \w+,")
 _SMALL = re.compile(r"\b[^\W\d_A-ZÀ-Þ]\w+")
 _ABOUT = {
     "en": "What can you tell me about {}?",
-    "de": "Wer oder was ist {}?",
-    "fr": "Qu'est-ce que {} ?",
-    "es": "¿Qué es {}?",
+    "de": "Was steht hier über „{}“?",  # in quotation marks it needs neither an article nor a case
+    "fr": "Que dit-on ici de « {} » ?",
+    "es": "¿Qué se dice aquí de «{}»?",
     "zh": "{}是什么？",
 }
 
@@ -44,9 +44,23 @@ def questions_in(text: str, whole: str = "") -> Iterator[str]:
             yield question
 
 
-def questions_of_sentences(text: str) -> Iterator[str]:
+def questions_of_sentences(text: str, whole: str = "") -> Iterator[str]:
     """As `questions_in`, without the ones about headings and keywords."""
-    yield from (question for question in dict.fromkeys(_of_sentences(text, "")) if len(question.split()) <= LONGEST)
+    yield from (question for question in dict.fromkeys(_of_sentences(text, whole)) if len(question.split()) <= LONGEST)
+
+
+def topics_in(text: str) -> Iterator[str]:
+    """Its headings that are no questions, then its keywords, the most telling first."""
+    leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
+    headings = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
+    for topic in [*headings, *keywords(text, MOST_TOPICS)]:
+        if is_telling(topic):
+            yield in_ordinary_case(topic, text)
+
+
+def asked_about(topic: str, spoken: str) -> str:
+    """What is said about a topic. `spoken`: as `language_of` gives it."""
+    return _ABOUT[spoken].format(topic)
 
 
 def language_of(text: str) -> str:
@@ -57,12 +71,8 @@ def language_of(text: str) -> str:
 
 def _all(text: str, whole: str) -> Iterator[str]:
     yield from _of_sentences(text, whole)
-    about = _ABOUT[language_of(text)]
-    leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
-    topics = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
-    for topic in [*topics, *keywords(text, MOST_TOPICS)]:
-        if is_telling(topic):
-            yield about.format(in_ordinary_case(topic, text))
+    spoken = language_of(text)
+    yield from (asked_about(topic, spoken) for topic in topics_in(text))
 
 
 def _of_sentences(text: str, whole: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragcore.config import LLMSettings, read_settings, write_settings
-from ragcore.conversations import Conversations
+from ragcore.conversations import Ask, Conversations
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.transcript import from_json
 from tests.app.conftest import App, answered, row, settled, until, wait_until_read
@@ -70,6 +70,26 @@ def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
     until(page, lambda: page.url == address)
     answered(page)
     assert transcript(page) == before
+
+
+def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said(page: Page, app: App) -> None:
+    kept = Conversations(SQLiteDatabase(app.home / "library.db"))
+    for number in range(9):
+        answer = kept.begin(kept.create().id, Ask(f"What is on page {number}?"))
+        kept.write(answer.id, text="A tall lighthouse." if number == 4 else "Nothing.", state="done")
+    page.goto(f"{app.url}/chat")
+    titles = page.locator("button.title")
+    until(page, lambda: titles.count() == 9)
+    search = page.get_by_role("searchbox", name="Search conversations")
+    search.press_sequentially("lighthouse ta")  # and no Enter
+    until(page, lambda: titles.all_inner_texts() == ["What is on page 4?"])
+    assert search.evaluate("el => el === document.activeElement")
+    search.press_sequentially("xi")
+    page.get_by_text("No conversation has these words.").wait_for()
+    assert search.input_value() == "lighthouse taxi"
+    page.get_by_role("button", name="New chat").click()
+    until(page, lambda: titles.count() == 9)
+    assert search.input_value() == ""
 
 
 def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: Page, app: App) -> None:
@@ -189,6 +209,14 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     page.get_by_text("You said: right & short").wait_for()
     settled(page)
     chip = page.locator('[class*="st-key-chips_"] a').first.inner_text()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button(page, "Copy").click()
+    until(page, lambda: page.evaluate("navigator.clipboard.readText()") != "")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    button(page, "More").last.click()
+    with page.expect_download() as begun:
+        page.get_by_role("menuitem", name="Save this conversation").click()
+    assert begun.value.suggested_filename == "May I bring a large dog script alert(1) script.html"
     menu(page, question)
     saved: dict[str, Path] = {}
     for form, suffix in (("Markdown", "md"), ("HTML", "html"), ("JSON", "json")):
@@ -200,6 +228,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
 
     kept = from_json(saved["json"].read_text("utf-8"))
     asked, given = kept.messages
+    assert copied == given.text
     assert (asked.text, kept.verdicts[given.id].word) == (question, "right & short")
     markdown = saved["md"].read_text("utf-8")
     assert given.text in markdown

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Watch, row, settled, started, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, row, settled, started, until, wait_until_read
 from tests.making import make_pdf
 from tests.unit.readers.test_locked import locked
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
@@ -59,6 +59,12 @@ def is_read(app: App, name: str) -> bool:
         return bool(db.execute("SELECT 1 FROM files WHERE name = ? AND stage = 'ready'", (name,)).fetchone())
 
 
+def done_of(app: App, name: str) -> float:
+    """How much of a file is read, 0 to 1."""
+    with closing(sqlite3.connect(app.home / "library.db")) as db:
+        return float(db.execute("SELECT share FROM files WHERE name = ?", (name,)).fetchone()[0])
+
+
 def last_signed(app: App, name: str) -> float:
     """When a worker last had the file in hand."""
     with closing(sqlite3.connect(app.home / "library.db")) as db:
@@ -87,10 +93,48 @@ def test_the_first_screen_says_what_to_do_and_what_is_ready(page: Page, empty_ap
     page.get_by_role("heading", name="Settings").wait_for()
 
 
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[App, float]]:
+    """The application as it is installed, without a key, a model or a network, and when it was started."""
+    for name in (name for name in os.environ if name.endswith("_API_KEY") or name.startswith(("LECTERN_", "OLLAMA_", "HF_"))):
+        monkeypatch.delenv(name)
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody is there
+    began = time.monotonic()
+    for app in started(tmp_path):
+        yield app, began
+
+
+def test_a_cited_answer_comes_within_a_minute_of_the_start_with_nothing_set_up(page: Page, begun: tuple[App, float]) -> None:
+    app, began = begun
+    page.goto(app.url)
+    page.get_by_text("Drop your files here").wait_for()
+    drop(page, SAMPLE / "staff-handbook-2021.docx")
+    box = page.locator(".st-key-ask_here textarea")
+    box.fill("May I bring a large dog?")  # there is a place to ask as soon as it is read
+    box.press("Enter")
+    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.wait_for()
+    assert time.monotonic() - began < 60
+    answered(page)
+    assert "small enough to sit on a lap" in page.get_by_test_id("stChatMessageContent").last.inner_text()
+    assert "no language model: quoting your documents" in page.locator('[class*="st-key-facts_"]').inner_text()
+    page.close()  # before the application that it would look for
+
+
 def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("slow.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
     row(page, "slow.txt").get_by_role("button", name="Stop").wait_for()
+    told = r"Indexing · [\d,]+ of [\d,]+ passages · .* left · \d{3} KB"
+    until(page, lambda: re.fullmatch(told, row(page, "slow.txt").locator(".facts").inner_text()))
+    assert row(page, "slow.txt").locator(".kind").inner_text() == "TXT"
+    # It is read while no page of the application is open.
+    bar = row(page, "slow.txt").get_by_role("progressbar")
+    until(page, lambda: bar.get_attribute("aria-valuenow") not in ("0", None))
+    far = int(bar.get_attribute("aria-valuenow") or 0) / 100
+    page.goto("about:blank")
+    until(page, lambda: done_of(empty_app, "slow.txt") > far + 0.02)
+    page.goto(empty_app.url)
     page.get_by_role("link", name="Chat", exact=True).click()
     page.get_by_text("You can ask as soon as the first one is ready.").wait_for()
     page.locator(".st-key-ask textarea").fill("When was the harbour of town 7 built?")
@@ -236,7 +280,7 @@ def test_a_link_that_was_stopped_is_resumed_and_one_that_failed_is_tried_again(
     assert row(page, site.link("/")).count() == 0
 
 
-def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happens_meanwhile(
+def test_a_folder_that_was_opened_and_a_database_in_it_are_added_and_what_was_typed_outlives_what_happens_meanwhile(
     page: Page, reaching_app: App, site: Site
 ) -> None:
     page.goto(reaching_app.url)
@@ -255,6 +299,14 @@ def test_a_folder_that_was_opened_is_added_and_what_was_typed_outlives_what_happ
     assert page.get_by_label("Text", exact=True).input_value() == "The lamp is lit at dusk."
     page.get_by_role("button", name="Add to my documents").click()
     row(page, "note.md").wait_for()
+    with closing(sqlite3.connect(reaching_app.home.parent / "papers" / "boats.db")) as db, db:
+        db.execute("CREATE TABLE ferries (name TEXT, leaves TEXT)")
+        db.execute("INSERT INTO ferries VALUES ('Nessay', 'at noon')")
+    page.get_by_role("button", name="Database query").click()
+    page.get_by_label("Address of the database").fill(f"sqlite:///{reaching_app.home.parent / 'papers' / 'boats.db'}")
+    page.get_by_role("textbox", name="Query").fill("SELECT * FROM ferries")
+    page.get_by_role("button", name="Add to my documents").click()
+    row(page, "ferries from boats.txt").get_by_text("Ready").wait_for()
     row(page, "The lamp is lit at dusk.txt").wait_for()
     page.get_by_role("button", name="Paste text").click()
     page.get_by_label("Text", exact=True).fill("The lamp is lit at dusk.")

@@ -190,6 +190,27 @@ def test_capitals_are_as_small_letters_in_a_search_in_any_language(
     assert {one.id for one in conversations.all(search=words)} == ({talk.id, titled.id} if found else set())
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("dog large", True),
+        (" dog ", True),
+        ("stair dog", True),
+        ("DOG\tÜBER", True),
+        ("large cat", False),
+        ("dog x" * 999, False),
+    ],
+)
+def test_a_search_finds_the_conversations_that_have_all_its_words_wherever_they_stand(
+    conversations: Conversations, words: str, found: bool
+) -> None:
+    talk = conversations.create()
+    conversations.begin(talk.id, Ask("May I bring a large dog?"))
+    conversations.write(conversations.begin(talk.id, Ask("And über the Herring Stair?")).id, text="No.", state="done")
+    conversations.begin(conversations.create().id, Ask("Has it a cat?"))
+    assert [one.id for one in conversations.all(search=words)] == ([talk.id] if found else [])
+
+
 def test_a_stopped_answer_is_not_written_to_any_more(conversations: Conversations) -> None:
     talk = conversations.create()
     answer = conversations.begin(talk.id, Ask("Who?"))

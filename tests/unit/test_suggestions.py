@@ -187,6 +187,49 @@ def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
     assert not any("rest" in question for question in questions)
 
 
+def asked_of(text: str) -> list[str]:
+    store = MemoryStore()
+    store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
+    return [candidate.question for candidate in candidates(store, "d")]
+
+
+def test_a_topic_is_a_name_or_stands_under_one_and_those_of_several_words_come_first() -> None:
+    text = (
+        "Covered\n\nWhatever Covered means, lessons are covered. Footnote 1. Footnote 2. Footnote 3.\n\nCovered\n\n"
+        "Nobody but Rudolph knows, says Rudolph, if Rudolph knows. Rudolph won the Davis Cup. The Davis Cup is old."
+    )
+    about = [question for question in asked_of(text) if question.startswith("What can you")]
+    assert about == ["What can you tell me about Davis Cup?", "What can you tell me about Rudolph?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "then"),
+    [
+        (
+            "Das Kennedy Space Center liegt in Florida. Das Kennedy Space Center ist groß. Der Turm wurde 1871 gebaut.",
+            "Wo liegt das Kennedy Space Center?",
+            "Was steht hier über „Kennedy Space Center“?",
+        ),
+        (
+            "教育是一种权利。教育应当免费。受教育者说教育好。联合国说，在联合国，联合国人员。",
+            "教育是什么？",
+            "联合国是什么？",
+        ),
+    ],
+)
+def test_a_topic_says_the_least_in_every_language(text: str, first: str, then: str) -> None:
+    asked = asked_of(text)
+    assert (asked[0], then in asked[1:]) == (first, True), asked
+
+
+def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> None:
+    text = (
+        "Hurricane: * Tammy; Date (Place): Oct 5-?\nThe place was hit.\n\nReally, have you ever seen a Nessay Ferry?\n"
+        "It leaves at noon.\n\nOslo is the largest city in the U. S. by far."
+    )
+    assert not [question for question in asked_of(text) if "Hurricane" in question or "Really" in question or "U?" in question]
+
+
 def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     library.add_sample()
@@ -222,6 +265,8 @@ def test_four_ask_for_different_things_of_different_documents_and_topics_come_la
         "When did the ferry sink?",
     ]
     assert chosen(offered[-1:], [], lambda one: True) == offered[-1:]
+    again = [Candidate("What does the Nessay Ferry carry?", "a"), Candidate("What is the Nessay Ferry?", "b", (DEFINITION, -9))]
+    assert chosen(again, [], lambda one: True) == again[:1]  # of which more is asked already
     assert chosen(offered, [], lambda one: False) == []
 
 

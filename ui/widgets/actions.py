@@ -9,6 +9,7 @@ from ragcore.conversations import Message
 from ragcore.text.summary_request import is_summary_request
 from ui import words
 from ui.asking import answer_again
+from ui.exports import export_address
 from ui.i18n import _
 from ui.state import event, session
 from ui.web import card_address
@@ -133,6 +134,16 @@ ACTIONS: tuple[Action, ...] = (
         lambda message: show_panel("each_file", message),
         fits=reads_more,
         in_menu=True,
+    ),
+    Action(
+        "save",
+        lambda: _("Save this conversation"),
+        "M4 5h16v11h-9l-4 4v-4H4zM12 7v5M9.5 10l2.5 2.5 2.5-2.5",
+        lambda message: None,
+        fits=is_chat,
+        only_last=True,
+        in_menu=True,
+        download=lambda message: export_address(message.conversation_id, "html"),
     ),
     Action(
         "run_card",
