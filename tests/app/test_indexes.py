@@ -349,22 +349,22 @@ def test_the_rings_on_the_map_follow_the_page_from_light_to_dark_and_back(page: 
     until(page, lambda: canvas.evaluate(INKS) == [0xFF0F1214])
 
 
-def test_what_making_the_index_anew_would_take_is_said_before(page: Page, app: App) -> None:
+def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
     open_indexes(page, app)
-    part(page, "Make anew")
+    part(page, "Rebuild")
     page.get_by_text("Change something to see").wait_for()
     overlap = page.get_by_role("spinbutton", name="Overlap, in tokens")
     overlap.fill("500")
     overlap.press("Enter")
     page.get_by_text("Passages of 200 tokens cannot overlap by 500.").wait_for()
-    assert page.locator(".st-key-remake_now").count() == 0
+    assert page.locator(".st-key-rebuild_now").count() == 0
     overlap.fill("50")
     overlap.press("Enter")
-    page.get_by_text(re.compile(r"overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
-    page.locator(".st-key-remake [data-testid=stSelectbox]", has_text="Cut").locator("input").click()
+    page.get_by_text(re.compile(r"Overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
+    page.locator(".st-key-rebuild_fields [data-testid=stSelectbox]", has_text="Cut").locator("input").click()
     page.get_by_role("option", name="At headings, then sentences").click()
-    page.get_by_text("cut at: sentences → headings").wait_for()
-    assert page.get_by_role("button", name="Make the index anew").is_enabled()
+    page.get_by_text("Cut at: sentences → headings").wait_for()
+    assert page.get_by_role("button", name="Rebuild the index").is_enabled()
 
 
 def test_on_a_phone_a_state_of_one_word_stands_in_one_line(page: Page, app: App) -> None:
