@@ -120,15 +120,60 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     assert "i=" not in page.url
 
 
-def test_what_was_being_read_into_another_index_goes_on_when_the_application_is_started_again(tmp_path: Path) -> None:
+def worker_now(library: Library, file_id: str) -> int:
+    """The process that reads the file; 0 when none does."""
+    with library.database.snapshot() as db:
+        (name,) = db.execute("SELECT worker FROM files WHERE id = ?", (file_id,)).fetchone()
+    return int((name or "0").split("-")[0])
+
+
+def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_rebuilt(page: Page, tmp_path: Path) -> None:
     app = App(tmp_path / "library")
-    library = Library(Shelf(app.home).create("Cellar").where)
-    (library.incoming / "given").write_text(BARRELS, "utf-8")
+    index = Shelf(app.home).create("Cellar")
+    library = Library(index.where)
+    (library.incoming / "given").write_text(BARRELS + "\n\n" + "The wheel turned all day. " * 100, "utf-8")
     file = library.add(library.incoming / "given", "barrels.txt").file
     app.start()
+    worker = 0
     try:
+        wait_until(lambda: library.files.get(file.id).active and worker_now(library, file.id))  # type: ignore[union-attr]
+        worker = worker_now(library, file.id)
         wait_until(lambda: library.files.get(file.id).ready)  # type: ignore[union-attr]
+        os.kill(worker, signal.SIGSTOP)  # so that the rebuild does not end before it was looked at
+        page.goto(f"{app.url}/indexes?i={index.id}")
+        until(page, lambda: figure(page, "Documents") == "1")
+        before = figure(page, "Passages")
+        settled(page)
+        part(page, "Rebuild")
+        length = page.get_by_role("spinbutton", name="Length of passages")
+        length.fill("40")
+        length.press("Enter")
+        page.get_by_text("Passage length: 200 → 40 tokens.").wait_for()
+        page.get_by_role("button", name="Rebuild the index").click()
+        page.get_by_text("Rebuilding the index").wait_for()
+        page.get_by_text("Questions are answered all the while, as before.").wait_for()
+        page.locator(".st-key-stop_rebuild button").click()
+        page.get_by_text("Rebuilding is stopped").wait_for()
+        settled(page)
+        page.get_by_role("link", name="Chat").click()
+        ask(page, "How many barrels does the cellar of the mill hold?")
+        answered(page)
+        assert "three hundred barrels" in transcript(page)[1]
+        assert f"of {before} passages" in page.locator('[class*="st-key-facts_"]').inner_text()
+        page.get_by_role("link", name="Indexes").click()
+        assert figure(page, "Passages") == before
+        settled(page)
+        part(page, "Rebuild")
+        page.locator(".st-key-resume_rebuild button").click()
+        page.locator(".st-key-stop_rebuild").wait_for()
+        os.kill(worker, signal.SIGCONT)
+        page.get_by_text("The index is rebuilt: all documents have the new passages.").wait_for()
+        until(page, lambda: int(figure(page, "Passages")) > 3 * int(before))
+        assert page.get_by_role("spinbutton", name="Length of passages").input_value() == "40"
+        page.close()
     finally:
+        if worker:
+            os.kill(worker, signal.SIGCONT)
         app.stop()
         library.close()
 
