@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ragcore.library import Library
@@ -371,6 +373,35 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     chosen.first.wait_for()
     page.locator(".st-key-close_viewer button").click()
     page.locator(".st-key-viewer").wait_for(state="detached")
+
+
+def test_hits_that_lie_on_each_other_on_the_map_have_numbers_apart_that_open_them(page: Page, app: App) -> None:
+    ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-index_figures").wait_for()
+    part(page, "Map")
+    root = page.locator(".st-key-passage_map .root[data-drawn]")
+    root.wait_for(timeout=120_000)
+    for _ in range(4):
+        page.get_by_role("button", name="Farther").click()  # as near each other as can be
+    numbers = page.locator('[class*="st-key-near_"] button').count()
+    until(page, lambda: len((root.get_attribute("data-numbers") or "").split()) == numbers > 3)
+    places = [tuple(map(float, place.split(","))) for place in (root.get_attribute("data-numbers") or "").split()]
+    assert all(math.dist(one, other) > 18 for one, other in combinations(places, 2)), places
+    canvas = page.locator(".st-key-passage_map canvas")
+    for number in (1, 2, numbers):
+        told = page.locator(f".st-key-near_{number} button").inner_text()
+        canvas.scroll_into_view_if_needed()
+        x, y = places[number - 1]
+        canvas.hover(position={"x": x, "y": y})
+        page.locator(".st-key-passage_map .tip span").wait_for()
+        canvas.click(position={"x": x, "y": y})
+        chosen = page.locator(".st-key-viewer .piece.chosen")
+        chosen.first.wait_for()
+        start = " ".join(told.partition(": ")[2].rstrip("…").split())[:50]
+        assert start in " ".join(" ".join(chosen.all_inner_texts()).split())
+        page.locator(".st-key-close_viewer button").click()
+        page.locator(".st-key-viewer").wait_for(state="detached")
 
 
 INKS = """canvas => {

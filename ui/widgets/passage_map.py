@@ -23,6 +23,7 @@ from ui.widgets.viewer import view_passage
 
 COLOURED = 10  # files that have a colour of their own
 NEAREST = 8  # passages listed
+NUMBERED = 20  # hits that have a number, on the map and in the list
 
 _MAP = component("passage_map", '<div class="root"></div>')
 
@@ -46,6 +47,7 @@ def passage_map() -> None:
             "address": map_address(made),
             "files": _files(made),
             "hits": hits,
+            "numbered": NUMBERED,
             "words": {
                 "canvas": _told_aloud(made),
                 "others": _("Other files"),
@@ -142,7 +144,7 @@ def _list(made: Survey, hits: list[int], asked: str) -> None:
         nodes = [found.node for found in library.store.search(library.embedder.embed_query(typed), NEAREST)]
     elif hits:
         st.caption(_("Found for “{question}”:").format(question=label(asked)))
-        nodes = library.store.nodes([made.ids[row] for row in hits])
+        nodes = library.store.nodes([made.ids[row] for row in hits[:NUMBERED]])
     else:
         return
     with st.container(key="near_passages", gap="small"):
