@@ -75,7 +75,13 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     until(page, lambda: picked(page) == "Mill")
     until(page, lambda: "i=" in page.url)
     until(page, lambda: figure(page, "Documents") == "0")
-    page.get_by_role("link", name="Documents").click()
+    add = page.get_by_test_id("stMain").get_by_role("link", name="Add documents")
+    for shown, told in (("Map", "no passages yet"), ("Rebuild", "no passages yet"), ("Documents", "No documents yet")):
+        part(page, shown)
+        page.get_by_text(told).wait_for()
+        settled(page)
+        assert add.count() == 1
+    add.click()
     page.get_by_text("Drop your files here").wait_for()
     drop(page, "mill.txt", BARRELS)
     row(page, "mill.txt").wait_for()
@@ -140,10 +146,16 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
     try:
         wait_until(lambda: library.files.get(file.id).active and worker_now(library, file.id))  # type: ignore[union-attr]
         worker = worker_now(library, file.id)
-        wait_until(lambda: library.files.get(file.id).ready)  # type: ignore[union-attr]
-        os.kill(worker, signal.SIGSTOP)  # so that the rebuild does not end before it was looked at
+        os.kill(worker, signal.SIGSTOP)
         page.goto(f"{app.url}/indexes?i={index.id}")
-        until(page, lambda: figure(page, "Documents") == "1")
+        until(page, lambda: figure(page, "Documents") == "0")
+        settled(page)
+        part(page, "Map")
+        page.get_by_text("There are no passages yet.").wait_for()
+        os.kill(worker, signal.SIGCONT)
+        until(page, lambda: figure(page, "Documents") == "1")  # by itself, as all that is drawn here
+        page.locator(".st-key-passage_map .root[data-drawn]").wait_for()
+        os.kill(worker, signal.SIGSTOP)  # so that the rebuild does not end before it was looked at
         before = figure(page, "Passages")
         settled(page)
         part(page, "Rebuild")
@@ -209,7 +221,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     page.get_by_label("Name", exact=True).fill("Mill")
     page.locator(".st-key-create_index button").click()
     until(page, lambda: figure(page, "Documents") == "0")
-    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("link", name="Documents", exact=True).click()
     page.get_by_text("Drop your files here").wait_for()
     drop(page, "mill.txt", BARRELS + "\n\n" + "The wheel turned all day. " * 100)
     row(page, "mill.txt").wait_for()

@@ -9,18 +9,35 @@ import streamlit as st
 from ragcore.config import SplitterName
 from ragcore.errors import RagError
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
+from ragcore.ingestion.files import ACTIVE
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral, said
+from ui.moving import draw_anew
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, session, widget
+from ui.widgets.nothing_yet import nothing_yet
 from ui.widgets.rebuilding import rebuilding
 
 if TYPE_CHECKING:
     from ragcore.ingestion.rebuild import RebuildPlan
     from ragcore.library import Library
 
+LOOK_SECONDS = 2.0  # between two looks at the figures while something is being read
+
 
 def figures() -> None:
+    """Moving while something is being read."""
+    busy = _reading()
+    st.fragment(_figures, run_every=LOOK_SECONDS if busy else None)(busy)
+
+
+def _reading() -> bool:
+    return bool(resources.library().files.all(*ACTIVE, limit=1))
+
+
+def _figures(was_reading: bool) -> None:
+    if was_reading and not _reading():
+        draw_anew()
     status = resources.library().status()
     tokens, exact = resources.surveys().tokens()
     with st.container(key="index_figures", horizontal=True, gap="medium"):
@@ -40,6 +57,9 @@ def rebuild() -> None:
     library = resources.library()
     if library.rebuilding() is not None:
         rebuilding()
+        return
+    if not len(library.store):
+        nothing_yet(_("There are no passages yet."))
         return
     try:
         plan = _planned(library)
@@ -65,7 +85,6 @@ def rebuild() -> None:
         type="primary",
         on_click=_rebuild,
         args=(session().index,),
-        disabled=not plan.passages_now,
         help=_("Questions are answered all the while, as before."),
     )
 

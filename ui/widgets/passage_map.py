@@ -18,6 +18,7 @@ from ui.safetext import label
 from ui.state import event, widget
 from ui.web import map_address
 from ui.widgets.component import component
+from ui.widgets.nothing_yet import nothing_yet
 from ui.widgets.problem import problem
 from ui.widgets.viewer import view_passage
 
@@ -31,7 +32,7 @@ _MAP = component("passage_map", '<div class="root"></div>')
 def passage_map() -> None:
     library, surveys = resources.library(), resources.surveys()
     if not len(library.store):
-        st.caption(_("There are no passages yet. Add documents on the page Documents."))
+        nothing_yet(_("There are no passages yet."))
         return
     made = surveys.latest()
     if made is None and surveys.share is None and surveys.problem is None:
