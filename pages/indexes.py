@@ -8,7 +8,7 @@ from ui import places
 from ui.i18n import _
 from ui.state import session
 from ui.widgets.documents import documents
-from ui.widgets.figures import figures, remake
+from ui.widgets.figures import figures, rebuild
 from ui.widgets.passage_map import passage_map
 from ui.widgets.shelf import index_actions, shelf
 from ui.widgets.viewer import viewer
@@ -26,7 +26,7 @@ with st.container():
 with st.container():
     index_actions()
 
-PARTS = {"documents": _("Documents"), "map": _("Map"), "anew": _("Make anew")}
+PARTS = {"documents": _("Documents"), "map": _("Map"), "rebuild": _("Rebuild")}
 part = st.segmented_control(
     _("Show"),
     list(PARTS),
@@ -40,11 +40,11 @@ with st.container():
     if part == "map":
         passage_map()
 with st.container():
-    if state.viewing and part != "anew":
+    if state.viewing and part != "rebuild":
         viewer()
 with st.container():
     if part == "documents" and not state.viewing:
         documents()
 with st.container():
-    if part == "anew":
-        remake()
+    if part == "rebuild":
+        rebuild()

@@ -436,9 +436,7 @@ with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
     st.caption(
         _("Passages are searched with the embedder “{name}”.").format(name=label(embedder)),
         width="content",
-        help=_(
-            "What turns texts into vectors. Another one needs new vectors of all passages: “Make anew” on the page Indexes."
-        ),
+        help=_("What turns texts into vectors. Another one needs new vectors of all passages: “Rebuild” on the page Indexes."),
     )
     st.page_link(places.INDEXES, label=_("Choose another one"))
 rebuilding()

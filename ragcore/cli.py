@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("file", type=Path)
     taken = commands.add_parser("import", help="add what export has written to the library")
     taken.add_argument("file", type=Path)
-    _add_rebuild(commands.add_parser("rebuild", help="make the index anew; the old one answers until then"))
+    _add_rebuild(commands.add_parser("rebuild", help="rebuild the index; the old one answers until then"))
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
     record = commands.add_parser("record", help="record the answers of stage mode anew")

@@ -2,6 +2,7 @@
 a demonstration cannot fail. Playing one needs no model, no embedder, no network, and not even the sample.
 
 A recording is a JSON file in sample/recorded, made by `lectern record` with whatever model is set; its facts name that model.
+Those that are shipped are made by tests/stage_recordings.py with replies that were written beforehand; they name PREPARED.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from ragcore.config import read_key, write_key
 from ragcore.conversations import AnswerFacts, Ask, Message, Price, Source, State
@@ -29,7 +31,9 @@ from ragcore.schema import ChatMessage, MessageRole
 FORM = 1
 RECORDED = SAMPLE.parent / "recorded"
 CHAT = ("In what wind does the railway stop?", "And what did Dr Greaves recommend?")
-QUERY = "In what wind does the railway stop?"
+QUERY = "What is the limit on the wind?"
+PREPARED = "prepared replies"  # in place of a model's name
+Part: TypeAlias = Literal["chat", "query"]
 LOOKS = 500.0  # a second, at an answer that is being recorded
 
 
@@ -64,7 +68,7 @@ class Recording:
             "facts": asdict(self.facts),
             "trace": self.trace.to_dict(),
         }
-        return json.dumps(kept, ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @classmethod
     def from_json(cls, text: str, name: str) -> Recording:
@@ -90,9 +94,12 @@ class Recording:
 
 @lru_cache(maxsize=4)
 def recordings(folder: Path = RECORDED) -> tuple[Recording, ...]:
-    """Those in a folder, read once; those of a language model before those of the extractive reader. DamagedFileError."""
+    """Those in a folder, read once; those of a language model before prepared ones, and the extractive reader's last.
+
+    DamagedFileError.
+    """
     found = [Recording.from_json(path.read_text("utf-8"), path.name) for path in sorted(folder.glob("*.json"))]
-    return tuple(sorted(found, key=lambda one: (one.facts.extractive, -one.made)))
+    return tuple(sorted(found, key=lambda one: (one.facts.extractive, one.facts.model == PREPARED, -one.made)))
 
 
 def recorded(ask: Ask, before: Sequence[str], among: Sequence[Recording]) -> Recording | None:
@@ -221,7 +228,9 @@ def located(sources: Sequence[Source], library: Library) -> tuple[Source, ...]:
 # Making them.
 
 
-def record(library: Library, told: Callable[[Recording], object] = lambda made: None) -> list[Recording]:
+def record(
+    library: Library, told: Callable[[Recording], object] = lambda made: None, *, parts: Sequence[Part] = ("chat", "query")
+) -> list[Recording]:
     """Every question of the stage, asked about the sample alone with the language model of `library`'s settings.
 
     `told` hears of each as it is done. LLMErrors. StoreError when the sample cannot be read.
@@ -238,7 +247,7 @@ def record(library: Library, told: Callable[[Recording], object] = lambda made: 
             made: list[Recording] = []
             talks = [[Ask(question, chat_mode=mode) for question in CHAT] for mode in CHAT_MODES if not lacking(mode, model)]
             alone = [[Ask(QUERY, chat_mode=None, response_mode=mode.value)] for mode in ResponseMode]
-            for asks in (*talks, *alone):
+            for asks in (*(talks if "chat" in parts else ()), *(alone if "query" in parts else ())):
                 for one in _recorded_talk(sample, asks):
                     told(one)
                     made.append(one)

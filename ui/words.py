@@ -11,6 +11,7 @@ from ragcore.backup import Copied
 from ragcore.conversations import AnswerFacts, Price, Reading, Source, State
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
 from ragcore.ingestion.files import Added, FileRow, Stage
+from ragcore.stage import PREPARED
 from ui.i18n import _, day, language, ngettext, numeral
 
 T = TypeVar("T")
@@ -309,8 +310,13 @@ def answer_facts(facts: AnswerFacts) -> str:
         parts.append(coverage(facts))
     if facts.mode == "no_text":
         return " · ".join(parts)
+    return " · ".join([*parts, *writer(facts)])
+
+
+def writer(facts: AnswerFacts) -> list[str]:
+    """The model that wrote the answer, or what did in its place."""
     if facts.extractive:
-        parts.append(_("no language model: quoting your documents"))
-    elif facts.model:
-        parts.append(facts.model)
-    return " · ".join(parts)
+        return [_("no language model: quoting your documents")]
+    if facts.model == PREPARED:
+        return [_("no language model: replies prepared for the demonstration")]
+    return [facts.model] if facts.model else []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ragcore.library import Library
@@ -73,7 +75,13 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     until(page, lambda: picked(page) == "Mill")
     until(page, lambda: "i=" in page.url)
     until(page, lambda: figure(page, "Documents") == "0")
-    page.get_by_role("link", name="Documents").click()
+    add = page.get_by_test_id("stMain").get_by_role("link", name="Add documents")
+    for shown, told in (("Map", "no passages yet"), ("Rebuild", "no passages yet"), ("Documents", "No documents yet")):
+        part(page, shown)
+        page.get_by_text(told).wait_for()
+        settled(page)
+        assert add.count() == 1
+    add.click()
     page.get_by_text("Drop your files here").wait_for()
     drop(page, "mill.txt", BARRELS)
     row(page, "mill.txt").wait_for()
@@ -120,15 +128,66 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     assert "i=" not in page.url
 
 
-def test_what_was_being_read_into_another_index_goes_on_when_the_application_is_started_again(tmp_path: Path) -> None:
+def worker_now(library: Library, file_id: str) -> int:
+    """The process that reads the file; 0 when none does."""
+    with library.database.snapshot() as db:
+        (name,) = db.execute("SELECT worker FROM files WHERE id = ?", (file_id,)).fetchone()
+    return int((name or "0").split("-")[0])
+
+
+def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_rebuilt(page: Page, tmp_path: Path) -> None:
     app = App(tmp_path / "library")
-    library = Library(Shelf(app.home).create("Cellar").where)
-    (library.incoming / "given").write_text(BARRELS, "utf-8")
+    index = Shelf(app.home).create("Cellar")
+    library = Library(index.where)
+    (library.incoming / "given").write_text(BARRELS + "\n\n" + "The wheel turned all day. " * 100, "utf-8")
     file = library.add(library.incoming / "given", "barrels.txt").file
     app.start()
+    worker = 0
     try:
-        wait_until(lambda: library.files.get(file.id).ready)  # type: ignore[union-attr]
+        wait_until(lambda: library.files.get(file.id).active and worker_now(library, file.id))  # type: ignore[union-attr]
+        worker = worker_now(library, file.id)
+        os.kill(worker, signal.SIGSTOP)
+        page.goto(f"{app.url}/indexes?i={index.id}")
+        until(page, lambda: figure(page, "Documents") == "0")
+        settled(page)
+        part(page, "Map")
+        page.get_by_text("There are no passages yet.").wait_for()
+        os.kill(worker, signal.SIGCONT)
+        until(page, lambda: figure(page, "Documents") == "1")  # by itself, as all that is drawn here
+        page.locator(".st-key-passage_map .root[data-drawn]").wait_for()
+        os.kill(worker, signal.SIGSTOP)  # so that the rebuild does not end before it was looked at
+        before = figure(page, "Passages")
+        settled(page)
+        part(page, "Rebuild")
+        length = page.get_by_role("spinbutton", name="Length of passages")
+        length.fill("40")
+        length.press("Enter")
+        page.get_by_text("Passage length: 200 → 40 tokens.").wait_for()
+        page.get_by_role("button", name="Rebuild the index").click()
+        page.get_by_text("Rebuilding the index").wait_for()
+        page.get_by_text("Questions are answered all the while, as before.").wait_for()
+        page.locator(".st-key-stop_rebuild button").click()
+        page.get_by_text("Rebuilding is stopped").wait_for()
+        settled(page)
+        page.get_by_role("link", name="Chat").click()
+        ask(page, "How many barrels does the cellar of the mill hold?")
+        answered(page)
+        assert "three hundred barrels" in transcript(page)[1]
+        assert f"of {before} passages" in page.locator('[class*="st-key-facts_"]').inner_text()
+        page.get_by_role("link", name="Indexes").click()
+        assert figure(page, "Passages") == before
+        settled(page)
+        part(page, "Rebuild")
+        page.locator(".st-key-resume_rebuild button").click()
+        page.locator(".st-key-stop_rebuild").wait_for()
+        os.kill(worker, signal.SIGCONT)
+        page.get_by_text("The index is rebuilt: all documents have the new passages.").wait_for()
+        until(page, lambda: int(figure(page, "Passages")) > 3 * int(before))
+        assert page.get_by_role("spinbutton", name="Length of passages").input_value() == "40"
+        page.close()
     finally:
+        if worker:
+            os.kill(worker, signal.SIGCONT)
         app.stop()
         library.close()
 
@@ -162,7 +221,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     page.get_by_label("Name", exact=True).fill("Mill")
     page.locator(".st-key-create_index button").click()
     until(page, lambda: figure(page, "Documents") == "0")
-    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("link", name="Documents", exact=True).click()
     page.get_by_text("Drop your files here").wait_for()
     drop(page, "mill.txt", BARRELS + "\n\n" + "The wheel turned all day. " * 100)
     row(page, "mill.txt").wait_for()
@@ -333,6 +392,35 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     page.locator(".st-key-viewer").wait_for(state="detached")
 
 
+def test_hits_that_lie_on_each_other_on_the_map_have_numbers_apart_that_open_them(page: Page, app: App) -> None:
+    ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-index_figures").wait_for()
+    part(page, "Map")
+    root = page.locator(".st-key-passage_map .root[data-drawn]")
+    root.wait_for(timeout=120_000)
+    for _ in range(4):
+        page.get_by_role("button", name="Farther").click()  # as near each other as can be
+    numbers = page.locator('[class*="st-key-near_"] button').count()
+    until(page, lambda: len((root.get_attribute("data-numbers") or "").split()) == numbers > 3)
+    places = [tuple(map(float, place.split(","))) for place in (root.get_attribute("data-numbers") or "").split()]
+    assert all(math.dist(one, other) > 18 for one, other in combinations(places, 2)), places
+    canvas = page.locator(".st-key-passage_map canvas")
+    for number in (1, 2, numbers):
+        told = page.locator(f".st-key-near_{number} button").inner_text()
+        canvas.scroll_into_view_if_needed()
+        x, y = places[number - 1]
+        canvas.hover(position={"x": x, "y": y})
+        page.locator(".st-key-passage_map .tip span").wait_for()
+        canvas.click(position={"x": x, "y": y})
+        chosen = page.locator(".st-key-viewer .piece.chosen")
+        chosen.first.wait_for()
+        start = " ".join(told.partition(": ")[2].rstrip("…").split())[:50]
+        assert start in " ".join(" ".join(chosen.all_inner_texts()).split())
+        page.locator(".st-key-close_viewer button").click()
+        page.locator(".st-key-viewer").wait_for(state="detached")
+
+
 INKS = """canvas => {
     const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     const pixels = new Uint32Array(data.buffer);
@@ -354,22 +442,22 @@ def test_the_rings_on_the_map_follow_the_page_from_light_to_dark_and_back(page: 
     until(page, lambda: canvas.evaluate(INKS) == [0xFF0F1214])
 
 
-def test_what_making_the_index_anew_would_take_is_said_before(page: Page, app: App) -> None:
+def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
     open_indexes(page, app)
-    part(page, "Make anew")
+    part(page, "Rebuild")
     page.get_by_text("Change something to see").wait_for()
     overlap = page.get_by_role("spinbutton", name="Overlap, in tokens")
     overlap.fill("500")
     overlap.press("Enter")
     page.get_by_text("Passages of 200 tokens cannot overlap by 500.").wait_for()
-    assert page.locator(".st-key-remake_now").count() == 0
+    assert page.locator(".st-key-rebuild_now").count() == 0
     overlap.fill("50")
     overlap.press("Enter")
-    page.get_by_text(re.compile(r"overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
-    page.locator(".st-key-remake [data-testid=stSelectbox]", has_text="Cut").locator("input").click()
+    page.get_by_text(re.compile(r"Overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
+    page.locator(".st-key-rebuild_fields [data-testid=stSelectbox]", has_text="Cut").locator("input").click()
     page.get_by_role("option", name="At headings, then sentences").click()
-    page.get_by_text("cut at: sentences → headings").wait_for()
-    assert page.get_by_role("button", name="Make the index anew").is_enabled()
+    page.get_by_text("Cut at: sentences → headings").wait_for()
+    assert page.get_by_role("button", name="Rebuild the index").is_enabled()
 
 
 def test_on_a_phone_a_state_of_one_word_stands_in_one_line(page: Page, app: App) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FIRST, SECOND = "In what wind does the railway stop?", "And what did Dr Greaves recommend?"
+ALONE = "What is the limit on the wind?"
+PREPARED = "no language model: replies prepared for the demonstration"
 
 
 def switch(page: Page, app: App, on: bool) -> None:
@@ -49,8 +51,8 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
     first, second = transcript(page)[1], transcript(page)[3]
     assert first.startswith("The handbook of 2021 stops the railway at gusts of 45 miles per hour.")
     assert "38 miles per hour" in second
-    assert all(line.startswith("Recorded on ") for line in facts(page))
-    assert "Looked for: And what did Dr Greaves recommend?" in facts(page)[1]
+    assert all(line.startswith("Recorded on ") and PREPARED in line for line in facts(page))
+    assert "Looked for: What did Dr Greaves recommend about the wind?" in facts(page)[1]
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel").get_by_text("As it was when the answer was recorded.").wait_for()
     assert "45 miles per hour" in page.locator(".st-key-panel mark").inner_text()
@@ -64,15 +66,18 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
 
     page.goto(f"{empty_app.url}/query")
     page.get_by_role("heading", name="Query").wait_for()
-    page.locator(".st-key-query_modes").get_by_text("Refine", exact=True).click()
+    page.locator(".st-key-query_modes").get_by_text("Accumulate", exact=True).click()
     settled(page)
-    page.locator(".st-key-recorded_query").get_by_role("button", name=FIRST).click()
-    until(page, lambda: page.get_by_role("textbox", name="Question").input_value() == FIRST)
+    page.locator(".st-key-recorded_query").get_by_role("button", name=ALONE).click()
+    until(page, lambda: page.get_by_role("textbox", name="Question").input_value() == ALONE)
     settled(page)
     page.get_by_role("button", name="Compare 2 answers").click()
     until(page, lambda: page.get_by_text("Recorded on").count() >= 2)  # on a narrow screen one of them is behind the other
     settled(page)
-    assert page.get_by_text("6 calls").count() >= 1  # refine, as it was
+    assert page.get_by_text("6 calls").count() >= 1  # accumulate, as it was
+    assert PREPARED in page.locator(".st-key-compare_common").inner_text()
+    page.get_by_role("link", name="Stage mode is on").click()
+    page.get_by_text("made with prepared replies, not with a language model").wait_for()
     switch(page, empty_app, False)
     page.goto(empty_app.url)
     page.get_by_role("button", name="Try it with a sample").wait_for()

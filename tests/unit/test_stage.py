@@ -8,6 +8,7 @@ import re
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Never, get_args
 
@@ -26,6 +27,7 @@ from ragcore.runs import Run
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.stage import (
     CHAT,
+    PREPARED,
     QUERY,
     RECORDED,
     PlayedRun,
@@ -216,7 +218,7 @@ SHIPPED = recordings(RECORDED)
 
 def test_the_shipped_recordings_cover_the_chat_with_its_follow_up_and_every_response_mode() -> None:
     modes = {one.ask.chat_mode for one in SHIPPED if one.ask.chat_mode}
-    assert modes >= {"condense_question", "context", "condense_plus_context", "react", "openai", "best"}
+    assert modes == {"simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"}
     for mode in modes:
         assert to_ask(SHIPPED, [], chat=True, mode=mode) == [CHAT[0]]
         assert to_ask(SHIPPED, [CHAT[0]], chat=True, mode=mode) == [CHAT[1]]
@@ -238,6 +240,26 @@ def test_the_price_in_stage_mode_is_what_the_recording_took(library: Library) ->
     assert recorded_price(library, Ask(CHAT[1])) is None
     library.update_settings(library.settings.model_copy(update={"stage": False}))
     assert recorded_price(library, refine) is None
+
+
+def test_the_shipped_recordings_show_what_each_response_mode_does_and_take_as_long_as_a_model() -> None:
+    by_mode = {one.ask.response_mode: one for one in SHIPPED if not one.ask.chat_mode}
+    assert {mode: one.facts.seconds > 1 for mode, one in by_mode.items()} == {mode: mode != "no_text" for mode in by_mode}
+    replies = {mode: [call.facts["reply"] for call in one.trace.named("llm")] for mode, one in by_mode.items()}
+    assert len(set(replies["refine"])) >= 3  # the answer changes more than once,
+    assert any(earlier == later for earlier, later in pairwise(replies["refine"]))  # and stays where a passage does not help
+    assert len(replies["tree_summarize"]) >= 3  # two leaves and a root
+    assert len(replies["accumulate"]) == by_mode["accumulate"].facts.passages_used > len(replies["compact_accumulate"]) > 1
+    assert {one.facts.model for one in SHIPPED} == {PREPARED}
+    assert sum((RECORDED / one.name).stat().st_size for one in SHIPPED) < 500_000
+
+
+def test_a_language_model_s_recording_is_played_in_place_of_a_prepared_one(tmp_path: Path) -> None:
+    prepared = replace(MADE, made=MADE.made + 9, facts=replace(MADE.facts, model=PREPARED))
+    write([prepared, MADE], tmp_path)
+    found = recorded(MADE.ask, [], recordings(tmp_path))
+    assert found is not None
+    assert found.facts.model == "tiny"
 
 
 @pytest.mark.parametrize("one", SHIPPED, ids=lambda one: one.name)

@@ -104,7 +104,7 @@ def common_line(question: Message, answers: Sequence[Message]) -> None:
         told.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
     facts = next((message.facts for message in answers if message.facts is not None), None)
     if facts is not None:
-        told.append(_("no language model: quoting your documents") if facts.extractive else facts.model)
+        told += words.writer(facts)
     with st.container(key="compare_common"):
         st.caption(label(" · ".join(told)) or f":shimmer[{waiting_words()}]")
 

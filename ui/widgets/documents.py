@@ -13,6 +13,7 @@ from ui.i18n import _, day_and_time, numeral, said
 from ui.state import event, fill_widget, session, widget
 from ui.web import page_ticket
 from ui.widgets.component import component
+from ui.widgets.nothing_yet import nothing_yet
 
 ROWS = 50  # drawn at once
 
@@ -32,7 +33,7 @@ def _documents(was_busy: bool) -> None:
         session().viewing_asked = False
         st.rerun()
     if not files:
-        st.caption(_("No documents yet. Add some on the page Documents."))
+        nothing_yet(_("No documents yet."))
         return
     found = _found(files)
     pages = max(1, -(-len(found) // ROWS))

@@ -1,4 +1,4 @@
-"""What is in the open index, in four figures, and what it would take to make it anew with other settings."""
+"""What is in the open index, in four figures, and what it would take to rebuild it with other settings."""
 
 from __future__ import annotations
 
@@ -9,18 +9,35 @@ import streamlit as st
 from ragcore.config import SplitterName
 from ragcore.errors import RagError
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
+from ragcore.ingestion.files import ACTIVE
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral, said
+from ui.moving import draw_anew
 from ui.safetext import label, plain_md
 from ui.state import fill_new_widget, session, widget
+from ui.widgets.nothing_yet import nothing_yet
 from ui.widgets.rebuilding import rebuilding
 
 if TYPE_CHECKING:
     from ragcore.ingestion.rebuild import RebuildPlan
     from ragcore.library import Library
 
+LOOK_SECONDS = 2.0  # between two looks at the figures while something is being read
+
 
 def figures() -> None:
+    """Moving while something is being read."""
+    busy = _reading()
+    st.fragment(_figures, run_every=LOOK_SECONDS if busy else None)(busy)
+
+
+def _reading() -> bool:
+    return bool(resources.library().files.all(*ACTIVE, limit=1))
+
+
+def _figures(was_reading: bool) -> None:
+    if was_reading and not _reading():
+        draw_anew()
     status = resources.library().status()
     tokens, exact = resources.surveys().tokens()
     with st.container(key="index_figures", horizontal=True, gap="medium"):
@@ -35,11 +52,14 @@ def figures() -> None:
         st.metric(_("On disk"), words.size(status.bytes_on_disk), width="content")
 
 
-def remake() -> None:
-    """Make the index anew: what would change is said before."""
+def rebuild() -> None:
+    """Rebuild the index with other settings: what would change is said before."""
     library = resources.library()
     if library.rebuilding() is not None:
         rebuilding()
+        return
+    if not len(library.store):
+        nothing_yet(_("There are no passages yet."))
         return
     try:
         plan = _planned(library)
@@ -47,24 +67,24 @@ def remake() -> None:
         st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
         return
     if not plan.changes:
-        st.caption(_("Change something to see what making the index anew would take."))
+        st.caption(_("Change something to see what a rebuild would take."))
         return
+    changes = "; ".join(map(said, plan.changes))
     passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
     st.markdown(
         _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
-            changes=label("; ".join(map(said, plan.changes))),
+            changes=label(changes[:1].upper() + changes[1:]),
             passages=passages,
             now=numeral(plan.passages_now),
             time=words.duration(plan.seconds),
         )
     )
     st.button(
-        _("Make the index anew"),
-        key="remake_now",
+        _("Rebuild the index"),
+        key="rebuild_now",
         type="primary",
-        on_click=_remake,
+        on_click=_rebuild,
         args=(session().index,),
-        disabled=not plan.passages_now,
         help=_("Questions are answered all the while, as before."),
     )
 
@@ -73,17 +93,17 @@ def _planned(library: Library) -> RebuildPlan:
     """The fields, and what they say. RagError where an index cannot be made so."""
     ingest, model = library.settings.ingest, library.store.versions.current()[1]
     session_key = session().index
-    fill_new_widget(f"remake_size_{session_key}", ingest.chunk_size)
-    fill_new_widget(f"remake_overlap_{session_key}", ingest.chunk_overlap)
-    fill_new_widget(f"remake_splitter_{session_key}", ingest.splitter)
-    fill_new_widget(f"remake_embedder_{session_key}", model)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="remake"):
+    fill_new_widget(f"rebuild_size_{session_key}", ingest.chunk_size)
+    fill_new_widget(f"rebuild_overlap_{session_key}", ingest.chunk_overlap)
+    fill_new_widget(f"rebuild_splitter_{session_key}", ingest.splitter)
+    fill_new_widget(f"rebuild_embedder_{session_key}", model)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="rebuild_fields"):
         size = st.number_input(
             _("Length of passages, in tokens"),
             16,
             2048,
             step=10,
-            key=f"remake_size_{session_key}",
+            key=f"rebuild_size_{session_key}",
             help=_("Longer passages give more context; shorter ones are found more exactly. 200 suits the built-in search."),
             width=220,
         )
@@ -92,7 +112,7 @@ def _planned(library: Library) -> RebuildPlan:
             0,
             1024,
             step=5,
-            key=f"remake_overlap_{session_key}",
+            key=f"rebuild_overlap_{session_key}",
             help=_("How much of a passage the next one repeats."),
             width=180,
         )
@@ -100,7 +120,7 @@ def _planned(library: Library) -> RebuildPlan:
         splitter = st.selectbox(
             _("Cut"),
             list(splitters),
-            key=f"remake_splitter_{session_key}",
+            key=f"rebuild_splitter_{session_key}",
             format_func=splitters.__getitem__,
             help=_(
                 "Where a passage may end. After whole sentences reads best; equal lengths suit lists and logs; headings keep"
@@ -111,7 +131,7 @@ def _planned(library: Library) -> RebuildPlan:
         chosen = st.selectbox(
             _("Embedder"),
             list(dict.fromkeys([BUILT_IN, HASHING, model])),
-            key=f"remake_embedder_{session_key}",
+            key=f"rebuild_embedder_{session_key}",
             format_func=words.embedder,
             accept_new_options=True,
             help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
@@ -126,12 +146,12 @@ def _splitters() -> dict[SplitterName, str]:
     return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
 
 
-def _remake(index: str) -> None:
+def _rebuild(index: str) -> None:
     library = resources.library()
     library.rebuild(
-        chunk_size=int(widget(f"remake_size_{index}")),
-        chunk_overlap=int(widget(f"remake_overlap_{index}")),
-        embed_model=str(widget(f"remake_embedder_{index}") or ""),
-        splitter=cast("SplitterName", widget(f"remake_splitter_{index}")),
+        chunk_size=int(widget(f"rebuild_size_{index}")),
+        chunk_overlap=int(widget(f"rebuild_overlap_{index}")),
+        embed_model=str(widget(f"rebuild_embedder_{index}") or ""),
+        splitter=cast("SplitterName", widget(f"rebuild_splitter_{index}")),
     )
     library.start_worker()

@@ -5,6 +5,9 @@ const COLOURS = ["#0b7a6c", "#c4622d", "#5b64c9", "#b8892b", "#a43f73", "#4d8f3a
 const OTHERS = "#9a948a";
 const CELLS = 256; // a side of the grid
 const REACH = 9; // pixels around the pointer
+const BADGE = 9; // radius of a hit's number
+const AWAY = [19, 36, 53, 70]; // where numbers are tried, from their points,
+const TURNS = Array.from({ length: 12 }, (_, turn) => -Math.PI / 4 + (turn * Math.PI) / 6); // and in which directions
 
 const packed = (hex) => (255 << 24) | (parseInt(hex.slice(5, 7), 16) << 16) | (parseInt(hex.slice(3, 5), 16) << 8) | parseInt(hex.slice(1, 3), 16);
 
@@ -97,14 +100,56 @@ function draw(map) {
   context.putImageData(map.image, 0, 0);
   context.lineWidth = 2.2 * map.ratio;
   context.strokeStyle = context.fillStyle = map.ink;
-  context.font = `600 ${12 * map.ratio}px ${getComputedStyle(map.root).fontFamily}`;
-  map.data.hits.forEach((row, place) => {
-    const x = points[2 * row] * scale + dx, y = points[2 * row + 1] * scale + dy;
-    ring(context, x, y, 7 * map.ratio);
-    context.fillText(String(place + 1), x + 9 * map.ratio, y - 6 * map.ratio);
-  });
+  for (const row of map.data.hits) ring(context, points[2 * row] * scale + dx, points[2 * row + 1] * scale + dy, 7 * map.ratio);
+  numbers(map);
   if (map.hover >= 0) ring(context, points[2 * map.hover] * scale + dx, points[2 * map.hover + 1] * scale + dy, 5 * map.ratio);
   map.root.dataset.drawn = (performance.now() - began).toFixed(1);
+}
+
+// Each hit's number beside its point, where no other number or hit is, so that hits that lie on each other can be told apart.
+function numbered(map) {
+  const { points, scale, dx, dy, ratio, width, height } = map;
+  const radius = BADGE * ratio;
+  const spots = map.data.hits.map((row, place) => ({ row, number: place + 1, px: points[2 * row] * scale + dx, py: points[2 * row + 1] * scale + dy }));
+  const placed = [];
+  const room = ({ x, y }) => Math.min( // pixels that it has around it; less than 0: it covers something
+    Math.min(x, y, width - x, height - y) - radius,
+    ...placed.map((other) => Math.hypot(other.x - x, other.y - y) - 2.2 * radius),
+    ...spots.map((hit) => Math.hypot(hit.px - x, hit.py - y) - 1.6 * radius),
+  );
+  for (const spot of spots.slice(0, map.data.numbered)) {
+    if (spot.px < 0 || spot.py < 0 || spot.px > width || spot.py > height) continue;
+    const tried = AWAY.flatMap((away) => TURNS.map((turn) => ({ ...spot, x: spot.px + away * ratio * Math.cos(turn), y: spot.py + away * ratio * Math.sin(turn) })));
+    placed.push(tried.find((one) => room(one) >= 0) || tried[0]);
+  }
+  return placed;
+}
+
+function numbers(map) {
+  const { context, ratio } = map;
+  map.badges = numbered(map);
+  context.font = `600 ${11 * ratio}px ${getComputedStyle(map.root).fontFamily}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineWidth = ratio;
+  for (const { x, y, px, py } of map.badges) line(context, px, py, x, y);
+  for (const { x, y, number } of map.badges) {
+    context.fillStyle = map.ink;
+    context.beginPath();
+    context.arc(x, y, BADGE * ratio, 0, 2 * Math.PI);
+    context.fill();
+    context.fillStyle = map.paper;
+    context.fillText(String(number), x, y + 0.5 * ratio);
+  }
+  context.lineWidth = 2.2 * ratio;
+  map.root.dataset.numbers = map.badges.map(({ x, y }) => `${x / ratio},${y / ratio}`).join(" ");
+}
+
+function line(context, fromX, fromY, toX, toY) {
+  context.beginPath();
+  context.moveTo(fromX, fromY);
+  context.lineTo(toX, toY);
+  context.stroke();
 }
 
 function ring(context, x, y, radius) {
@@ -123,6 +168,8 @@ function under(map, event) {
   if (!map.points) return -1;
   const box = map.canvas.getBoundingClientRect();
   const px = (event.clientX - box.left) * map.ratio, py = (event.clientY - box.top) * map.ratio;
+  const named = (map.badges || []).find((one) => Math.hypot(one.x - px, one.y - py) <= BADGE * map.ratio);
+  if (named) return named.row;
   const x = (px - map.dx) / map.scale, y = (py - map.dy) / map.scale;
   const reach = (REACH * map.ratio) / map.scale;
   const { starts, items, cell } = map.grid;
@@ -301,6 +348,7 @@ function legend(map) {
 function inks(map) {
   const dark = getComputedStyle(map.root).colorScheme === "dark";
   map.ink = dark ? "#ece8e1" : "#14120f";
+  map.paper = dark ? "#1b1a18" : "#ffffff";
   map.faint = packed(dark ? "#3a3734" : "#e4dfd5") >>> 0;
 }
 

@@ -18,11 +18,13 @@ from ui.safetext import label
 from ui.state import event, widget
 from ui.web import map_address
 from ui.widgets.component import component
+from ui.widgets.nothing_yet import nothing_yet
 from ui.widgets.problem import problem
 from ui.widgets.viewer import view_passage
 
 COLOURED = 10  # files that have a colour of their own
 NEAREST = 8  # passages listed
+NUMBERED = 20  # hits that have a number, on the map and in the list
 
 _MAP = component("passage_map", '<div class="root"></div>')
 
@@ -30,7 +32,7 @@ _MAP = component("passage_map", '<div class="root"></div>')
 def passage_map() -> None:
     library, surveys = resources.library(), resources.surveys()
     if not len(library.store):
-        st.caption(_("There are no passages yet. Add documents on the page Documents."))
+        nothing_yet(_("There are no passages yet."))
         return
     made = surveys.latest()
     if made is None and surveys.share is None and surveys.problem is None:
@@ -46,6 +48,7 @@ def passage_map() -> None:
             "address": map_address(made),
             "files": _files(made),
             "hits": hits,
+            "numbered": NUMBERED,
             "words": {
                 "canvas": _told_aloud(made),
                 "others": _("Other files"),
@@ -142,7 +145,7 @@ def _list(made: Survey, hits: list[int], asked: str) -> None:
         nodes = [found.node for found in library.store.search(library.embedder.embed_query(typed), NEAREST)]
     elif hits:
         st.caption(_("Found for “{question}”:").format(question=label(asked)))
-        nodes = library.store.nodes([made.ids[row] for row in hits])
+        nodes = library.store.nodes([made.ids[row] for row in hits[:NUMBERED]])
     else:
         return
     with st.container(key="near_passages", gap="small"):

@@ -1,4 +1,4 @@
-"""Making the index anew with the passages that the settings ask for: what it would take, and how far it is."""
+"""Rebuilding the index with the passages that the settings ask for: what it would take, and how far it is."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from ui.widgets.problem import problem
 def rebuilding() -> None:
     """An offer when the documents' passages are not those of the settings; a bar while the index is being made."""
     coming = resources.library().rebuilding()
-    st.fragment(_rebuilding, run_every=1.0 if coming and coming.state == "building" else None)(coming is not None)
+    state = coming.state if coming else ""
+    st.fragment(_rebuilding, run_every=1.0 if state == "building" else None)(state)
 
 
-def _rebuilding(was_coming: bool) -> None:
+def _rebuilding(drawn: str) -> None:
+    """`drawn`: the state when the page was drawn; with another one the page is drawn anew, as only then it moves, or stops."""
     library = resources.library()
     coming = library.rebuilding()
+    if (coming.state if coming else "") != drawn:
+        if coming is None and not library.plan_rebuild().changes:
+            session().notice = _("The index is rebuilt: all documents have the new passages.")
+        st.rerun()
     if coming is not None:
         _progress(coming)
         return
     plan = library.plan_rebuild()
-    if was_coming:
-        session().notice = "" if plan.changes else _("The index is rebuilt: all documents have the new passages.")
-        st.rerun()
     if not plan.changes or not plan.passages_now:
         return
     changes = label(", ".join(map(said, plan.changes)))
@@ -51,11 +54,10 @@ def _progress(coming: IndexVersion) -> None:
     st.progress(coming.fraction, f"{told[coming.state]}{left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")
+    st.caption(_("Questions are answered all the while, as before."))
     with st.container(horizontal=True):
         if coming.state == "building":
-            acted = st.button(_("Stop"), key="stop_rebuild", on_click=library.stop_rebuild)
+            st.button(_("Stop"), key="stop_rebuild", on_click=library.stop_rebuild)
         else:
-            acted = st.button(_("Resume"), key="resume_rebuild", on_click=library.resume_rebuild)
-            acted |= st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.give_up_rebuild)
-    if acted:
-        st.rerun()
+            st.button(_("Resume"), key="resume_rebuild", on_click=library.resume_rebuild)
+            st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.give_up_rebuild)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from ragcore import stage
-from ui import resources
+from ui import places, resources
 from ui.i18n import _
 from ui.safetext import label
 from ui.state import fill_widget, widget
@@ -20,9 +20,13 @@ def stage_switch() -> None:
         _("Stage mode"),
         key="stage_mode",
         on_change=_switch,
-        help=_(
-            "For demonstrations: recorded questions about the sample are answered by their recordings, also without a model."
-        ),
+    )
+    st.caption(
+        _(
+            "Recorded questions about the sample are answered by their recordings, as fast as when they were made, and nothing"
+            " is asked of a model. The recordings that come with Lectern were made with prepared replies, not with a language"
+            " model."
+        )
     )
 
 
@@ -48,3 +52,4 @@ def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) ->
         st.caption(_("Recorded:"), width="content")
         for number, question in enumerate(questions):
             st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
+        st.page_link(places.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:")

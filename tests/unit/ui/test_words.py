@@ -8,6 +8,7 @@ import pytest
 from ragcore.config import ChatMode, ResponseMode
 from ragcore.conversations import AnswerFacts, Price, Source
 from ragcore.ingestion.files import FileRow, Stage
+from ragcore.stage import PREPARED
 from ui import words
 
 FACTS = AnswerFacts("compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny")
@@ -49,6 +50,8 @@ def test_the_line_under_an_answer() -> None:
         words.answer_facts(quoted)
         == "Compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
     )
+    prepared = words.answer_facts(replace(FACTS, model=PREPARED))
+    assert prepared.endswith(" · no language model: replies prepared for the demonstration")
 
 
 def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:
