@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -29,6 +29,8 @@ FLAGS = [
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
 
+Look: TypeAlias = "Callable[[Page, str], None]"  # at a state that a test has brought about, which is given a name
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screens", action="store_true", default=False, help="write the pictures of docs/screens")
@@ -41,12 +43,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(report.longreprtext)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each has a second try, as the machine may have been too busy for a screen to come in time; a wrong one fails twice."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each has a second try, as the machine may have been too busy for a screen to come in time; a wrong one fails twice.
+
+    With `--screens` only those that take pictures are run: every screen first, before others have asked anything, then states.
+    """
     late = pytest.mark.flaky(reruns=1)
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "app"):
             item.add_marker(late)
+    if config.getoption("--screens", default=False):
+        screens = [item for item in items if item.path.name == "test_screens.py"]
+        items[:] = screens + [item for item in items if item not in screens and "look" in getattr(item, "fixturenames", ())]
 
 
 @pytest.fixture(scope="session")
@@ -178,8 +186,9 @@ def watch() -> Iterator[Watch]:
 
 
 @pytest.fixture
-def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
+def context(browser: Browser, watch: Watch, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    looking = "look" in request.fixturenames  # the page's own policy forbids what axe-core is put in by
+    context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce", bypass_csp=looking)
     watch.follow(context)
     yield context
     context.close()
@@ -188,6 +197,16 @@ def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def look(request: pytest.FixtureRequest) -> Iterator[Look]:
+    """Look at a state that a test has brought about: it fits its window, and axe-core finds nothing serious on it."""
+    from tests.app.looking import at_both_sizes
+
+    found: list[str] = []
+    yield lambda page, name: found.extend(at_both_sizes(page, name, keep=request.config.getoption("--screens")))
+    assert not found, "\n".join(found)
 
 
 def settled(page: Page) -> None:

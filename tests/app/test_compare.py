@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragcore.config import LLMSettings, read_settings, write_settings
-from tests.app.conftest import App, settled, until
+from tests.app.conftest import App, Look, settled, until
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 QUESTION = "Which year had the most passengers?"
-LONG = "\n\n".join(" ".join(f"word{part}-{number}" for number in range(60)) for part in range(40))
+LONG = "\n\n".join(" ".join(f"In 19{part:02} trip {number} went down on time." for number in range(8)) for part in range(40))
 
 
 @contextmanager
@@ -105,12 +105,13 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
 
 
 def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together(
-    page: Page, app: App, slow_model: ScriptedServer
+    page: Page, app: App, slow_model: ScriptedServer, look: Look
 ) -> None:
     columns = compare(page, app, "Simple summarize", "Passages only")
-    until(page, lambda: all("word0-3" in columns.nth(place).inner_text() for place in (0, 1)))
-    assert all("word39-59" not in columns.nth(place).inner_text() for place in (0, 1))
+    until(page, lambda: all("In 1900 trip 0" in columns.nth(place).inner_text() for place in (0, 1)))
+    assert all("In 1939 trip 7" not in columns.nth(place).inner_text() for place in (0, 1))
     page.locator('[class*="st-key-hit_"]').nth(5).wait_for()  # the passages are there before the answers are
+    look(page, "answers that grow")
 
     columns.first.get_by_role("button", name="Stop").click()
     columns.first.get_by_text("What had been written is kept").wait_for()
@@ -129,7 +130,7 @@ def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together
     assert page.get_by_role("button", name="Compare 3 answers").is_enabled()
 
     columns = compare(page, app, "Simple summarize", "Passages only")
-    until(page, lambda: all("word0-3" in columns.nth(place).inner_text() for place in (0, 1)))
+    until(page, lambda: all("In 1900 trip 0" in columns.nth(place).inner_text() for place in (0, 1)))
     page.get_by_role("button", name="Stop all").click()  # of two
     for place in (0, 1):
         columns.nth(place).get_by_text("What had been written is kept").wait_for()

@@ -13,7 +13,7 @@ from ragcore.config import LLMSettings, read_settings, write_settings
 from ragcore.conversations import Ask, Conversations
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.transcript import from_json
-from tests.app.conftest import App, answered, row, settled, until, wait_until_read
+from tests.app.conftest import App, Look, answered, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.scripted_server import ScriptedServer
 
@@ -104,7 +104,7 @@ def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: 
     page.get_by_role("heading", name="Ask your documents").wait_for()
 
 
-def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stays(page: Page, app: App) -> None:
+def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stays(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     ask(page, STAIR)
     answered(page, 2)
@@ -112,6 +112,7 @@ def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stay
     button(page, "Edit question").last.click()
     form = dialog(page)
     assert form.get_by_label("Question").input_value() == STAIR
+    look(page, "edit a question")
     form.get_by_label("Question").fill(ROPE)
     form.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_role("button", name=f"A branch of “{DOG}”").wait_for()
@@ -148,7 +149,7 @@ def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: A
     assert button(page, DOG).count() == 1
 
 
-def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Page, app: App) -> None:
+def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     facts = page.locator('[class*="st-key-facts_"]')
     address = page.url
@@ -156,6 +157,7 @@ def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Pag
     choose_in(dialog(page), page, "Way of chatting", "Documents each time")
     choose_in(page.get_by_role("dialog"), page, "Way of reading the passages", "Accumulate")
     page.get_by_text("Asks the question of each passage on its own").wait_for()
+    look(page, "other ways")
     button(page, "Replace this answer").click()
     facts.get_by_text("Documents each time", exact=False).wait_for()
     answered(page)
@@ -180,7 +182,7 @@ def choose_in(form: Locator, page: Page, label: str, option: str) -> None:
     settled(page)
 
 
-def test_a_thumb_with_a_word_is_there_after_a_reload_and_can_be_taken_back(page: Page, app: App) -> None:
+def test_a_thumb_with_a_word_is_there_after_a_reload_and_can_be_taken_back(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     button(page, "Bad answer").click()
     word = page.get_by_label("What was wrong?")
@@ -190,6 +192,7 @@ def test_a_thumb_with_a_word_is_there_after_a_reload_and_can_be_taken_back(page:
     page.reload()
     page.get_by_text("You said it was wrong: no *page* <b>4</b>").wait_for()
     settled(page)
+    look(page, "thumb")
     bad, good = button(page, "Bad answer"), button(page, "Good answer")
     assert (bad.get_attribute("aria-pressed"), good.get_attribute("aria-pressed")) == ("true", "false")
     bad.click()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Watch, answered, row, settled, started, until, wait_until_read
+from tests.app.conftest import App, Look, Watch, answered, row, settled, started, until, wait_until_read
 from tests.making import make_pdf
 from tests.unit.readers.test_locked import locked
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
@@ -148,7 +148,7 @@ def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: P
     page.get_by_text("slow.txt is deleted.").wait_for()
 
 
-def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch) -> None:
+def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch, look: Look) -> None:
     watch.forgiven.append("status of 422")  # the browser notes the refused upload
     page.goto(empty_app.url)
     drop(
@@ -171,6 +171,7 @@ def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: A
     # The file's own words outlive the page.
     page.reload()
     assert row(page, "empty.txt").locator(".what").inner_text() == "empty.txt is empty."
+    look(page, "failed files")
 
 
 def test_a_file_that_is_there_already_is_not_added_again(page: Page, empty_app: App) -> None:
@@ -180,13 +181,14 @@ def test_a_file_that_is_there_already_is_not_added_again(page: Page, empty_app: 
     assert row(page, "a copy of the log").count() == 0
 
 
-def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_app: App) -> None:
+def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_app: App, look: Look) -> None:
     page.goto(empty_app.url)
     drop(page, payload("secret.pdf", encrypted_pdf("open sesame")))
     row(page, "secret.pdf").get_by_label("Password of secret.pdf").fill("wrong")
     row(page, "secret.pdf").get_by_role("button", name="Unlock").click()
     page.wait_for_timeout(300)
     wait_until_read(page)
+    look(page, "password")
     row(page, "secret.pdf").get_by_label("Password of secret.pdf").fill("open sesame")
     row(page, "secret.pdf").get_by_role("button", name="Unlock").click()
     row(page, "secret.pdf").get_by_text("Ready").wait_for(timeout=60_000)

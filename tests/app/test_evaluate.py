@@ -10,7 +10,7 @@ import pytest
 from ragcore.config import LLMSettings, PriceSettings, read_settings, write_settings
 from ragcore.evaluation.kept import Evaluations
 from ragcore.sqlite import SQLiteDatabase
-from tests.app.conftest import App, settled, until
+from tests.app.conftest import App, Look, settled, until
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ def figures(page: Page) -> list[list[str]]:
     return [rows.nth(number).locator("td").all_inner_texts() for number in range(rows.count())]
 
 
-def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_measured(evaluate: Page) -> None:
+def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_measured(evaluate: Page, look: Look) -> None:
     evaluate.get_by_text("There are no questions yet.").wait_for()
+    look(evaluate, "no questions yet")
     upload(evaluate, "mine.csv", TABLE + b",forgotten,,\n")
     evaluate.locator(".st-key-problem_evaluate").get_by_text("mine.csv: line 6 has no question.").wait_for()
     settled(evaluate)
@@ -97,7 +98,7 @@ def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> Non
     evaluate.get_by_text("There are no questions yet.").wait_for()
 
 
-def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App) -> None:
+def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App, look: Look) -> None:
     evaluate.get_by_label("How many", exact=True).fill("6")
     evaluate.get_by_label("How many", exact=True).press("Enter")
     settled(evaluate)
@@ -106,6 +107,8 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
     settled(evaluate)
 
     evaluate.get_by_role("button", name="New setting").click()
+    evaluate.get_by_label("Name", exact=True).wait_for()
+    look(evaluate, "new setting")
     evaluate.get_by_label("Name", exact=True).fill("One passage")
     evaluate.get_by_label("Name", exact=True).press("Enter")
     evaluate.locator(".st-key-setting_top_k input").fill("1")

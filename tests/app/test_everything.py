@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.conftest import App, answered, settled, until
+from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.app.test_model import connect, server, settings  # noqa: F401  # fixtures
 from tests.scripted_server import ScriptedServer
@@ -48,12 +48,14 @@ def total(page: Page) -> int:
     return int(found.group(1).replace(",", ""))
 
 
-def test_everything_is_read_once_the_price_is_agreed_to(page: Page, app: App) -> None:
+def test_everything_is_read_once_the_price_is_agreed_to(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, QUESTION)
     passages = total(page)
     assert re.search(rf"\d+ of {passages} passages, \d+ of \d+ files", facts(page))
     choose_in_menu(page, "Read everything")
     assert page.locator('[class*="st-key-facts_"]').count() == 1  # nothing has begun
+    until(page, page.locator(".st-key-panel").get_by_role("button", name="Read everything", exact=True).is_enabled)
+    look(page, "read everything")
     price = agree(page, ".st-key-panel", "Read everything")
     assert f"Reads {passages} passages of" in price
     assert re.search(r"Tree summarize: \d+ calls?, about [\d,]+ tokens", price)
@@ -91,10 +93,11 @@ def table(page: Page, app: App) -> Locator:
     return page.locator("table.file-answers")
 
 
-def test_each_document_answers_in_a_table_that_is_kept_and_saved(page: Page, table: Locator) -> None:
+def test_each_document_answers_in_a_table_that_is_kept_and_saved(page: Page, table: Locator, look: Look) -> None:
     rows = table.locator("tbody tr")
     names = table.locator("tbody th").all_inner_texts()
     assert len(names) >= 4
+    look(page, "each document")
     assert sum(kind == "found" for kind in rows.evaluate_all("rows => rows.map(row => row.className)")) >= 1
     table.locator('a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel_head").wait_for()

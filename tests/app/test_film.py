@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragcore.config import LLMSettings, PriceSettings, Settings, read_settings, write_settings
-from tests.app.conftest import App, answered, settled, until
+from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_chat import ask as ask_in_chat
 from tests.scripted_server import ScriptedServer
 
@@ -66,7 +66,7 @@ def open_call(page: Page, number: int) -> Locator:
     return details
 
 
-def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: App) -> None:
+def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: App, look: Look) -> None:
     query(page, app, "Refine")
     page.get_by_text(re.compile(r"Refine: 6 calls, about [\d,]+ tokens")).wait_for()
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -89,6 +89,7 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     assert details.locator(".legend li").all_inner_texts() == ["Instructions", "Documents", "Question", "Earlier answer"]
     assert QUESTION in details.locator(".part.question").inner_text()
     assert "[3]" in details.locator(".part.documents").inner_text()
+    look(page, "refine as a strip")
     said = details.locator(".part.answer .text").inner_text()
     settled(page)
     assert re.search(r"p=calls\.\w+\.3", page.url)
@@ -109,7 +110,7 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     panel(page).wait_for(state="detached")
 
 
-def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App) -> None:
+def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> None:
     with ScriptedServer() as server:
         model = LLMSettings(
             provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", context_window=1100, num_output=300
@@ -132,17 +133,19 @@ def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App) -> None:
             root = open_call(page, calls)
             assert "The documents say" in root.locator(".part.answer").inner_text()
             assert root.locator(".part.documents").count() == 0
+            look(page, "summarizing as a tree")
             assert "passage" not in nodes(page).last.get_attribute("aria-label").lower()  # type: ignore[union-attr]
             settled(page)
 
 
-def test_above_a_limit_the_person_is_asked_first(page: Page, app: App) -> None:
+def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Look) -> None:
     dialog = page.get_by_role("dialog")
     with set_to(app, Settings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
         query(page, app, "Accumulate")
         page.get_by_text("Accumulate: 6 calls").wait_for()
         page.get_by_role("button", name="Ask", exact=True).click()
         dialog.get_by_text("Answering takes 6 calls").wait_for()
+        look(page, "above a limit")
         dialog.get_by_role("button", name="Cancel").click()
         dialog.wait_for(state="detached")
         settled(page)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.conftest import App, answered, row, settled, until
+from tests.app.conftest import App, Look, answered, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
 from tests.scripted_server import FAULTS, Fault, ScriptedServer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 KEY = "sk-lectern-test-0123456789"
-LONG = " ".join(f"word{number}" for number in range(400))
+LONG = " ".join(f"On trip {number} the lower car left its station on time." for number in range(36))
 
 
 def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -77,7 +77,7 @@ def connect(page: Page, server: ScriptedServer, model: str = "tiny") -> None:
     settled(page)
 
 
-def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server: ScriptedServer) -> None:
+def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server: ScriptedServer, look: Look) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     test = settings.get_by_role("button", name="Test")
@@ -87,6 +87,7 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     test.click()
     report.get_by_text("127.0.0.1").wait_for()
     refused = report.inner_text()
+    look(settings, "test of a model")
 
     settings.get_by_label("Address", exact=True).fill(f"{server.url}/v1")
     settings.get_by_label("Address", exact=True).press("Enter")
@@ -176,21 +177,23 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
     connect(settings, server)
     settings.goto(f"{app.url}/chat")
     ask(settings, "Tell me everything.")
-    settings.get_by_text("word8 ").wait_for()
+    settings.get_by_text("trip 1 ").wait_for()
     settings.reload()
-    settings.get_by_text("word20 ").wait_for()
+    settings.get_by_text("trip 2 ").wait_for()
     stop(settings).click()
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     kept = whole_answer(settings)
-    assert "word20" in kept
-    assert "word399" not in kept
+    assert "trip 2" in kept
+    assert "trip 35" not in kept
     settings.reload()
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     assert whole_answer(settings) == kept
     assert settings.get_by_test_id("stChatInputTextArea").is_enabled()
 
 
-def test_a_slow_answer_is_written_while_a_document_is_read(settings: Page, app: App, server: ScriptedServer) -> None:
+def test_a_slow_answer_is_written_while_a_document_is_read(
+    settings: Page, app: App, server: ScriptedServer, look: Look
+) -> None:
     server.reply, server.words_per_second = long_answer, 10.0
     connect(settings, server)
     settings.goto(app.url)
@@ -200,26 +203,34 @@ def test_a_slow_answer_is_written_while_a_document_is_read(settings: Page, app: 
     settings.get_by_role("link", name="Chat").click()
     settings.get_by_role("heading", name="Ask your documents").wait_for()  # the box of the screen before is gone
     ask(settings, "Tell me everything.")
-    settings.get_by_text("word8 ").wait_for()
+    settings.get_by_text("trip 1 ").wait_for()
     sidebar = settings.get_by_test_id("stSidebar")
     sidebar.get_by_text("Reading 1 document").wait_for()
     done = sidebar.get_by_role("progressbar").get_attribute("aria-valuenow")
     until(settings, lambda: sidebar.get_by_role("progressbar").get_attribute("aria-valuenow") != done)
+    look(settings, "writing")
     stop(settings).click()  # it is being written still: the bar beside it has moved meanwhile
     settings.get_by_text("Stopped. What had been written is kept.").wait_for()
     settings.goto(app.url)
+    row(settings, "towns.txt").get_by_role("button", name="Stop").wait_for()
+    look(settings, "reading")
+    settled(settings)
     row(settings, "towns.txt").get_by_role("button", name="Stop").click()
     row(settings, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
     row(settings, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
     settings.get_by_text("towns.txt is deleted.").wait_for()
 
 
-def test_a_failed_answer_says_why_and_can_be_given_without_a_model(settings: Page, app: App, server: ScriptedServer) -> None:
+def test_a_failed_answer_says_why_and_can_be_given_without_a_model(
+    settings: Page, app: App, server: ScriptedServer, look: Look
+) -> None:
     connect(settings, server)
     server.always = FAULTS["500"]
     settings.goto(f"{app.url}/chat")
     ask(settings, "May I bring a large dog?")
     settings.get_by_role("button", name="Answer without a model").wait_for(timeout=60_000)
+    settings.get_by_role("button", name="Try again").wait_for()
+    look(settings, "failed answer")
     told = settings.get_by_test_id("stChatMessage").locator('[class*="st-key-problem_"]')
     for fault, what in (
         ("401", "does not accept the key"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragcore.prompts import TEXT_QA
-from tests.app.conftest import App, answered, settled, until
+from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_model import connect, server, settings
 from tests.app.test_query import ask
 from tests.scripted_server import ScriptedServer
@@ -50,12 +50,13 @@ def save(page: Page) -> None:
     page.locator(".st-key-save_prompt button").click()
 
 
-def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Page, app: App) -> None:
+def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Page, app: App, look: Look) -> None:
     wrong = "From {kontext_str}: {query_str}"
     type_in(settings, wrong)
     save(settings)
     report = settings.locator(".st-key-problem_prompt")
     report.get_by_text("There is no {kontext_str} here. {context_str} is missing.").wait_for()
+    look(settings, "wording refused")
     assert message(settings).input_value() == wrong
     settings.get_by_role("link", name="Evaluate").click()
     settings.get_by_role("heading", name="Evaluate").wait_for()

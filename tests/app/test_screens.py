@@ -1,16 +1,16 @@
 """Every screen at both sizes and in both schemes: it fits its window, and axe-core finds nothing serious on it.
 
-The pictures of docs/screens are written when asked for: `python -m pytest tests/app/test_screens.py --screens`, which has
-no questions of other tests in them.
+The pictures of docs/screens are written when asked for: `python -m pytest tests/app --screens`. Those taken here come first, so
+that no questions of other tests are in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,7 +19,8 @@ from ragcore.evaluation.kept import Evaluations, Setting
 from ragcore.evaluation.question_set import Question
 from ragcore.evaluation.scores import Result
 from ragcore.sqlite import SQLiteDatabase
-from tests.app.conftest import SECONDS, App, Watch, settled, until
+from tests.app.conftest import SECONDS, App, Watch, settled
+from tests.app.looking import FOLDER, LARGEST, WINDOWS, Size, looked_at
 from tests.app.test_chat import ask_anew
 from tests.app.test_compare import compare, finished
 from tests.app.test_indexes import name_field, part, rename_box
@@ -29,9 +30,6 @@ from tests.app.test_stage import switch
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-FOLDER = Path(__file__).parents[2] / "docs" / "screens"
-WINDOWS = {"desktop": (1440, 900), "phone": (390, 844)}
-LARGEST = 250_000  # bytes
 ON_A_PAGE = "How high did the water stand in the lower station in the flood of 1953?"
 
 
@@ -154,32 +152,10 @@ def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callabl
     switch(page, empty_app, on=False)
 
 
-def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
-    """What axe-core calls serious or critical on the screen as it is; all of its rules without `rules`."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    options: dict[str, Any] = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
-    if rules:
-        options = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": list(rules)}}
-    covering = page.get_by_role("menu").count() > 0  # what it covers in part is pressed once it is closed
-    return [
-        f"{name}: {rule['id']}: {node['target'][-1]} {node['html'][:120]}\n    {node['failureSummary']}"
-        for rule in Axe().run(page, options=options).response["violations"]
-        for node in rule["nodes"]
-        if rule["impact"] in ("serious", "critical") and not (covering and "partially obscured" in node["failureSummary"])
-    ]
-
-
-def to_scheme(page: Page, scheme: Literal["light", "dark"]) -> None:
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    # The form of the browser's own scroll bars and fields tells that the screen has taken it up.
-    until(page, lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme)
-
-
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("size", WINDOWS)
 def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
-    browser: Browser, app: App, empty_app: App, made: Made, watch: Watch, size: str, request: pytest.FixtureRequest
+    browser: Browser, app: App, empty_app: App, made: Made, watch: Watch, size: Size, request: pytest.FixtureRequest
 ) -> None:
     keep = bool(request.config.getoption("--screens", default=False))
     width, height = WINDOWS[size]
@@ -191,26 +167,7 @@ def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
 
     def look(name: str) -> None:
         settled(page)
-        page.mouse.move(0, 0)
-        if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
-            found.append(f"{name}: {needed} pixels wide, the window {width}")
-        found.extend(lasting(f"{name}, light"))
-        picture(name, "light")
-        to_scheme(page, "dark")
-        found.extend(lasting(f"{name}, dark", ["color-contrast"]))
-        picture(name, "dark")
-        to_scheme(page, "light")
-
-    def lasting(name: str, rules: Sequence[str] = ()) -> list[str]:
-        if not violations(page, name, rules):
-            return []
-        page.wait_for_timeout(1000)  # a screen that is being drawn has the colours of two
-        return violations(page, name, rules)
-
-    def picture(name: str, scheme: str) -> None:
-        if keep:
-            page.wait_for_timeout(700)
-            save(page, FOLDER / f"{name.replace(' ', '-')}-{size}-{scheme}.webp")
+        found.extend(looked_at(page, name, size, keep=keep))
 
     every_screen(page, app, empty_app, made, look)
     page.close(run_before_unload=False)
@@ -278,12 +235,3 @@ class Film:
         shown = [round(1000 * hold) for _shot, hold in self.shots]
         frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, optimize=True)
         assert path.stat().st_size < 8 * LARGEST
-
-
-def save(page: Page, path: Path) -> None:
-    from PIL import Image
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with Image.open(BytesIO(page.screenshot())) as shot:
-        shot.convert("RGB").save(path, quality=80, method=6)
-    assert path.stat().st_size < LARGEST

@@ -124,6 +124,8 @@ def _head(message: Message, answers: list[Message]) -> None:
             )
         elif message.text and not _only_passages(message):
             pin_button(message, answers)
+        else:
+            st.empty()  # in the place of Stop, which would stay there, faded, while other columns grow
     if message.facts is not None:
         with st.container(key=f"cost_{message.id}"):
             st.caption(label(_cost(message.facts)))

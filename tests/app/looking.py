@@ -1,0 +1,91 @@
+"""What is seen of a screen: whether it fits its window, what axe-core finds on it, and its pictures for docs/screens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from tests.app.conftest import until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Size: TypeAlias = Literal["desktop", "phone"]
+
+FOLDER = Path(__file__).parents[2] / "docs" / "screens"
+WINDOWS: dict[Size, tuple[int, int]] = {"desktop": (1440, 900), "phone": (390, 844)}
+LARGEST = 250_000  # bytes of a picture
+
+
+def looked_at(page: Page, name: str, size: Size, *, keep: bool) -> list[str]:
+    """What is wrong with the screen as it is, in light and in dark. `keep`: its pictures go to docs/screens."""
+    page.mouse.move(0, 0)
+    width = WINDOWS[size][0]
+    needed = page.evaluate("document.documentElement.scrollWidth")
+    found = [f"{name}: {needed} pixels wide, the window {width}"] if needed > width else []
+    found += _lasting(page, f"{name}, light")
+    picture = f"{name.replace(' ', '-')}-{size}"
+    if keep:
+        _save(page, FOLDER / f"{picture}-light.webp")
+    to_scheme(page, "dark")
+    found += _lasting(page, f"{name}, dark", ["color-contrast"])
+    if keep:
+        _save(page, FOLDER / f"{picture}-dark.webp")
+    to_scheme(page, "light")
+    return found
+
+
+def at_both_sizes(page: Page, name: str, *, keep: bool) -> list[str]:
+    """As `looked_at`, of a state that is not reached twice; the window has its own size again after it. On a large window
+    only its pictures are taken: what it shows is looked at on the small one."""
+    before = page.viewport_size
+    found: list[str] = []
+    for size, (width, height) in WINDOWS.items():
+        if keep or size == "phone":
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(300)  # what is laid out anew moves for a moment
+            found += looked_at(page, name, size, keep=keep)
+    if before:
+        page.set_viewport_size(before)
+    return found
+
+
+def _lasting(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
+    if not violations(page, name, rules):
+        return []
+    page.wait_for_timeout(1000)  # a screen that is being drawn has the colours of two
+    return violations(page, name, rules)
+
+
+def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
+    """What axe-core calls serious or critical on the screen as it is; all of its rules without `rules`."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    options: dict[str, Any] = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+    if rules:
+        options = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": list(rules)}}
+    covering = page.get_by_role("menu").count() > 0  # what it covers in part is pressed once it is closed
+    return [
+        f"{name}: {rule['id']}: {node['target'][-1]} {node['html'][:120]}\n    {node['failureSummary']}"
+        for rule in Axe().run(page, options=options).response["violations"]
+        for node in rule["nodes"]
+        if rule["impact"] in ("serious", "critical") and not (covering and "partially obscured" in node["failureSummary"])
+    ]
+
+
+def to_scheme(page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    # The form of the browser's own scroll bars and fields tells that the screen has taken it up.
+    until(page, lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme)
+
+
+def _save(page: Page, path: Path) -> None:
+    from PIL import Image
+
+    page.wait_for_timeout(700)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Image.open(BytesIO(page.screenshot())) as shot:
+        shot.convert("RGB").save(path, quality=80, method=6)
+    assert path.stat().st_size < LARGEST
