@@ -154,7 +154,10 @@ function draw(view) {
   root.replaceChildren(list);
   if (focused) root.querySelector(`button[data-number="${focused}"]`)?.focus({ preventScroll: true });
   const shown = root.querySelector(".details");
-  if (shown && data.opened.number !== view.shown) requestAnimationFrame(() => (shown.closest("li") ?? shown).scrollIntoView({ block: "nearest" }));
+  if (shown && data.opened.number !== view.shown) requestAnimationFrame(() => {
+    const call = shown.closest("li");
+    call.scrollIntoView({ block: call.offsetHeight > innerHeight / 2 ? "start" : "nearest" }); // of a long one, its head
+  });
   view.shown = data.opened?.number;
 }
 
