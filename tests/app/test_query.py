@@ -120,7 +120,8 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     page.get_by_role("textbox", name="Question").press("Control+Enter")
     ways = page.locator(".st-key-query_ways")
     ways.get_by_text("Compact: 1 call").wait_for()
-    settled(page)
+    answer_by(page, "Compact", "Refine")
+    page.get_by_role("button", name="Compare 2 answers").wait_for()
     button = page.locator(".st-key-query_reading_popover button")
     button.first.click()
     page.get_by_test_id("stPopoverBody").get_by_text("Read everything", exact=True).click()
@@ -128,6 +129,9 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     settled(page)
     assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, and it takes longer."
     page.keyboard.press("Escape")
+    assert page.get_by_role("button", name="Compare").count() == 0
+    chips = page.locator(".st-key-query_modes button[aria-pressed]")
+    assert all(chip.is_disabled() for chip in chips.all())
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".st-key-offer").get_by_text("Tree summarize: ").wait_for()
     assert page.get_by_text("Compact: ").count() == 0
@@ -136,4 +140,14 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
 def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_text("There is no question.").wait_for()
+    page.get_by_role("button", name="Dismiss").click()
+    settled(page)
+    answer_by(page)  # in no way
+    page.get_by_text("Choose at least one way of answering.").wait_for()
+    assert page.get_by_role("button", name="Ask", exact=True).is_disabled()
+    page.locator(".st-key-query_reading_popover button").first.click()
+    page.get_by_test_id("stPopoverBody").get_by_text("Each document", exact=True).click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Ask", exact=True).click()  # none is needed for that
     page.get_by_text("There is no question.").wait_for()
