@@ -24,6 +24,7 @@ from ui.widgets.search_settings import chosen_ask, put_settings, search_settings
 from ui.widgets.sentences import read_checks
 from ui.widgets.stage import offer, recorded_questions
 from ui.widgets.thumbs import read_verdicts, verdict_line
+from ui.widgets.typed import follow_typing
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
@@ -141,6 +142,7 @@ def form() -> None:
     st.text_area(
         _("Question"), key="query_text", height=80, placeholder=_("What do you want to know?"), persist_state="session"
     )
+    follow_typing("query_text", now=not answering)
     offer(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
     asks = ways_of_answering()
     with st.container(key="query_buttons", horizontal=True, vertical_alignment="center"):

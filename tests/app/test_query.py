@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -114,10 +115,25 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
     page.get_by_test_id("stPopoverBody").wait_for(state="hidden")
 
 
+def test_a_price_follows_the_typing(page: Page, app: App) -> None:
+    open_query(page, app)
+    box, price = page.get_by_role("textbox", name="Question"), page.locator(".st-key-query_ways p").last
+    assert price.inner_text() == "Type a question to see what answering it takes."
+    box.press_sequentially("Which year had", delay=30)
+    price.get_by_text("Compact: 1 call, about").wait_for()
+    settled(page)
+    before = price.inner_text()
+    box.press_sequentially(" the most passengers" + " of all years" * 6)
+    until(page, lambda: re.match("Compact: 1 call, about", price.inner_text()) and price.inner_text() != before)
+    assert box.evaluate("one => document.activeElement === one")
+    assert box.input_value().startswith("Which year had the most passengers of all years")
+    box.fill("")
+    price.get_by_text("Type a question to see").wait_for()
+
+
 def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("textbox", name="Question").fill("Which year had the most passengers?")
-    page.get_by_role("textbox", name="Question").press("Control+Enter")
     ways = page.locator(".st-key-query_ways")
     ways.get_by_text("Compact: 1 call").wait_for()
     answer_by(page, "Compact", "Refine")
