@@ -122,6 +122,9 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
     page.get_by_role("button", name="Compare 4 answers").click()
     until(page, lambda: page.url != before)
     finished(page, 4)
+    page.locator('[class*="st-key-cost_"] a').nth(1).click()  # as the line of facts under a single answer
+    panel.get_by_text("How this answer was made").wait_for()
+    until(page, lambda: panel.locator("button[data-number]").count() == 6)
     costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
     assert all(re.search(r"\d\.\d s \((about|a few) .* expected\)", cost) for cost in costs), costs
 

@@ -18,7 +18,7 @@ from ui.state import interruptible
 from ui.widgets.answer import LOOK_SECONDS, answer, passages_alone
 from ui.widgets.differences import pin_button, way
 from ui.widgets.growing import GrowingText, step_words, waiting_words
-from ui.widgets.passage import address
+from ui.widgets.passage import address, calls_address
 from ui.widgets.reading import move_reading_bar
 from ui.widgets.thumbs import verdict_line
 
@@ -129,7 +129,7 @@ def _head(message: Message, answers: list[Message]) -> None:
             pin_button(message, answers)
     if message.facts is not None:
         with st.container(key=f"cost_{message.id}"):
-            st.caption(label(_cost(message.facts)))
+            st.caption(f"[{label(_cost(message.facts))}]({calls_address(message)})")
 
 
 def _finished(message: Message) -> None:
