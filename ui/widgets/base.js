@@ -18,7 +18,8 @@ function button(text, className, onclick, label) {
 function marked(kind, words) {
   if (kind === "same") return [words];
   const bare = words.trimStart();
-  return [words.slice(0, words.length - bare.length), element(kind === "added" ? "ins" : "del", "", bare)];
+  const space = words.slice(0, words.length - bare.length);
+  return bare ? [space, element(kind === "added" ? "ins" : "del", "", bare)] : [space];
 }
 
 // A text with its {places} filled.
