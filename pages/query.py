@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from ragcore.conversations import Ask, Conversation, Message
+from ragcore.conversations import Ask, Conversation, Message, Reading
 from ui import places, resources, words
 from ui.asking import ask_once
 from ui.i18n import _, ngettext, numeral
@@ -24,6 +24,7 @@ from ui.widgets.search_settings import chosen_ask, put_settings, search_settings
 from ui.widgets.sentences import read_checks
 from ui.widgets.stage import offer, recorded_questions
 from ui.widgets.thumbs import read_verdicts, verdict_line
+from ui.widgets.typed import follow_typing
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
@@ -65,9 +66,15 @@ def chosen() -> list[Ask]:
     return [chosen_ask(question, mode) for mode in words.response_modes() if mode in (widget("query_modes") or ())]
 
 
+def reading() -> Reading:
+    """What the next question is put to. The chosen ways are those of the best passages."""
+    return state.to_read.get("query_reading", "best")
+
+
 def ask() -> None:
-    if not take_offer(str(widget("query_text") or ""), chat=False):
-        ask_once(chosen())
+    question = str(widget("query_text") or "")
+    if not take_offer(question, chat=False):
+        ask_once(chosen() or [chosen_ask(question, usual.response_mode)])
 
 
 def earlier(one: Conversation) -> str:
@@ -104,21 +111,23 @@ def ways_of_answering() -> list[Ask]:
         format_func=lambda name: words.response_modes()[name].label,
         help=_("Choose several to compare them: they answer at the same time, from the same passages."),
         persist_state="session",
+        disabled=reading() != "best",
     )
-    asks, reading = chosen(), state.to_read.get("query_reading", "best")
+    asks = chosen()
     with st.container(key="query_ways", gap="xxsmall"):
-        if reading != "best":
-            st.caption(words.readings()[reading].sentence)
-        elif len(asks) == 1:
+        if reading() != "best":
+            st.caption(words.readings()[reading()].sentence)
+            return []
+        if not asks:
+            st.caption(_("Choose at least one way of answering."))
+        if len(asks) == 1:
             st.caption(words.response_modes()[asks[0].response_mode].sentence)
-        for one in asks if reading == "best" else ():
+        for one in asks:
             if len(asks) == 1 or one.question.strip():
                 price_tag(one)
             else:
                 way = words.response_modes()[one.response_mode]
                 st.caption(_("{mode}: {sentence}").format(mode=way.label, sentence=way.sentence))
-        if not asks:
-            st.caption(_("Choose at least one way of answering."))
     return asks
 
 
@@ -133,6 +142,7 @@ def form() -> None:
     st.text_area(
         _("Question"), key="query_text", height=80, placeholder=_("What do you want to know?"), persist_state="session"
     )
+    follow_typing("query_text", now=not answering)
     offer(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
     asks = ways_of_answering()
     with st.container(key="query_buttons", horizontal=True, vertical_alignment="center"):
@@ -143,7 +153,7 @@ def form() -> None:
             type="primary",
             icon=":material/arrow_forward:",
             on_click=ask,
-            disabled=answering or not asks,
+            disabled=answering or (not asks and reading() == "best"),
         )
         choose_reading("query_reading", disabled=answering)
         search_settings(files)

@@ -16,8 +16,9 @@ from ragcore.errors import RagError
 from ragcore.everything import Citations, says_nothing
 from ragcore.observe import Span, finish, start, stream_in, within
 from ragcore.query_engine.base import QueryEngine
-from ragcore.response_synthesizers.answer import AnswerStream, Progress
+from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.parallel import GRACE, HEARTBEAT
+from ragcore.response_synthesizers.progress import Progress
 from ragcore.response_synthesizers.synthesizer import WORKERS, tallied
 from ragcore.schema import NodeWithScore
 from ragcore.text.refusals import NOTHING_FOUND, in_language_of

@@ -11,8 +11,9 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 
 from ragcore.observe import Span
-from ragcore.response_synthesizers.answer import AnswerStream, Progress
+from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
+from ragcore.response_synthesizers.progress import latest_replies, packs, passages_read
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import CITATION, cited_in
 from ragcore.text.refusals import NOTHING_FOUND, in_language_of
@@ -100,12 +101,9 @@ class WholeReading(AnswerStream):
         summaries of parts."""
         if self.text or self.trace is None:
             return self.text, self.source_nodes
-        kept = "\n\n".join(reply for reply in _latest_replies(self.trace) if not says_nothing(reply))
+        kept = "\n\n".join(reply for reply in latest_replies(self.trace) if not says_nothing(reply))
         citations = Citations()
         return citations.anew(kept, self.passages), citations.cited
-
-    def progress(self) -> Progress | None:
-        return progress(self.trace) if self.trace is not None else None
 
     def read(self) -> list[NodeWithScore]:
         """The passages that the calls which are over were shown."""
@@ -130,7 +128,7 @@ def rows_that_answer(
         if says_nothing(row):
             continue
         if not shown and trace is not None:
-            shown = [step.facts["passages"][0] for step in _packs(trace)]
+            shown = [step.facts["passages"][0] for step in packs(trace)]
         cited = row if CITATION.search(row) or number > len(shown) else f"{row} [{shown[number - 1]}]"
         yield f"\n\n{cited}" if said else cited
         said = True
@@ -155,67 +153,3 @@ def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:
 
 def _head(number: int) -> str:
     return f"{ROW_SEPARATOR if number > 1 else ''}Response {number}: "
-
-
-# How far it has come, by its trace, which grows meanwhile.
-
-
-def progress(trace: Span) -> Progress:
-    """Of calls. Those that sum up summaries are known once there are any, but for the last."""
-    calls, packs, parts = _calls(trace), _packs(trace), _parts(trace)
-    done = sum(_is_over(call) for call in calls)
-    if parts:
-        levels = [part for part in parts if part.facts["part"] == 1]
-        sums_up = trace.facts.get("mode") == ResponseMode.TREE_SUMMARIZE
-        return Progress(done, sum(level.facts["of"] for level in levels) + sums_up)
-    waiting = packs[-1].facts.get("waiting", 0) if packs else 0
-    return Progress(done, max(len(packs) + waiting, len(calls), 1))
-
-
-def passages_read(trace: Span) -> set[int]:
-    """The numbers, from 1, of the passages that were shown in calls which are over."""
-    shown = zip(_packs(trace), _calls(trace), strict=False)  # calls that sum up answers show no passages
-    return {number for pack, call in shown if _is_over(call) for number in pack.facts["passages"]}
-
-
-def _steps(trace: Span) -> list[Span]:
-    return [step for whole in (trace, *trace.children) if whole.name == "synthesize" for step in list(whole.children)]
-
-
-def _packs(trace: Span) -> list[Span]:
-    """Those that packed numbered passages, in the order of the calls that show them."""
-    return [step for step in _steps(trace) if step.name == "pack" and all(step.facts.get("passages", (None,)))]
-
-
-def _parts(trace: Span) -> list[Span]:
-    return [step for step in _steps(trace) if step.name == "part"]
-
-
-def _calls(trace: Span) -> list[Span]:
-    """Calls and parts, each of which is one call."""
-    return [step for step in _steps(trace) if step.name in ("part", "llm")]
-
-
-def _is_over(call: Span) -> bool:
-    return _reply(call) is not None
-
-
-def _reply(call: Span) -> str | None:
-    """What was said in a call that is over and did not fail."""
-    for step in (call, *call.children):
-        if step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts:  # which a call that is broken off never says
-            return str(step.facts["reply"])
-    return None
-
-
-def _latest_replies(trace: Span) -> list[str]:
-    """Of the last level of summaries that is whole, or of the first; of calls in a row, the last."""
-    levels: list[list[str | None]] = []
-    for part in _parts(trace):
-        if part.facts["part"] == 1:
-            levels.append([])
-        levels[-1].append(_reply(part))
-    if levels:
-        whole = [level for level in levels if None not in level]
-        return [reply for reply in (whole or levels)[-1 if whole else 0] if reply is not None]
-    return [reply for reply in map(_reply, _calls(trace)) if reply is not None][-1:]

@@ -45,6 +45,9 @@ a { color: var(--accent); }
 .text { white-space: pre-wrap; margin-top: .5rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
+.rows th { min-width: 7rem; }
+.rows td:last-child { min-width: 4rem; }
+@media (max-width: 40rem) { .rows :is(tr, th, td) { display: block; width: 100%; } .rows th { border-bottom: 0; } }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code { font-family: ui-monospace, monospace; font-size: .8125rem; }
 details { border-top: 1px solid var(--line); padding: .45rem 0; }
@@ -153,7 +156,7 @@ def _said(at: int, run: _Run) -> str:
     texts = [f"{said(row.text)} {said(row.hint)}" if row.found == "failed" else row.text for row in rows]
     told = [(row.file_name, text, ", ".join(row.pages)) for row, text in zip(rows, texts, strict=True)]
     shown = (f"<tr><th>{_plain(name)}</th><td>{linked(text)}</td><td>{_plain(pages)}</td></tr>" for name, text, pages in told)
-    return f"<table>{''.join(shown)}</table>"
+    return f'<table class="rows">{"".join(shown)}</table>'
 
 
 def _link(at: int, number: int, known: set[int]) -> str:

@@ -19,7 +19,8 @@ from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreEr
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span
-from ragcore.response_synthesizers.answer import AnswerStream, Progress
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.progress import Progress
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 from ragcore.text.refusals import NOTHING_FOUND
 

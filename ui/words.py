@@ -292,7 +292,7 @@ def spent(facts: AnswerFacts) -> list[str]:
     if facts.calls and tokens:  # of an answer that was stopped they are not known
         parts.append(count(tokens, "token"))
     parts.append(seconds(facts.seconds))
-    if expected is not None and expected.seconds is not None:
+    if expected is not None and expected.calls and expected.seconds is not None:
         parts[-1] += " " + _("({time} expected)").format(time=duration(expected.seconds))
     if facts.money is not None:
         parts.append(money(facts.money, facts.currency))

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Sequence
-from dataclasses import dataclass
 from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any
 
 from ragcore.concurrency import in_threads
 from ragcore.observe import Span, finish
+from ragcore.response_synthesizers.progress import Progress, progress
 from ragcore.schema import NodeWithScore, Response, StreamingResponse
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Calls, or documents, that are over, and those in all as far as can be told."""
-
-    done: int
-    of: int
 
 
 class AnswerStream(StreamingResponse):
@@ -82,8 +74,8 @@ class AnswerStream(StreamingResponse):
         return self.text, self.source_nodes
 
     def progress(self) -> Progress | None:
-        """How far it has come, where that can be told before its first word."""
-        return None
+        """How far it has come, where that can be told."""
+        return progress(self.trace) if self.trace is not None else None
 
     def whole(self) -> Response:
         """The answer once it is finished."""

@@ -57,12 +57,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = screens + [item for item in items if item not in screens and "look" in getattr(item, "fixturenames", ())]
 
 
+def installed_browser() -> str | None:
+    """Its path; None for the one that came with the driver."""
+    return os.environ.get("LECTERN_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need the package playwright")
     with playwright.sync_playwright() as driver:
-        named = os.environ.get("LECTERN_CHROMIUM")
-        found = named or next(filter(None, map(shutil.which, BROWSERS)), None)
+        found = installed_browser()
         if found is None and not Path(driver.chromium.executable_path).exists():
             pytest.skip("the browser tests need Chromium: install it, or name it in LECTERN_CHROMIUM")
         browser = driver.chromium.launch(executable_path=found, args=FLAGS)

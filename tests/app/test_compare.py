@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragcore.config import LLMSettings, read_settings, write_settings
-from tests.app.conftest import App, Look, settled, until
+from tests.app.conftest import FLAGS, App, Look, Watch, installed_browser, settled, until
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 QUESTION = "Which year had the most passengers?"
 LONG = "\n\n".join(" ".join(f"In 19{part:02} trip {number} went down on time." for number in range(8)) for part in range(40))
+SHORT = "\n\n".join("The answer has a number of short words that fill a few lines of its column." for _line in range(3))
+WIDTHS = """
+(() => {
+  window.widths = new Set();
+  const look = () => {
+    for (const column of document.querySelectorAll('[class*="st-key-column_"]')) window.widths.add(column.clientWidth);
+    requestAnimationFrame(look);
+  };
+  look();
+})();
+"""
 
 
 @contextmanager
@@ -86,6 +97,8 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
     panel.get_by_text("From Compact to Accumulate").wait_for()
     panel.locator(".text ins").first.wait_for()
     assert "Response 1" in " ".join(panel.locator(".text ins").all_inner_texts())
+    marked = panel.locator(".text ins, .text del").evaluate_all("marks => marks.map((mark) => mark.textContent)")
+    assert all(words and words == words.lstrip() for words in marked)  # an empty line is no difference to be seen
     shown = panel.locator(".text").inner_text()
     settled(page)
     until(page, lambda: "p=differences." in page.url)
@@ -102,6 +115,18 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
     panel.wait_for(state="hidden")
     page.get_by_role("button", name="Differences between Compact and Accumulate").click()
     panel.get_by_text("From Compact to Accumulate").wait_for()
+
+    ways = page.locator(".st-key-query_ways p")  # now there is a history
+    until(page, lambda: all(re.search(r"tokens, (about|a few) ", price) for price in ways.all_inner_texts()))
+    before = page.url
+    page.get_by_role("button", name="Compare 4 answers").click()
+    until(page, lambda: page.url != before)
+    finished(page, 4)
+    page.locator('[class*="st-key-cost_"] a').nth(1).click()  # as the line of facts under a single answer
+    panel.get_by_text("How this answer was made").wait_for()
+    until(page, lambda: panel.locator("button[data-number]").count() == 6)
+    costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
+    assert all(re.search(r"\d\.\d s \((about|a few) .* expected\)", cost) for cost in costs), costs
 
 
 def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together(
@@ -138,6 +163,33 @@ def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together
 
     page.get_by_role("button", name="Earlier questions").click()
     page.get_by_role("button", name=f"{QUESTION} · Compact, Simple summarize, Passages only").first.wait_for()
+
+
+@pytest.fixture
+def page_with_bars(browser: Browser, watch: Watch) -> Iterator[Page]:
+    """In a window of few lines, where what is scrolled has a bar, as on most computers."""
+    with_bars = browser.browser_type.launch(
+        executable_path=installed_browser(), args=FLAGS, ignore_default_args=["--hide-scrollbars"]
+    )
+    context = with_bars.new_context(viewport={"width": 1280, "height": 500}, reduced_motion="reduce")
+    watch.follow(context)
+    yield context.new_page()
+    with_bars.close()
+
+
+def test_while_answers_grow_their_steps_are_told_and_the_columns_keep_their_width(page_with_bars: Page, app: App) -> None:
+    page = page_with_bars
+    with saying_slowly(app, SHORT):
+        page.add_init_script(WIDTHS)
+        columns = compare(page, app, "Refine", "Accumulate")
+        columns.nth(1).get_by_text("Step 2 of 6").wait_for()
+        columns.nth(1).get_by_text("Step 5 of 6").wait_for()
+        columns.nth(1).get_by_text("The answer has").first.wait_for()
+        assert columns.nth(1).get_by_text("Step").count() == 0
+        until(page, lambda: columns.nth(2).evaluate("one => one.scrollHeight > one.clientHeight"))
+        finished(page, 3)
+        widths = page.evaluate("() => [...window.widths]")
+    assert len(widths) == 1, widths
 
 
 def test_on_a_phone_the_answers_stand_below_each_other(page: Page, app: App) -> None:

@@ -93,7 +93,9 @@ def table(page: Page, app: App) -> Locator:
     return page.locator("table.file-answers")
 
 
-def test_each_document_answers_in_a_table_that_is_kept_and_saved(page: Page, table: Locator, look: Look) -> None:
+def test_each_document_answers_in_a_table_that_is_kept_and_saved(
+    page: Page, table: Locator, browser: Browser, tmp_path: Path, look: Look
+) -> None:
     rows = table.locator("tbody tr")
     names = table.locator("tbody th").all_inner_texts()
     assert len(names) >= 4
@@ -117,6 +119,21 @@ def test_each_document_answers_in_a_table_that_is_kept_and_saved(page: Page, tab
     assert head == ["Document", "Answer", "Pages", "Found"]
     assert [row[0] for row in saved] == names
     assert not [cell for row in saved for cell in row if "[" in cell or cell.startswith(("=", "+", "-", "@"))]
+
+    with page.expect_download() as download:
+        choose_in_menu(page, "Save the run card")
+    download.value.save_as(tmp_path / "card.html")
+    context = browser.new_context(offline=True)
+    card = context.new_page()
+    card.goto((tmp_path / "card.html").as_uri())
+    for width in (390, 1000):
+        card.set_viewport_size({"width": width, "height": 844})
+        cells = card.locator("table.rows th")
+        assert cells.all_inner_texts() == names
+        lines = cells.evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().width)")
+        assert min(lines) >= 100, lines  # or names would be broken after every few letters
+        assert card.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
 
 
 def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: Browser, tmp_path: Path) -> None:

@@ -106,6 +106,12 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     panel(page).locator('section.details[aria-label="Prompt 2"]').wait_for()
     settled(page)
     assert panel(page).evaluate("el => el.scrollWidth <= el.clientWidth")
+    nodes(page).nth(3).click()
+    panel(page).locator('section.details[aria-label="Prompt 4"]').wait_for()
+    settled(page)
+    below = page.locator(".st-key-panel_head").bounding_box()
+    assert below is not None
+    until(page, lambda: (nodes(page).nth(3).bounding_box() or {"y": 0})["y"] >= below["y"] + below["height"] - 1)
     page.keyboard.press("Escape")
     panel(page).wait_for(state="detached")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -114,13 +115,29 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
     page.get_by_test_id("stPopoverBody").wait_for(state="hidden")
 
 
+def test_a_price_follows_the_typing(page: Page, app: App) -> None:
+    open_query(page, app)
+    box, price = page.get_by_role("textbox", name="Question"), page.locator(".st-key-query_ways p").last
+    assert price.inner_text() == "Type a question to see what answering it takes."
+    box.press_sequentially("Which year had", delay=30)
+    price.get_by_text("Compact: 1 call, about").wait_for()
+    settled(page)
+    before = price.inner_text()
+    box.press_sequentially(" the most passengers" + " of all years" * 6)
+    until(page, lambda: re.match("Compact: 1 call, about", price.inner_text()) and price.inner_text() != before)
+    assert box.evaluate("one => document.activeElement === one")
+    assert box.input_value().startswith("Which year had the most passengers of all years")
+    box.fill("")
+    price.get_by_text("Type a question to see").wait_for()
+
+
 def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("textbox", name="Question").fill("Which year had the most passengers?")
-    page.get_by_role("textbox", name="Question").press("Control+Enter")
     ways = page.locator(".st-key-query_ways")
     ways.get_by_text("Compact: 1 call").wait_for()
-    settled(page)
+    answer_by(page, "Compact", "Refine")
+    page.get_by_role("button", name="Compare 2 answers").wait_for()
     button = page.locator(".st-key-query_reading_popover button")
     button.first.click()
     page.get_by_test_id("stPopoverBody").get_by_text("Read everything", exact=True).click()
@@ -128,6 +145,9 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     settled(page)
     assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, and it takes longer."
     page.keyboard.press("Escape")
+    assert page.get_by_role("button", name="Compare").count() == 0
+    chips = page.locator(".st-key-query_modes button[aria-pressed]")
+    assert all(chip.is_disabled() for chip in chips.all())
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".st-key-offer").get_by_text("Tree summarize: ").wait_for()
     assert page.get_by_text("Compact: ").count() == 0
@@ -136,4 +156,14 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
 def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_text("There is no question.").wait_for()
+    page.get_by_role("button", name="Dismiss").click()
+    settled(page)
+    answer_by(page)  # in no way
+    page.get_by_text("Choose at least one way of answering.").wait_for()
+    assert page.get_by_role("button", name="Ask", exact=True).is_disabled()
+    page.locator(".st-key-query_reading_popover button").first.click()
+    page.get_by_test_id("stPopoverBody").get_by_text("Each document", exact=True).click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Ask", exact=True).click()  # none is needed for that
     page.get_by_text("There is no question.").wait_for()

@@ -20,7 +20,7 @@ from ui.state import interruptible
 from ui.widgets.actions import actions
 from ui.widgets.everything import draw_progress
 from ui.widgets.file_table import file_table, growing_table
-from ui.widgets.growing import GrowingText, waiting_words
+from ui.widgets.growing import GrowingText, step_words, waiting_words
 from ui.widgets.passage import address, calls_address
 from ui.widgets.problem import Choice, problem
 from ui.widgets.reading import move_reading_bar
@@ -94,7 +94,7 @@ def growing_answer(run: Run, message: Message) -> None:
                 move_reading_bar()
                 if bar is not None:
                     draw_progress(run, message, bar)
-            text.add(piece, _links(run.sources, message))
+            text.add(piece, _links(run.sources, message), step_words(run) if bar is None else "")
 
 
 def written_elsewhere(messages: Sequence[Message]) -> Message | None:

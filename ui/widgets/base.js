@@ -14,6 +14,14 @@ function button(text, className, onclick, label) {
   return made;
 }
 
+// A part of a text in which what was dropped and what is new are marked, but not the space before either.
+function marked(kind, words) {
+  if (kind === "same") return [words];
+  const bare = words.trimStart();
+  const space = words.slice(0, words.length - bare.length);
+  return bare ? [space, element(kind === "added" ? "ins" : "del", "", bare)] : [space];
+}
+
 // A text with its {places} filled.
 function filled(text, values) {
   return text.replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);

@@ -17,8 +17,8 @@ from ui.safetext import label
 from ui.state import interruptible
 from ui.widgets.answer import LOOK_SECONDS, answer, passages_alone
 from ui.widgets.differences import pin_button, way
-from ui.widgets.growing import GrowingText, waiting_words
-from ui.widgets.passage import address
+from ui.widgets.growing import GrowingText, step_words, waiting_words
+from ui.widgets.passage import address, calls_address
 from ui.widgets.reading import move_reading_bar
 from ui.widgets.thumbs import verdict_line
 
@@ -49,11 +49,12 @@ class Growing:
             return self._look_elsewhere()
         finished, text = self._run.finished, self._run.text
         if not finished:
-            self._take(text, {source.number: address(self._message, source) for source in self._run.sources})
+            links = {source.number: address(self._message, source) for source in self._run.sources}
+            self._take(text, links, step_words(self._run))
         return not finished
 
-    def _take(self, text: str, links: Mapping[int, str]) -> None:
-        self._text.add(text[self._taken :], links)
+    def _take(self, text: str, links: Mapping[int, str], step: str = "") -> None:
+        self._text.add(text[self._taken :], links, step)
         self._taken = len(text)
 
     def _look_elsewhere(self) -> bool:
@@ -72,13 +73,15 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
     running = {run.message_id: run for run in runs}
     growing: list[Growing] = []
     with st.container(key="compare", horizontal=True, wrap=False):
-        for message in answers:
-            with st.container(key=f"column_{message.id}", border=True, gap="xsmall"):
-                _head(message, answers)
-                if message.state == "writing":
-                    growing.append(Growing(message, running.get(message.id), growing_place()))
-                else:
-                    _finished(message)
+        # All before any is filled: each is as wide as their number leaves room for, from the beginning.
+        places = [st.container(key=f"column_{message.id}", border=True, gap="xsmall") for message in answers]
+    for message, place in zip(answers, places, strict=True):
+        with place:
+            _head(message, answers)
+            if message.state == "writing":
+                growing.append(Growing(message, running.get(message.id), growing_place()))
+            else:
+                _finished(message)
     return growing
 
 
@@ -128,7 +131,7 @@ def _head(message: Message, answers: list[Message]) -> None:
             st.empty()  # in the place of Stop, which would stay there, faded, while other columns grow
     if message.facts is not None:
         with st.container(key=f"cost_{message.id}"):
-            st.caption(label(_cost(message.facts)))
+            st.caption(f"[{label(_cost(message.facts))}]({calls_address(message)})")
 
 
 def _finished(message: Message) -> None:

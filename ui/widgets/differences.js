@@ -1,18 +1,9 @@
 // Two texts in one: what only the first says is struck through, what only the second says underlined.
-const TAGS = { same: "span", removed: "del", added: "ins" };
-
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
-  const made = (kind, text) => {
-    const drawn = document.createElement(TAGS[kind]);
-    drawn.textContent = text;
-    return drawn;
-  };
-  const legend = document.createElement("p");
-  legend.className = "legend";
-  for (const kind of ["removed", "added"]) legend.append(made(kind, data.words[kind]));
-  const text = document.createElement("div");
-  text.className = "text";
-  text.append(...data.pieces.map(([kind, words]) => made(kind, words)));
+  const legend = element("p", "legend");
+  for (const kind of ["removed", "added"]) legend.append(...marked(kind, data.words[kind]));
+  const text = element("div", "text");
+  text.append(...data.pieces.flatMap(([kind, words]) => marked(kind, words)));
   root.replaceChildren(legend, text);
 }

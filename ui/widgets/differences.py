@@ -3,12 +3,13 @@ underlined. Two are pinned in their columns; the panel beside the answers shows 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from ragcore.conversations import Message
-from ragcore.text.word_differences import legible, word_differences
+from ragcore.text.word_differences import Piece, legible, word_differences
 from ui import resources, words
 from ui.i18n import _, ngettext, numeral
 from ui.safetext import label
@@ -47,12 +48,17 @@ def differences(opened: Opened) -> None:
     if pair is None:
         return
     pieces = word_differences(pair[0].text, pair[1].text)
-    if all(piece.kind == "same" for piece in pieces):
+    if say_the_same(pieces):
         st.markdown(_("Both answers say the same, word for word."))
         return
     removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
     told = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
     _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": told})
+
+
+def say_the_same(pieces: Sequence[Piece]) -> bool:
+    """Word for word; where their lines end is no difference."""
+    return all(piece.kind == "same" or not piece.text.strip() for piece in pieces)
 
 
 def _only_in(message: Message, count: int) -> str:

@@ -19,10 +19,7 @@ function reply(item) {
   if (item.tools?.length) text.append(element("p", "tools", item.tools.join(", ")));
   const words = element("p", "words");
   if (item.changes?.length) {
-    for (const [kind, changed] of item.changes) {
-      const space = changed.slice(0, changed.length - changed.trimStart().length);
-      words.append(kind === "same" ? changed : space, kind === "same" ? "" : element(kind === "added" ? "ins" : "del", "", changed.trimStart()));
-    }
+    words.append(...item.changes.flatMap(([kind, changed]) => marked(kind, changed)));
   } else words.textContent = item.text;
   if (item.text || item.changes?.length) text.append(words);
   return text;
@@ -157,7 +154,10 @@ function draw(view) {
   root.replaceChildren(list);
   if (focused) root.querySelector(`button[data-number="${focused}"]`)?.focus({ preventScroll: true });
   const shown = root.querySelector(".details");
-  if (shown && data.opened.number !== view.shown) requestAnimationFrame(() => (shown.closest("li") ?? shown).scrollIntoView({ block: "nearest" }));
+  if (shown && data.opened.number !== view.shown) requestAnimationFrame(() => {
+    const call = shown.closest("li");
+    call.scrollIntoView({ block: call.offsetHeight > innerHeight / 2 ? "start" : "nearest" }); // of a long one, its head
+  });
   view.shown = data.opened?.number;
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ragcore.runs import Run
 from ui import resources
-from ui.i18n import _
+from ui.i18n import _, numeral
 from ui.safetext import answer_md
 
 if TYPE_CHECKING:
@@ -21,13 +22,17 @@ class GrowingText:
         self._slot = place.empty()
         self._tail = ""  # the paragraph that still grows
         self._begun = False
+        self._waiting = ""
         self.add("", {})
 
-    def add(self, piece: str, links: Mapping[int, str]) -> None:
-        """`links[n]` is where the citation [n] leads."""
+    def add(self, piece: str, links: Mapping[int, str], step: str = "") -> None:
+        """`links[n]` is where the citation [n] leads. `step`: how far the answer has come that has not begun."""
         self._begun |= bool(piece)
         if not self._begun:
-            self._slot.markdown(f":shimmer[{waiting_words()}]")
+            waiting = step or waiting_words()
+            if waiting != self._waiting:
+                self._waiting = waiting
+                self._slot.markdown(f":shimmer[{waiting}]")
             return
         self._tail += piece
         while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
@@ -36,6 +41,15 @@ class GrowingText:
             self._slot = self._place.empty()
         if piece and self._tail:
             self._slot.markdown(answer_md(self._tail, links))
+
+
+def step_words(run: Run) -> str:
+    """ "Step 2 of 6"; "" of an answer that one call makes."""
+    progress = run.progress
+    if progress is None or progress.of < 2:
+        return ""
+    at = min(progress.done + 1, progress.of)
+    return _("Step {at} of {of}").format(at=numeral(at), of=numeral(progress.of))
 
 
 def waiting_words() -> str:

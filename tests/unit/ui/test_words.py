@@ -62,6 +62,7 @@ def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_
     assert words.spent(expected) == ["2 calls", "2,310 tokens", "1.8 s (about 10 s expected)", "€1.64"]
     no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
     assert words.spent(no_idea) == words.spent(paid)
+    assert words.spent(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == ["1.8 s"]  # no time was said
     assert words.spent(replace(FACTS, expected=Price(2, 2000, 400))) == ["2 calls", "1.8 s"]  # stopped: tokens not known
 
 
