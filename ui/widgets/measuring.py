@@ -22,6 +22,7 @@ from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.comparing import comparison
 from ui.widgets.problem import problem
 from ui.widgets.question_sets import missing_documents
+from ui.widgets.search_settings import USUAL
 from ui.widgets.wide_table import wide_table
 
 MOST_SHOWN = 6  # measurements in the table and the drawing
@@ -100,7 +101,7 @@ def _start(chosen: QuestionSet) -> None:
             _new_setting()
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
-            st.caption(label(f"{name}: {described(settings[name].ask)}"))
+            st.caption(label(_("{name}: {what}").format(name=name, what=described(settings[name].ask))))
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -162,37 +163,64 @@ def described(ask: Ask) -> str:
 
 
 def _new_setting() -> None:
-    fill_new_widget("setting_top_k", resources.library().settings.answers.top_k)
-    fill_new_widget("setting_mode", resources.library().settings.answers.response_mode)
-    fill_new_widget("setting_balance", "usual")
-    fill_new_widget("setting_share", 50)
-    st.text_input(_("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"))
-    st.number_input(_("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."))
-    st.selectbox(
-        _("Way of answering"),
-        list(words.response_modes()),
-        key="setting_mode",
-        format_func=lambda name: words.response_modes()[name].label,
+    answers, state = resources.library().settings.answers, session()
+    if state.setting_from != answers:
+        _begin_setting()
+    st.text_input(
+        _("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"), persist_state="session"
     )
+    with st.container(horizontal=True):
+        st.number_input(
+            _("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."), persist_state="session",
+            width=130,
+        )  # fmt: skip
+        st.selectbox(
+            _("Way of answering"),
+            list(words.response_modes()),
+            key="setting_mode",
+            format_func=lambda name: words.response_modes()[name].label,
+            help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.response_modes().values()),
+            persist_state="session",
+        )
     balances = {"usual": _("Usual"), "words": _("Words alone"), "meaning": _("Meaning alone"), "own": _("Choose")}
-    st.segmented_control(_("Search by"), list(balances), key="setting_balance", format_func=balances.__getitem__, required=True)
+    st.segmented_control(
+        _("Search by"),
+        list(balances),
+        key="setting_balance",
+        format_func=balances.__getitem__,
+        required=True,
+        help=_("What a passage is found by: the words it shares with the question, its meaning, or both. Usual is both."),
+        persist_state="session",
+    )
     if widget("setting_balance") == "own":
-        st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5)
+        st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5, persist_state="session")
     st.toggle(
         _("Different passages"),
         key="setting_diverse",
         help=_("Rather passages that differ than several that say the same (MMR)."),
+        persist_state="session",
     )
     st.text_input(
         _("Reranker"),
         key="setting_reranker",
         placeholder=_("None"),
         help=_("A cross-encoder model on this computer that puts the passages in order: its folder or name."),
+        persist_state="session",
     )
-    name = str(widget("setting_name") or "").strip()
-    st.button(_("Save the setting"), key="save_setting", disabled=not name, on_click=_save_setting)
-    if not name:
-        st.caption(_("Give it a name first."))
+    with st.container(key="setting_buttons"):
+        st.button(_("Save the setting"), key="save_setting", type="primary", on_click=_save_setting)
+
+
+def _begin_setting() -> None:
+    """The form of a new setting as answers are made now, without a name."""
+    answers = session().setting_from = resources.library().settings.answers
+    fill_widget("setting_name", "")
+    fill_widget("setting_top_k", answers.top_k)
+    fill_widget("setting_mode", answers.response_mode)
+    fill_widget("setting_balance", "usual")
+    fill_widget("setting_share", USUAL)
+    fill_widget("setting_diverse", False)
+    fill_widget("setting_reranker", "")
 
 
 def _save_setting() -> None:
@@ -200,9 +228,10 @@ def _save_setting() -> None:
     dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(balance))
     how = Retrieval(dense, reranker=str(widget("setting_reranker") or "").strip(), diverse=bool(widget("setting_diverse")))
     ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
-    kept = resources.library().evaluations.keep_setting(Setting(str(widget("setting_name")), ask))
+    name = str(widget("setting_name") or "").strip() or described(ask)
+    kept = resources.library().evaluations.keep_setting(Setting(name, ask))
     fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], kept.name])
-    fill_widget("setting_name", "")
+    _begin_setting()
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
@@ -275,7 +304,8 @@ def _bars(ids: list[str]) -> None:
             else f"{numeral(run.done)} / {numeral(run.done + left)}"
         )
         with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
-            st.progress(run.done / max(run.done + left, 1), f"{label(run.name)}: {told}")
+            line = _("{name}: {what}").format(name=label(run.name), what=told)
+            st.progress(run.done / max(run.done + left, 1), line)
             st.button(
                 _("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=resources.measuring().stop, args=(id_,)
             )
