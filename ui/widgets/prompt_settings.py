@@ -106,7 +106,7 @@ def unsaved() -> bool:
 
 def _explained(name: str) -> None:
     told = variables()
-    lines = [f"- `{{{one}}}`: {told[one]}" for one in sorted(EDITABLE[name].variables)]
+    lines = ["- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=told[one]) for one in sorted(EDITABLE[name].variables)]
     st.markdown(_("Filled in for each call, and all needed:") + "\n" + "\n".join(lines))
 
 
