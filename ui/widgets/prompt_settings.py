@@ -140,7 +140,7 @@ def _forget_problem() -> None:
 def _save(name: str) -> None:
     state = session()
     if name not in state.prompt_drafts:
-        state.notice = _("Nothing was changed.")
+        state.notice = _("The prompt is as it was")
         return
     try:
         resources.library().prompts.save(name, state.prompt_drafts[name])
