@@ -153,6 +153,16 @@ def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_ap
         assert quoted.evaluate("el => getComputedStyle(el.closest('.text')).unicodeBidi") == "plaintext"
         assert page.evaluate("document.documentElement.lang") == "en"
 
+        page.goto(f"{empty_app.url}/query")
+        page.locator(".st-key-query_ask").wait_for()
+        settled(page)
+        page.get_by_role("textbox", name="Question").fill(QUESTION)
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.locator('[class*="st-key-hit_"]').first.wait_for()
+        answered(page, 1)
+        assert at_the_right(page.locator(".st-key-query_question p").first)
+        assert at_the_right(page.locator('[class*="st-key-hit_"] p', has_text="المكتبة").first)
+
 
 def at_the_right(paragraph: Locator) -> bool:
     """Whether its last line, which is not full, ends at the right edge and begins away from the left one."""
