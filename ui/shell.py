@@ -12,6 +12,7 @@ from ui.safetext import label
 from ui.state import fill_widget, open_index, session, widget
 from ui.widgets.conversations import conversation_list
 from ui.widgets.page_language import page_language
+from ui.widgets.popovers import popovers
 from ui.widgets.price import confirmation
 from ui.widgets.reading import reading_bar
 
@@ -45,6 +46,7 @@ def frame() -> None:
         reading_bar()
         conversations(page.url_path == "chat")
         page_language()
+        popovers()
     confirmation()
     page.run()
     resources.warm_embedder()

@@ -72,6 +72,7 @@ class Session:
     renamings: int = 0  # of indexes, so that the field begins anew with the name after each
     editing: str = ""  # the question of a set that is being edited
     setting_from: AnswerSettings | None = None  # what the form of a new setting on the evaluate page began with
+    new_settings: int = 0  # saved on the evaluate page, so that the form is closed after each
     evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
     panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
     addressed: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to

@@ -252,6 +252,24 @@ def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: Ap
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     until(page, lambda: table.evaluate("el => el.scrollLeft") > 0)
+    page.get_by_role("button", name="New setting").focus()
+    page.keyboard.press("Enter")
+    until(page, lambda: focused(page) == "Name")
+    page.keyboard.type("By keys")
+    tab_to(page, "Save the setting", most=15)
+    page.keyboard.press("Tab")  # what is opened lies at the end of the page
+    until(page, lambda: focused(page).startswith("Answer the questions too"))
+    page.get_by_role("button", name="New setting").focus()
+    for wanted in ("New setting", "Name"):  # closed, and opened again
+        page.keyboard.press("Enter")
+        page.get_by_label("Name", exact=True).wait_for(state="visible" if wanted == "Name" else "detached")
+        until(page, lambda wanted=wanted: wanted in focused(page))
+    tab_to(page, "Save the setting", most=15)
+    page.keyboard.press("Enter")
+    page.get_by_text("By keys: ").wait_for()
+    until(page, lambda: "New setting" in focused(page))
+    page.locator('[class*="st-key-drop_setting_"] button').click()
+    page.get_by_text("By keys: ").wait_for(state="detached")
     chart = page.get_by_test_id("stVegaLiteChart").first  # what it draws stands in the table; it says so
     assert "table above" in chart.evaluate(
         "el => el.outerHTML + (el.closest('[data-testid=stElementContainer]') || el).outerHTML"

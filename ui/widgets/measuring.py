@@ -97,11 +97,12 @@ def _start(chosen: QuestionSet) -> None:
             placeholder=_("Choose one or two"),
             help=_("Two settings are measured one after the other, and can then be compared question by question."),
         )
-        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{len(settings)}"):
+        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().new_settings}"):
             _new_setting()
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
-            st.caption(label(_("{name}: {what}").format(name=name, what=described(settings[name].ask))))
+            what = described(settings[name].ask)
+            st.caption(label(name if name == what else _("{name}: {what}").format(name=name, what=what)))
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -232,6 +233,7 @@ def _save_setting() -> None:
     kept = resources.library().evaluations.keep_setting(Setting(name, ask))
     fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], kept.name])
     _begin_setting()
+    session().new_settings += 1
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
