@@ -112,6 +112,9 @@ def test_what_streamlit_says_is_in_the_readers_language(browser: Browser, watch:
         page.get_by_role("button", name=text("de", "Main menu")).click()
         page.get_by_test_id("stMainMenuItem-print").get_by_text(text("de", "Print")).wait_for()
         page.keyboard.press("Escape")
+        page.goto(f"{app.url}/indexes")
+        page.locator(".st-key-open_main").get_by_text(text("de", "My documents")).first.wait_for()
+        page.keyboard.press("Escape")
 
 
 def choose_language(page: Page, name: str) -> None:

@@ -166,6 +166,7 @@ def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app:
     assert "call" in facts
     assert "tiny" in facts
     assert "no language model" not in facts
+    assert KEY not in app.log()
 
 
 def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings: Page, server: ScriptedServer) -> None:

@@ -28,6 +28,7 @@ from ui.widgets.wide_table import wide_table
 MOST_SHOWN = 6  # measurements in the table and the drawing
 LOOK_SECONDS = 1.0
 ACTIVE = ("queued", "running")
+USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,11 @@ def measurements(chosen: QuestionSet) -> None:
 
 def _usual() -> Setting:
     answers = resources.library().settings.answers
-    return Setting(_("As in Settings"), Ask("", None, answers.response_mode, answers.top_k))
+    return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k))
+
+
+def _named(name: str) -> str:
+    return _("As in Settings") if name == USUAL_NAME else name
 
 
 def _start(chosen: QuestionSet) -> None:
@@ -92,6 +97,7 @@ def _start(chosen: QuestionSet) -> None:
             _("With these settings"),
             list(settings),
             key="evaluate_with",
+            format_func=_named,
             max_selections=2,
             persist_state="session",
             placeholder=_("Choose one or two"),
@@ -102,7 +108,7 @@ def _start(chosen: QuestionSet) -> None:
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
             what = described(settings[name].ask)
-            st.caption(label(name if name == what else _("{name}: {what}").format(name=name, what=what)))
+            st.caption(label(name if name == what else _("{name}: {what}").format(name=_named(name), what=what)))
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -306,7 +312,7 @@ def _bars(ids: list[str]) -> None:
             else f"{numeral(run.done)} / {numeral(run.done + left)}"
         )
         with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
-            line = _("{name}: {what}").format(name=label(run.name), what=told)
+            line = _("{name}: {what}").format(name=label(_named(run.name)), what=told)
             st.progress(run.done / max(run.done + left, 1), line)
             st.button(
                 _("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=resources.measuring().stop, args=(id_,)
@@ -318,7 +324,7 @@ def _ended(run: EvalRun) -> None:
         problem(run.problem, key=f"run_{run.id}")
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
         told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
-        st.markdown(told.format(name=label(run.name), number=numeral(run.done)))
+        st.markdown(told.format(name=label(_named(run.name)), number=numeral(run.done)))
         anew = run.done > 0 and _has_another_model(run)
         st.button(_("Begin anew") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
         if not run.done:
@@ -333,10 +339,10 @@ def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
     """Those with results, the newest first."""
     kept = resources.library().evaluations
     some = [run for run in runs if run.done][:MOST_SHOWN]
-    names = [run.name for run in some]
+    names = [_named(run.name) for run in some]
     return [
-        Shown(run, run.name if names.count(run.name) == 1 else f"{run.name}, {_moment(run)}", kept.scores(run.id))
-        for run in some
+        Shown(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", kept.scores(run.id))
+        for run, name in zip(some, names, strict=True)
     ]
 
 
@@ -368,11 +374,14 @@ def _drawing(shown: Sequence[Shown]) -> None:
 
     names = metric_names()
     values = [
-        {"setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high}
+        {
+            "setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high,
+            "told": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
+        }
         for one in shown
         for metric in METRICS
         if (figure := one.figure(metric)) is not None
-    ]
+    ]  # fmt: skip
     metrics = [names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)]
     settings = [one.name for one in shown]
     base = alt.Chart(alt.InlineData(values)).encode(
@@ -388,14 +397,17 @@ def _drawing(shown: Sequence[Shown]) -> None:
         tooltip=[
             alt.Tooltip("setting:N", title=_("Setting")),
             alt.Tooltip("metric:N", title=_("Figure")),
-            alt.Tooltip("value:Q", format=".2f", title=_("Mean")),
-            alt.Tooltip("low:Q", format=".2f", title=_("From")),
-            alt.Tooltip("high:Q", format=".2f", title=_("To")),
+            alt.Tooltip("told:N", title=_("Mean")),
+            alt.Tooltip("from:N", title=_("From")),
+            alt.Tooltip("to:N", title=_("To")),
         ],
     )
-    scale = alt.Scale(domain=[0, 1])
-    lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q")
-    points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None))
+    scale, point = alt.Scale(domain=[0, 1]), numeral(0.5, 1)[1]
+    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"replace(format(datum.value, '.2f'), '.', '{point}')")
+    lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(
+        x=alt.X("low:Q", scale=scale, title=None, axis=axis), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None, axis=axis))
     height = max(160, len(metrics) * (22 + 16 * len(shown)))
     st.altair_chart(
         (lines + points).properties(height=height),
