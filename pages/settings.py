@@ -19,7 +19,7 @@ from ui.widgets.component import component
 from ui.widgets.library_copy import library_copy
 from ui.widgets.page_language import language_choice
 from ui.widgets.price_settings import price_settings
-from ui.widgets.problem import problem
+from ui.widgets.problem import Choice, problem
 from ui.widgets.prompt_settings import prompt_settings, unsaved
 from ui.widgets.rebuilding import rebuilding
 from ui.widgets.stage import stage_switch
@@ -65,6 +65,7 @@ LIMITS = (  # field, name, least, most, step, what it means
         _("Protects the computer from files made to fill it."),
     ),
 )
+MOST_OFFERED = 12  # models of a server; any other one can be typed
 _UNSAVED = component("unsaved", "<span hidden></span>")
 
 
@@ -99,16 +100,32 @@ def fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
     put("llm_key", "")
 
 
-def tested(draft: LLMSettings, key: str) -> ConnectionReport:
-    """Whether the server and its model answer. Where no model is named yet, its only one is taken."""
+def tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
+    """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
     from ragcore.llms.connect import check_connection
 
     report = check_connection(draft, key)
     if draft.model or not report.models:
         return report
+    if len(report.models) == 1 and not ask:
+        return replace(report, ok=True, message=_("The server answers."))
     if len(report.models) == 1:
         return check_connection(draft.model_copy(update={"model": report.models[0]}), key)
-    return replace(report, ok=True, message=_("The server answers. Choose one of its models above."))
+    return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
+
+
+def look_for_ollama() -> None:
+    """Show the models of an Ollama that runs where one usually does. One that does not answer is not spoken of: it may be
+    elsewhere, and Test says what is wrong."""
+    draft = drafted()
+    report = tested(draft, "", ask=False) if draft else None
+    state.report = report if report and report.models else None
+
+
+def take_model() -> None:
+    """Take the model that was pressed among those of the server."""
+    fill_widget("llm_model", widget("llm_offered") or "")
+    state.report = state.report and replace(state.report, ok=True, message=_("The server answers."))
 
 
 def save_llm() -> None:
@@ -182,6 +199,8 @@ def changed_provider() -> None:
     same = saved.provider == widget("llm_provider")
     fill_widget("llm_url", saved.base_url if same else "")
     fill_widget("llm_model", saved.model if same else "")
+    if widget("llm_provider") == "ollama" and not same:
+        look_for_ollama()
 
 
 fill(library.settings.llm, fill_new_widget)
@@ -253,6 +272,11 @@ if provider != "none":
         placeholder=_("Type a name, or press Test to see what the server has"),
         persist_state="session",
     )
+    if state.report and state.report.models:
+        offered = list(state.report.models[:MOST_OFFERED])
+        model = widget("llm_model")
+        fill_widget("llm_offered", model if model in offered else None)
+        st.pills(_("On this server"), offered, key="llm_offered", on_change=take_model)
     if provider != "ollama":
         stored = read_key(library.folder, provider)
         st.text_input(
@@ -322,27 +346,26 @@ typed_key = str(widget("llm_key") or "").strip()
 dirty = draft != library.settings.llm or bool(typed_key)
 nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # no question could be answered
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(_("Save"), key="save_llm", type="primary", on_click=save_llm, disabled=not dirty or draft is None or nameless)
+    if dirty or provider != "none":  # what is still being typed is not known to differ yet
+        st.button(_("Save"), key="save_llm", type="primary", on_click=save_llm, disabled=draft is None or nameless)
     test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
     if dirty:
         st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=discard_llm)
         st.caption(_("Test shows the models of the server: choose one.") if nameless else _("Not saved yet"))
-if test and draft is not None:
-    with st.spinner(_("Asking the server for a few words…")):
-        state.report = tested(draft, typed_key or read_key(library.folder, draft.provider))
-    st.rerun()
 if state.report is not None and provider != "none":
     if state.report.ok:
         with st.container(key="report_ok"):
             st.markdown(
                 f":material/check_circle: {label(said(state.report.message))}"
-                + (" " + _("Save to use it.") if dirty and widget("llm_model") else "")
+                + (" " + _("Save to use it.") if dirty and not nameless else "")
             )
-    else:
-        problem(Problem(state.report.message, state.report.hint), key="report")
-    if state.report.models:
-        shown = ", ".join(state.report.models[:12])
-        st.caption(_("On this server: {models}").format(models=label(shown)))
+    elif not test:
+        again = Choice(_("Try again"), "again")
+        test = problem(Problem(state.report.message, state.report.hint), [again], key="report") is not None
+if test and draft is not None:
+    with st.spinner(_("Asking the server for a few words…")):
+        state.report = tested(draft, typed_key or read_key(library.folder, draft.provider), ask=True)
+    st.rerun()
 
 section("answers")
 answers = library.settings.answers

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import places, resources
+from ui import places, resources, words
 from ui.i18n import _, known
 from ui.safetext import label
 from ui.state import fill_widget, open_index, session, widget
 from ui.widgets.conversations import conversation_list
 from ui.widgets.page_language import page_language
+from ui.widgets.popovers import popovers
 from ui.widgets.price import confirmation
 from ui.widgets.reading import reading_bar
 
@@ -46,6 +47,7 @@ def frame() -> None:
         reading_bar()
         conversations(page.url_path == "chat")
         page_language()
+        popovers()
     confirmation()
     page.run()
     resources.warm_embedder()
@@ -53,7 +55,7 @@ def frame() -> None:
 
 def index_picker() -> None:
     """Which index is open, for those who have several."""
-    names = {index.id: index.name for index in resources.shelf().all()}
+    names = {index.id: words.index_name(index.name) for index in resources.shelf().all()}
     if len(names) > 1:
         fill_widget("index_picker", session().index)
         st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_pick)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from ragcore.checks import CheckedSentence
+    from ragcore.config import AnswerSettings
     from ragcore.llms.connect import ConnectionReport
 
 
@@ -70,6 +71,8 @@ class Session:
     uploads: int = 0  # of question sets, so that each gets an empty field
     renamings: int = 0  # of indexes, so that the field begins anew with the name after each
     editing: str = ""  # the question of a set that is being edited
+    setting_from: AnswerSettings | None = None  # what the form of a new setting on the evaluate page began with
+    new_settings: int = 0  # saved on the evaluate page, so that the form is closed after each
     evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
     panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
     addressed: dict[str, str] = field(

@@ -11,6 +11,7 @@ from ragcore.backup import Copied
 from ragcore.conversations import AnswerFacts, Price, Reading, Source, State
 from ragcore.ingestion.embedders import BUILT_IN, HASHING
 from ragcore.ingestion.files import Added, FileRow, Stage
+from ragcore.shelf import FIRST_NAME
 from ragcore.stage import PREPARED
 from ui.i18n import _, day, language, ngettext, numeral
 
@@ -320,3 +321,8 @@ def writer(facts: AnswerFacts) -> list[str]:
     if facts.model == PREPARED:
         return [_("no language model: replies prepared for the demonstration")]
     return [facts.model] if facts.model else []
+
+
+def index_name(name: str) -> str:
+    """The name of an index. That of the first, as long as nobody has given it one, is in the reader's language."""
+    return _("My documents") if name == FIRST_NAME else name

@@ -290,10 +290,62 @@ def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: Ap
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     until(page, lambda: table.evaluate("el => el.scrollLeft") > 0)
+    page.get_by_role("button", name="New setting").focus()
+    page.keyboard.press("Enter")
+    until(page, lambda: focused(page) == "Name")
+    page.keyboard.type("By keys")
+    tab_to(page, "Save the setting", most=15)
+    page.keyboard.press("Tab")  # what is opened lies at the end of the page
+    until(page, lambda: focused(page).startswith("Answer the questions too"))
+    page.get_by_role("button", name="New setting").focus()
+    for wanted in ("New setting", "Name"):  # closed, and opened again
+        page.keyboard.press("Enter")
+        page.get_by_label("Name", exact=True).wait_for(state="visible" if wanted == "Name" else "detached")
+        until(page, lambda wanted=wanted: wanted in focused(page))
+    tab_to(page, "Save the setting", most=15)
+    page.keyboard.press("Enter")
+    page.get_by_text("By keys: ").wait_for()
+    until(page, lambda: "New setting" in focused(page))
+    page.locator('[class*="st-key-drop_setting_"] button').click()
+    page.get_by_text("By keys: ").wait_for(state="detached")
     chart = page.get_by_test_id("stVegaLiteChart").first  # what it draws stands in the table; it says so
     assert "table above" in chart.evaluate(
         "el => el.outerHTML + (el.closest('[data-testid=stElementContainer]') || el).outerHTML"
     )
+
+
+# What is pressed with a finger and is less than 44 pixels high, with the room kept around a small sign. Not looked at is
+# what lies in the sidebar, which is off the screen, and what comes only with a mouse above it.
+SMALL = """() => {
+  const elsewhere = '[data-testid="stSidebar"], [data-testid="stHeaderActionElements"], [data-testid="stElementToolbar"]';
+  const within = (root) => [...root.querySelectorAll("*")].filter((one) => !one.closest(elsewhere) && one.shadowRoot);
+  const roots = (root) => [root, ...within(root).flatMap((host) => roots(host.shadowRoot))];
+  return roots(document).flatMap((root) => [...root.querySelectorAll("button, a[href], summary")])
+    .filter((one) => !one.closest(elsewhere) && !one.matches('[data-testid="stLogoLink"]'))
+    .map((one) => [one, one.getBoundingClientRect().height, parseFloat(getComputedStyle(one, "::after").height) || 0])
+    .filter(([one, high, around]) => high > 1 && Math.max(high, around) < 43.5)
+    .map(([one, high]) => `${one.getAttribute("aria-label") || one.innerText} ${high}`);
+}"""
+
+
+def test_on_a_phone_a_finger_finds_everything_of_settings_and_evaluate(page: Page, app: App, made: Made) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app.url}/evaluate")
+    page.locator(".st-key-differences").wait_for()
+    page.get_by_text("Look at the questions").click()
+    page.get_by_role("button", name="Edit").first.click()
+    page.get_by_label("Documents that answer it", exact=True).wait_for()
+    page.get_by_role("button", name="New setting").click()
+    page.locator(".st-key-setting_balance").get_by_text("Usual").wait_for()
+    settled(page)
+    assert page.evaluate(SMALL) == []
+    page.goto(f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("Other").click()
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Temperature", exact=True).wait_for()
+    page.get_by_role("button", name="Download a copy").wait_for()
+    settled(page)
+    assert page.evaluate(SMALL) == []
 
 
 # Notes whatever moves for longer than an eye can see, in each picture that is drawn.

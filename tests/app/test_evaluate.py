@@ -99,6 +99,8 @@ def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> Non
 
 
 def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App, look: Look) -> None:
+    from playwright.sync_api import expect
+
     evaluate.get_by_label("How many", exact=True).fill("6")
     evaluate.get_by_label("How many", exact=True).press("Enter")
     settled(evaluate)
@@ -106,17 +108,35 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
     evaluate.get_by_text("6 questions · made from your documents").wait_for(timeout=60_000)
     settled(evaluate)
 
-    evaluate.get_by_role("button", name="New setting").click()
-    evaluate.get_by_label("Name", exact=True).wait_for()
+    for _drawn_anew in range(2):  # what has not been opened yet keeps what it is to begin with
+        evaluate.locator(".st-key-evaluate_answering label").first.click()
+        settled(evaluate)
+    evaluate.get_by_role("button", name="More", exact=True).click()
+    until(evaluate, lambda: evaluate.get_by_label("Name", exact=True).input_value().startswith("From my documents, "))
+    evaluate.keyboard.press("Escape")
+    save = evaluate.get_by_role("button", name="Save the setting")
+    for width, height in ((390, 844), (1440, 900)):
+        evaluate.set_viewport_size({"width": width, "height": height})
+        evaluate.get_by_role("button", name="New setting").click()
+        until(evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6")
+        evaluate.locator(".st-key-setting_balance [aria-checked=true]").get_by_text("Usual").wait_for()
+        expect(save).to_be_in_viewport(ratio=1)
+        if width == 390:
+            evaluate.keyboard.press("Escape")
+            save.wait_for(state="detached")
     look(evaluate, "new setting")
-    evaluate.get_by_label("Name", exact=True).fill("One passage")
-    evaluate.get_by_label("Name", exact=True).press("Enter")
     evaluate.locator(".st-key-setting_top_k input").fill("1")
     evaluate.locator(".st-key-setting_top_k input").press("Enter")
     settled(evaluate)
-    evaluate.get_by_role("button", name="Save the setting").click()
+    evaluate.get_by_label("Name", exact=True).fill("One passage")
+    save.click()
     evaluate.get_by_text("One passage: 1 passage · Compact").wait_for()
     settled(evaluate)
+    evaluate.get_by_role("button", name="New setting").click()
+    until(evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6")  # as in Settings, once more
+    assert evaluate.get_by_label("Name", exact=True).input_value() == ""
+    evaluate.keyboard.press("Escape")
+    save.wait_for(state="detached")
     evaluate.locator(".st-key-measure button").click()
     evaluate.locator(".st-key-differences").wait_for(timeout=90_000)
     until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 90)

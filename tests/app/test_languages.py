@@ -91,6 +91,32 @@ def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: Ap
         page.get_by_role("heading", name=text("de", "Settings"), exact=True).wait_for()
 
 
+def test_what_streamlit_says_is_in_the_readers_language(browser: Browser, watch: Watch, app: App) -> None:
+    with tab(browser, watch, "de-DE") as page:
+        page.goto(f"{app.url}/settings")
+        page.locator(".st-key-llm_provider").get_by_text("OpenAI").click()
+        key = page.get_by_label(text("de", "Key"), exact=True)
+        key.fill("sk-abc")
+        page.get_by_text(text("de", "Press {name} to apply").format(name="Enter")).wait_for()
+        page.get_by_role("button", name=text("de", "Show what is typed")).click()
+        page.get_by_role("button", name=text("de", "Hide what is typed")).wait_for()
+        page.get_by_label(text("de", "Model"), exact=True).fill("abc")
+        page.get_by_text(text("de", "Add: {name}").format(name="abc")).wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name=text("de", "Help for {name}").format(name=text("de", "Key"))).wait_for()
+        assert page.get_by_test_id("stSkipToContent").inner_text() == text("de", "Skip to main content")
+        page.get_by_role("button", name=text("de", "Discard")).click()
+        page.goto(f"{app.url}/evaluate")
+        page.get_by_test_id("stFileUploaderDropzone").get_by_text(text("de", "Upload"), exact=True).wait_for()
+        page.get_by_text(text("de", "{name} MB per file").format(name="500")).wait_for()
+        page.get_by_role("button", name=text("de", "Main menu")).click()
+        page.get_by_test_id("stMainMenuItem-print").get_by_text(text("de", "Print")).wait_for()
+        page.keyboard.press("Escape")
+        page.goto(f"{app.url}/indexes")
+        page.locator(".st-key-open_main").get_by_text(text("de", "My documents")).first.wait_for()
+        page.keyboard.press("Escape")
+
+
 def choose_language(page: Page, name: str) -> None:
     box = page.locator(".st-key-set_language")
     box.wait_for()
@@ -129,6 +155,16 @@ def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_ap
         quoted.wait_for()
         assert quoted.evaluate("el => getComputedStyle(el.closest('.text')).unicodeBidi") == "plaintext"
         assert page.evaluate("document.documentElement.lang") == "en"
+
+        page.goto(f"{empty_app.url}/query")
+        page.locator(".st-key-query_ask").wait_for()
+        settled(page)
+        page.get_by_role("textbox", name="Question").fill(QUESTION)
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.locator('[class*="st-key-hit_"]').first.wait_for()
+        answered(page, 1)
+        assert at_the_right(page.locator(".st-key-query_question p").first)
+        assert at_the_right(page.locator('[class*="st-key-hit_"] p', has_text="المكتبة").first)
 
 
 def at_the_right(paragraph: Locator) -> bool:

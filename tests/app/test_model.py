@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ragcore.config import read_settings
 from tests.app.conftest import App, Look, answered, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
@@ -87,6 +88,9 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     test.click()
     report.get_by_text("127.0.0.1").wait_for()
     refused = report.inner_text()
+    report.get_by_role("button", name="Try again").click()
+    report.get_by_text("127.0.0.1").wait_for()
+    settled(settings)
     look(settings, "test of a model")
 
     settings.get_by_label("Address", exact=True).fill(f"{server.url}/v1")
@@ -101,7 +105,7 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     test.click()
     report.get_by_text("huge").first.wait_for()
     unknown = report.inner_text()
-    settings.get_by_text("On this server: tiny, large").wait_for()
+    assert settings.locator(".st-key-llm_offered button").all_inner_texts() == ["tiny", "large"]
     assert len({refused, wrong_key, unknown}) == 3
     assert not any(key in told for key in ("sk-wrong-key", KEY) for told in (refused, wrong_key, unknown))
 
@@ -118,12 +122,33 @@ def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: 
     assert save.is_disabled()
     test = settings.get_by_role("button", name="Test")
     test.click()
-    settings.get_by_text("The server answers. Choose one of its models above.").wait_for()
+    settings.get_by_text("The server answers. Choose one of its models.").wait_for()
+    settings.locator(".st-key-llm_offered").get_by_text("large").click()
+    settings.get_by_text("The server answers. Save to use it.").wait_for()
+    assert settings.get_by_label("Model", exact=True).input_value() == "large"
+    assert save.is_enabled()
+    settings.locator(".st-key-llm_offered").get_by_text("large").click()
+    until(settings, lambda: settings.get_by_label("Model", exact=True).input_value() == "")
     server.models = ("tiny",)
     test.click()
     settings.get_by_text("Works: tiny answered").wait_for()
     assert settings.get_by_label("Model", exact=True).input_value() == "tiny"
     until(settings, save.is_enabled)
+
+
+def test_an_ollama_on_this_computer_is_connected_with_three_presses(settings: Page, app: App) -> None:
+    try:
+        ollama = ScriptedServer(openai=False, port=11434, models=("llama", "mistral"))
+    except OSError:
+        pytest.skip("something listens already where Ollama does")
+    with ollama:
+        settings.locator(".st-key-llm_provider").get_by_text("Ollama").click()
+        settings.locator(".st-key-llm_offered").get_by_text("mistral").click()
+        settings.get_by_text("The server answers. Save to use it.").wait_for()
+        settings.get_by_role("button", name="Save", exact=True).click()
+        settings.get_by_text("Saved. The next answer uses it.").wait_for()
+        kept = read_settings(app.home).llm
+        assert (kept.provider, kept.model, kept.base_url) == ("ollama", "mistral", "")
 
 
 def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:
@@ -142,6 +167,7 @@ def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app:
     assert "call" in facts
     assert "tiny" in facts
     assert "no language model" not in facts
+    assert KEY not in app.log()
 
 
 def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings: Page, server: ScriptedServer) -> None:

@@ -72,8 +72,8 @@ def test_the_next_answer_says_the_new_words_and_the_earlier_ones_come_back(
     settings: Page, app: App, server: ScriptedServer, own_wording: None
 ) -> None:
     connect(settings, server)
-    type_in(settings, f"Think of a ZEBRA first.\n{SAID}")
-    save(settings)
+    message(settings).fill(f"Think of a ZEBRA first.\n{SAID}")
+    save(settings)  # pressed once, and the field is still being typed in
     settings.locator(".st-key-prompt_versions").get_by_text("versions").wait_for()
     settings.reload()
     settings.locator(".st-key-prompt_versions").get_by_text("2 versions").click()

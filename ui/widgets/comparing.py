@@ -106,11 +106,14 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value >= 0 else ''}{numeral(value, 2)}"
+    shown = round(value, 2) + 0.0  # and not -0.0
+    return f"{'+' if shown > 0 else ''}{numeral(shown, 2)}"
 
 
 def _verdict(found: Difference) -> str:
     chance = f"p < {numeral(0.001, 3)}" if found.p < 0.001 else f"p = {numeral(found.p, 3)}"
+    if found.p >= SURE and round(found.value, 2) == 0:
+        return _("no difference")
     if found.p >= SURE:
         return _("may be chance, {chance}").format(chance=chance)
     told = _("**the second is better**, {chance}") if found.value > 0 else _("**the first is better**, {chance}")
@@ -161,7 +164,10 @@ def _questions(
             if is_open:
                 _side_by_side(pair.question_id, first, second)
     if len(some) > PAGE:
-        st.caption(_("The {number} with the largest difference are shown.").format(number=PAGE))
+        told = (
+            _("The first {number} are shown.") if kind == "same" else _("The {number} with the largest difference are shown.")
+        )
+        st.caption(told.format(number=PAGE))
 
 
 def _kind(pair: Pair) -> str:

@@ -178,6 +178,7 @@ def choose_reading(key: str, *, disabled: bool) -> None:
             format_func=lambda name: words.readings()[name].label,
             captions=[mode.sentence for mode in words.readings().values()],
             on_change=choose,
+            persist_state="session",
         )
 
 

@@ -22,11 +22,13 @@ from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.comparing import comparison
 from ui.widgets.problem import problem
 from ui.widgets.question_sets import missing_documents
+from ui.widgets.search_settings import USUAL
 from ui.widgets.wide_table import wide_table
 
 MOST_SHOWN = 6  # measurements in the table and the drawing
 LOOK_SECONDS = 1.0
 ACTIVE = ("queued", "running")
+USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,11 @@ def measurements(chosen: QuestionSet) -> None:
 
 def _usual() -> Setting:
     answers = resources.library().settings.answers
-    return Setting(_("As in Settings"), Ask("", None, answers.response_mode, answers.top_k))
+    return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k))
+
+
+def _named(name: str) -> str:
+    return _("As in Settings") if name == USUAL_NAME else name
 
 
 def _start(chosen: QuestionSet) -> None:
@@ -91,16 +97,18 @@ def _start(chosen: QuestionSet) -> None:
             _("With these settings"),
             list(settings),
             key="evaluate_with",
+            format_func=_named,
             max_selections=2,
             persist_state="session",
             placeholder=_("Choose one or two"),
             help=_("Two settings are measured one after the other, and can then be compared question by question."),
         )
-        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{len(settings)}"):
+        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().new_settings}"):
             _new_setting()
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
-            st.caption(label(f"{name}: {described(settings[name].ask)}"))
+            what = described(settings[name].ask)
+            st.caption(label(name if name == what else _("{name}: {what}").format(name=_named(name), what=what)))
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -162,37 +170,64 @@ def described(ask: Ask) -> str:
 
 
 def _new_setting() -> None:
-    fill_new_widget("setting_top_k", resources.library().settings.answers.top_k)
-    fill_new_widget("setting_mode", resources.library().settings.answers.response_mode)
-    fill_new_widget("setting_balance", "usual")
-    fill_new_widget("setting_share", 50)
-    st.text_input(_("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"))
-    st.number_input(_("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."))
-    st.selectbox(
-        _("Way of answering"),
-        list(words.response_modes()),
-        key="setting_mode",
-        format_func=lambda name: words.response_modes()[name].label,
+    answers, state = resources.library().settings.answers, session()
+    if state.setting_from != answers:
+        _begin_setting()
+    st.text_input(
+        _("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"), persist_state="session"
     )
+    with st.container(horizontal=True):
+        st.number_input(
+            _("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."), persist_state="session",
+            width=130,
+        )  # fmt: skip
+        st.selectbox(
+            _("Way of answering"),
+            list(words.response_modes()),
+            key="setting_mode",
+            format_func=lambda name: words.response_modes()[name].label,
+            help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.response_modes().values()),
+            persist_state="session",
+        )
     balances = {"usual": _("Usual"), "words": _("Words alone"), "meaning": _("Meaning alone"), "own": _("Choose")}
-    st.segmented_control(_("Search by"), list(balances), key="setting_balance", format_func=balances.__getitem__, required=True)
+    st.segmented_control(
+        _("Search by"),
+        list(balances),
+        key="setting_balance",
+        format_func=balances.__getitem__,
+        required=True,
+        help=_("What a passage is found by: the words it shares with the question, its meaning, or both. Usual is both."),
+        persist_state="session",
+    )
     if widget("setting_balance") == "own":
-        st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5)
+        st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5, persist_state="session")
     st.toggle(
         _("Different passages"),
         key="setting_diverse",
         help=_("Rather passages that differ than several that say the same (MMR)."),
+        persist_state="session",
     )
     st.text_input(
         _("Reranker"),
         key="setting_reranker",
         placeholder=_("None"),
         help=_("A cross-encoder model on this computer that puts the passages in order: its folder or name."),
+        persist_state="session",
     )
-    name = str(widget("setting_name") or "").strip()
-    st.button(_("Save the setting"), key="save_setting", disabled=not name, on_click=_save_setting)
-    if not name:
-        st.caption(_("Give it a name first."))
+    with st.container(key="setting_buttons"):
+        st.button(_("Save the setting"), key="save_setting", type="primary", on_click=_save_setting)
+
+
+def _begin_setting() -> None:
+    """The form of a new setting as answers are made now, without a name."""
+    answers = session().setting_from = resources.library().settings.answers
+    fill_widget("setting_name", "")
+    fill_widget("setting_top_k", answers.top_k)
+    fill_widget("setting_mode", answers.response_mode)
+    fill_widget("setting_balance", "usual")
+    fill_widget("setting_share", USUAL)
+    fill_widget("setting_diverse", False)
+    fill_widget("setting_reranker", "")
 
 
 def _save_setting() -> None:
@@ -200,9 +235,11 @@ def _save_setting() -> None:
     dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(balance))
     how = Retrieval(dense, reranker=str(widget("setting_reranker") or "").strip(), diverse=bool(widget("setting_diverse")))
     ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
-    kept = resources.library().evaluations.keep_setting(Setting(str(widget("setting_name")), ask))
+    name = str(widget("setting_name") or "").strip() or described(ask)
+    kept = resources.library().evaluations.keep_setting(Setting(name, ask))
     fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], kept.name])
-    fill_widget("setting_name", "")
+    _begin_setting()
+    session().new_settings += 1
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
@@ -275,7 +312,8 @@ def _bars(ids: list[str]) -> None:
             else f"{numeral(run.done)} / {numeral(run.done + left)}"
         )
         with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
-            st.progress(run.done / max(run.done + left, 1), f"{label(run.name)}: {told}")
+            line = _("{name}: {what}").format(name=label(_named(run.name)), what=told)
+            st.progress(run.done / max(run.done + left, 1), line)
             st.button(
                 _("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=resources.measuring().stop, args=(id_,)
             )
@@ -286,7 +324,7 @@ def _ended(run: EvalRun) -> None:
         problem(run.problem, key=f"run_{run.id}")
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
         told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
-        st.markdown(told.format(name=label(run.name), number=numeral(run.done)))
+        st.markdown(told.format(name=label(_named(run.name)), number=numeral(run.done)))
         anew = run.done > 0 and _has_another_model(run)
         st.button(_("Begin anew") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
         if not run.done:
@@ -301,10 +339,10 @@ def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
     """Those with results, the newest first."""
     kept = resources.library().evaluations
     some = [run for run in runs if run.done][:MOST_SHOWN]
-    names = [run.name for run in some]
+    names = [_named(run.name) for run in some]
     return [
-        Shown(run, run.name if names.count(run.name) == 1 else f"{run.name}, {_moment(run)}", kept.scores(run.id))
-        for run in some
+        Shown(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", kept.scores(run.id))
+        for run, name in zip(some, names, strict=True)
     ]
 
 
@@ -336,11 +374,14 @@ def _drawing(shown: Sequence[Shown]) -> None:
 
     names = metric_names()
     values = [
-        {"setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high}
+        {
+            "setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high,
+            "told": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
+        }
         for one in shown
         for metric in METRICS
         if (figure := one.figure(metric)) is not None
-    ]
+    ]  # fmt: skip
     metrics = [names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)]
     settings = [one.name for one in shown]
     base = alt.Chart(alt.InlineData(values)).encode(
@@ -356,14 +397,17 @@ def _drawing(shown: Sequence[Shown]) -> None:
         tooltip=[
             alt.Tooltip("setting:N", title=_("Setting")),
             alt.Tooltip("metric:N", title=_("Figure")),
-            alt.Tooltip("value:Q", format=".2f", title=_("Mean")),
-            alt.Tooltip("low:Q", format=".2f", title=_("From")),
-            alt.Tooltip("high:Q", format=".2f", title=_("To")),
+            alt.Tooltip("told:N", title=_("Mean")),
+            alt.Tooltip("from:N", title=_("From")),
+            alt.Tooltip("to:N", title=_("To")),
         ],
     )
-    scale = alt.Scale(domain=[0, 1])
-    lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q")
-    points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None))
+    scale, point = alt.Scale(domain=[0, 1]), numeral(0.5, 1)[1]
+    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"replace(format(datum.value, '.2f'), '.', '{point}')")
+    lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(
+        x=alt.X("low:Q", scale=scale, title=None, axis=axis), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None, axis=axis))
     height = max(160, len(metrics) * (22 + 16 * len(shown)))
     st.altair_chart(
         (lines + points).properties(height=height),

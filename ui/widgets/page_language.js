@@ -1,13 +1,46 @@
 // Tells browsers and screen readers which language the page is in; and whether it is light or dark, which Streamlit says of the
-// application alone, while dialogs and what buttons open lie beside it.
-let changes;
+// application alone, while dialogs and what buttons open lie beside it. And says in that language what Streamlit says in English.
+let scheme, words;
 
 export default function ({ data }) {
   document.documentElement.lang = data.language;
   const app = document.querySelector('[data-testid="stApp"]');
   const tell = () => { document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme; };
-  changes?.disconnect();
-  changes = new MutationObserver(tell);
-  changes.observe(app, { attributes: true, attributeFilter: ["class"] });
+  scheme?.disconnect();
+  scheme = new MutationObserver(tell);
+  scheme.observe(app, { attributes: true, attributeFilter: ["class"] });
   tell();
+
+  words?.disconnect();
+  if (!Object.keys(data.words).length) return;
+  let asked = 0;
+  const say = () => { asked = 0; translate(data.words, data.labels); };
+  words = new MutationObserver(() => { asked ||= requestAnimationFrame(say); });
+  const changes = { childList: true, characterData: true, attributes: true, attributeFilter: ["aria-label"] };
+  words.observe(document.body, { subtree: true, ...changes });
+  say();
+}
+
+function translate(words, labels) {
+  for (const [place, said] of Object.entries(words))
+    for (const root of document.querySelectorAll(`[data-testid="${place}"]`)) {
+      const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const text = texts.currentNode, own = translated(text.nodeValue, said);
+        if (own !== text.nodeValue) text.nodeValue = own;
+      }
+    }
+  for (const named of document.querySelectorAll("[aria-label]")) {
+    const label = named.getAttribute("aria-label"), own = translated(label, labels);
+    if (own !== label) named.setAttribute("aria-label", own);
+  }
+}
+
+function translated(text, said) {
+  for (const [english, own] of Object.entries(said)) {
+    const [before, after] = english.split("{name}");
+    if (after === undefined ? text === english : text.startsWith(before) && text.endsWith(after))
+      return own.replace("{name}", () => text.slice(before.length, text.length - after.length));
+  }
+  return text;
 }

@@ -85,7 +85,7 @@ def prompt_settings() -> None:
         problem(state.prompt_problem, key="prompt")
     dirty = name in state.prompt_drafts
     with st.container(key="prompt_buttons", horizontal=True, vertical_alignment="center"):
-        st.button(_("Save the prompt"), key="save_prompt", disabled=not dirty, on_click=_save, args=(name,))
+        st.button(_("Save the prompt"), key="save_prompt", on_click=_save, args=(name,))
         if dirty:
             st.button(_("Discard"), key="discard_prompt", type="tertiary", on_click=_discard, args=(name,))
             st.caption(_("Not saved yet"))
@@ -106,7 +106,7 @@ def unsaved() -> bool:
 
 def _explained(name: str) -> None:
     told = variables()
-    lines = [f"- `{{{one}}}`: {told[one]}" for one in sorted(EDITABLE[name].variables)]
+    lines = ["- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=told[one]) for one in sorted(EDITABLE[name].variables)]
     st.markdown(_("Filled in for each call, and all needed:") + "\n" + "\n".join(lines))
 
 
@@ -139,6 +139,9 @@ def _forget_problem() -> None:
 
 def _save(name: str) -> None:
     state = session()
+    if name not in state.prompt_drafts:
+        state.notice = _("The prompt is as it was")
+        return
     try:
         resources.library().prompts.save(name, state.prompt_drafts[name])
     except WordingError as error:

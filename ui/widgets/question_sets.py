@@ -61,7 +61,7 @@ def _new() -> None:
     fill_new_widget("make_number", USUAL)
     if len(library.store):
         with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
-            st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120)
+            st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
             st.button(_("Make questions from my documents"), key="make_set", type="primary", on_click=_make)
         st.caption(
             _("Your language model writes them, one call for each question.")
@@ -138,7 +138,9 @@ def _about_now(set_id: str, state_before: str) -> None:
 def _more(chosen: QuestionSet) -> None:
     kept = resources.library().evaluations
     fill_new_widget(f"set_name_{chosen.id}", chosen.name)
-    st.text_input(_("Name"), key=f"set_name_{chosen.id}", on_change=_rename, args=(chosen.id,), max_chars=80)
+    st.text_input(
+        _("Name"), key=f"set_name_{chosen.id}", on_change=_rename, args=(chosen.id,), max_chars=80, persist_state="session"
+    )
     file_name = chosen.name.replace("/", "-")
     st.download_button(
         _("Download for a spreadsheet"),

@@ -38,7 +38,7 @@ def shelf() -> None:
         for index in all_:
             is_open = index.id == state.index
             st.button(
-                label(index.name),
+                label(words.index_name(index.name)),
                 key=f"open_{index.id}",
                 icon=":material/check_circle:" if is_open else ":material/shelves:",
                 on_click=open_index,
@@ -114,7 +114,7 @@ def _rename_box(index: Index) -> None:
     anew = session().renamings
     key = f"index_name_{anew}"
     with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
-        st.text_input(_("Name"), index.name, key=key, max_chars=NAME_CHARS)
+        st.text_input(_("Name"), words.index_name(index.name), key=key, max_chars=NAME_CHARS)
         st.button(_("Save"), key="rename_index", type="primary", on_click=_rename, args=(key,))
 
 
@@ -139,7 +139,7 @@ def _rename(key: str) -> None:
 def _duplicate() -> None:
     on_shelf, id_, library = resources.shelf(), session().index, resources.library()
     index = on_shelf.get(id_)
-    name = on_shelf.free_name(_("Copy of {name}").format(name=index.name if index else ""))
+    name = on_shelf.free_name(_("Copy of {name}").format(name=words.index_name(index.name) if index else ""))
     session().problem = None
     session().making = resources.indexes().making.start(name, lambda told: (on_shelf.duplicate(id_, library, name, told), None))
 
