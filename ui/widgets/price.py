@@ -61,7 +61,7 @@ def confirmation() -> None:
     """Ask whether to go on, where something that was asked for takes more than the limits of the settings."""
     asked = session().confirm
     if asked is not None:
-        st.dialog(_("This takes a while"), on_dismiss=_cancel)(_confirm)(asked)
+        st.dialog(_("This is above your limits"), on_dismiss=_cancel)(_confirm)(asked)
 
 
 def _confirm(asked: Confirm) -> None:
