@@ -102,36 +102,32 @@ def test_the_browsers_back_undoes_a_click_at_a_time_and_forward_does_it_again(pa
         settled(page)
         return transcript(page), page.locator(".st-key-panel_head").all_inner_texts(), page.url
 
-    page.goto(app.url)
-    page.get_by_role("link", name="Chat", exact=True).click()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
+    page.goto(f"{app.url}/chat")
     ask(page, "What joins the two cars on their two parallel tracks?")
     answered(page)
     seen = [at_rest()]
+    # The way from page to page leads to what was open.
+    page.get_by_role("link", name="Query", exact=True).click()
+    page.get_by_role("heading", name="Query").wait_for()
+    settled(page)
+    page.get_by_role("link", name="Chat", exact=True).click()
+    until(page, lambda: at_rest() == seen[0])
     for number in (0, 1):
         page.locator('[class*="st-key-chips_"] a').nth(number).click()
         page.locator(".st-key-panel .label, .st-key-panel .text").first.wait_for()
         until(page, lambda: page.url != seen[-1][2])
         seen.append(at_rest())
     assert len({url for _, _, url in seen}) == 3
-    for before in (seen[1], seen[0]):
-        page.go_back()
-        until(page, lambda before=before: at_rest() == before)
-    page.go_back()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    page.go_back()
-    page.get_by_role("heading", name="Your documents").wait_for()
-    page.go_forward()
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    settled(page)
-    for after in seen:
-        page.go_forward()
-        until(page, lambda after=after: at_rest() == after)
-    # The way from page to page leads to what was open.
-    page.get_by_role("link", name="Query", exact=True).click()
-    page.get_by_role("heading", name="Query").wait_for()
-    page.get_by_role("link", name="Chat", exact=True).click()
-    until(page, lambda: at_rest() == seen[2])
+    for go, expected in (
+        (page.go_back, seen[1]),
+        (page.go_back, seen[0]),
+        (page.go_forward, seen[1]),
+        (page.go_forward, seen[2]),
+        (page.go_back, seen[1]),
+        (page.go_back, seen[0]),
+    ):
+        go()
+        until(page, lambda expected=expected: at_rest() == expected)
 
 
 def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: Page, app: App) -> None:
