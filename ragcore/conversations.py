@@ -145,6 +145,8 @@ class AnswerFacts:
     rows: tuple[FileAnswer, ...] = ()  # where each document was asked on its own
     recorded: float | None = None  # when it was given, in seconds since the epoch, where a recording of it was played
     files_unread: int = 0  # documents that were still being read when it was given
+    tokens_estimated: bool = False  # where the model's server did not say how many there were
+    unready: bool = False  # whether the embedder was still being loaded, which takes longer than most answers
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:

@@ -60,6 +60,7 @@ class Call:
     changes: tuple[Piece, ...] = ()
     tools: tuple[str, ...] = ()  # that the model wants to be called
     error: str = ""
+    estimated: bool = False  # the tokens, where the model's server did not say how many there were
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ class _Calls:
             inputs=inputs,
             level=level,
             error=span.error or "",
+            estimated=bool(facts.get("tokens_estimated")) and facts.get("provider") != "ragcore",  # which counts by itself
         )
         self._known[id(span)] = call
         return call

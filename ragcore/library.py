@@ -455,6 +455,11 @@ class Library:
         else:
             self._embedder_state, self._embedder_error = "ready", None
 
+    @property
+    def getting_ready(self) -> bool:
+        """Whether the embedder is being loaded; a question waits for it."""
+        return self._embedder_state == "loading"
+
     # Asking it.
 
     def llm(self, *, extractive: bool = False) -> LLM:

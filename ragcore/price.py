@@ -158,8 +158,9 @@ def _effort(prompt_tokens: float, *, extractive: bool) -> float:
 
 def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
     """Learned from this model's answers in this mode, or in any where there are fewer than ALIKE; not from recordings, which
-    may be of another machine."""
-    given = [each for each in facts if each.recorded is None and each.calls and each.seconds > 0 and each.prompt_tokens]
+    may be of another machine, and not from those that waited for the embedder."""
+    of_here = [each for each in facts if each.recorded is None and not each.unready]
+    given = [each for each in of_here if each.calls and each.seconds > 0 and each.prompt_tokens]
     by_model = [each for each in given if each.model == model]
     alike = [each for each in by_model if each.mode == mode]
     known = alike if len(alike) >= ALIKE else by_model

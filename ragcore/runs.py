@@ -62,6 +62,7 @@ class Run:
         self._answering: AnswerStream | None = None
         self._model: LLMMetadata | None = None
         self._unread = 0
+        self._unready = False
         self.conversation_id = message.conversation_id
         self.message_id = message.id
         self.text = ""
@@ -131,7 +132,7 @@ class Run:
         if self._same is not None:
             self._ask = self._same.chosen_for(self._ask)
             self._library.conversations.note_ask(self.message_id, self._ask)
-        self._unread = self._library.being_read(self._ask)
+        self._unread, self._unready = self._library.being_read(self._ask), self._library.getting_ready
         answer = self._answering = self._library.answer(self._ask, self._history)
         with closing(answer):
             sources = tuple(self._library.sources(answer.source_nodes))
@@ -191,6 +192,8 @@ class Run:
             files_total=self._library.files.ready_and_bytes()[0],
             rows=self.rows,
             files_unread=self._unread,
+            tokens_estimated=not model.is_extractive and any(call.facts.get("tokens_estimated") for call in calls),
+            unready=self._unready,
         )
 
     def _fail(self, problem: Problem) -> None:

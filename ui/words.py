@@ -121,12 +121,14 @@ def embedder(name: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as people say them."""
+    """Bytes as people say them, the unit on the line of its number."""
     if count < 1_000_000:
-        return _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
-    if count < 1e9:
-        return _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
-    return _("{number} GB").format(number=numeral(count / 1e9, 2))
+        told = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
+    elif count < 1e9:
+        told = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
+    else:
+        told = _("{number} GB").format(number=numeral(count / 1e9, 2))
+    return told.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def count(number: int, thing: str) -> str:
@@ -241,7 +243,7 @@ def price(price: Price, currency: str) -> str:
     """ "14 calls, about 9,200 tokens, about 40 s" """
     if not price.calls:
         return _("no call to a model")
-    parts = [count(price.calls, "call"), _("about {number} tokens").format(number=numeral(_rounded(price.tokens)))]
+    parts = [count(price.calls, "call"), about_tokens(price.tokens)]
     parts.append(_("no idea yet how long") if price.seconds is None else duration(price.seconds))
     if price.money is not None:
         parts.append(_("about {money}").format(money=money(price.money, currency)))
@@ -255,9 +257,9 @@ def money(amount: float, currency: str) -> str:
     return f"{currency}{numeral(amount, 2 if amount >= 0.1 or not amount else 4)}"
 
 
-def _rounded(number: int) -> int:
-    """To two digits."""
-    return int(float(f"{number:.2g}"))
+def about_tokens(number: int) -> str:
+    """Of which two digits are known: "about 9,200 tokens"."""
+    return _("about {number} tokens").format(number=numeral(int(float(f"{number:.2g}"))))
 
 
 def coverage(facts: AnswerFacts) -> str:
@@ -291,7 +293,7 @@ def spent(facts: AnswerFacts) -> list[str]:
     tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
     parts = [count(facts.calls, "call")] if facts.calls else []
     if facts.calls and tokens:  # of an answer that was stopped they are not known
-        parts.append(count(tokens, "token"))
+        parts.append(about_tokens(tokens) if facts.tokens_estimated else count(tokens, "token"))
     parts.append(seconds(facts.seconds))
     if expected is not None and expected.calls and expected.seconds is not None:
         parts[-1] += " " + _("({time} expected)").format(time=duration(expected.seconds))

@@ -125,7 +125,7 @@ def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: P
     page.goto(empty_app.url)
     drop(page, payload("slow.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
     row(page, "slow.txt").get_by_role("button", name="Stop").wait_for()
-    told = r"Indexing · [\d,]+ of [\d,]+ passages · .* left · \d{3} KB"
+    told = r"Indexing · [\d,]+ of [\d,]+ passages · .* left · \d{3}\sKB"
     until(page, lambda: re.fullmatch(told, row(page, "slow.txt").locator(".facts").inner_text()))
     assert row(page, "slow.txt").locator(".kind").inner_text() == "TXT"
     # It is read while no page of the application is open.

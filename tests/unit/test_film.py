@@ -25,6 +25,7 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
 from ragcore.tools import FunctionTool
+from ui.widgets.film import _sub, _whole
 
 MODES = [mode.value for mode in ResponseMode]
 ONE_EACH = ("refine", "accumulate")
@@ -237,3 +238,15 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
         ("call", None, 1), ("retrieve", 1, None), ("call", None, 2),
     ]  # fmt: skip
     assert shown.calls[1].milliseconds == 0.0  # it never ended
+
+
+@pytest.mark.parametrize(
+    ("provider", "counted_here", "told"),
+    [("openai", True, "about 2,300 tokens"), ("openai", False, "2,310 tokens"), ("ragcore", True, "2,310 tokens")],
+)
+def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(provider: str, counted_here: bool, told: str) -> None:
+    facts = {"provider": provider, "tokens_estimated": counted_here, "prompt_tokens": 2_000, "completion_tokens": 310}
+    (call,) = film(Span("query", children=[Span("llm", facts, seconds=0.2)], seconds=0.5)).calls
+    assert call.estimated == told.startswith("about")
+    assert told in _sub(call).split(" · ")
+    assert ("counted here" in str(_whole(call)["figures"])) == call.estimated

@@ -244,6 +244,12 @@ def test_a_recording_says_nothing_about_the_time_on_this_machine() -> None:
     assert habits([played, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
 
 
+def test_an_answer_that_waited_for_the_embedder_says_nothing_about_the_time_of_others() -> None:
+    waited = replace(facts(1000, 100, 60.0), unready=True)
+    assert habits([waited], "m", "compact") == Habits()
+    assert habits([waited, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
+
+
 def test_what_a_price_rests_on_changes_with_the_settings_and_the_wording_of_a_prompt(
     open_library: Callable[[ScriptedLLM], Library],
 ) -> None:

@@ -160,3 +160,32 @@ def test_an_ask_and_facts_of_an_earlier_version_are_of_the_best_passages() -> No
         '{"mode": "compact", "mode_label": "compact", "calls": 1, "seconds": 1.0, "passages_used": 6, "passages_total": 9}'
     )
     assert (facts.reading, facts.files_total, facts.rows) == ("best", 0, ())
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_facts_tell_tokens_that_were_counted_here_and_that_the_embedder_was_being_loaded(tmp_path: Path, loaded: bool) -> None:
+    go_on = threading.Event()
+
+    class Loading(HashEmbedding):
+        def embed_query(self, text: str) -> list[float]:
+            assert go_on.wait(20)
+            return super().embed_query(text)
+
+    go_on.set()
+    library = Library(tmp_path / "library", embedder=Loading(), llm=ScriptedLLM(["It is tall. [1]"] * 2))
+    take_in(library, TEXTS["tower"], "tower.txt")
+    if not loaded:
+        go_on.clear()
+    loading = threading.Thread(target=library.warm)
+    loading.start()
+    loading.join(20 if loaded else 0.1)
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("What is tall?"))
+    assert run.wait(30 if loaded else 0.2) == loaded
+    go_on.set()
+    assert run.wait(30)
+    loading.join(20)
+    facts = library.conversations.message(run.message_id).facts  # type: ignore[union-attr]
+    library.close()
+    assert facts is not None
+    assert facts.unready == (not loaded)
+    assert facts.tokens_estimated

@@ -167,13 +167,15 @@ def _sub(call: Call) -> str:
         some = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
         parts.append(some.format(numbers=_ranges(call.inputs)))
     tokens = call.prompt_tokens + call.completion_tokens
-    return " · ".join([*parts, words.count(tokens, "token"), _time(call.milliseconds)])
+    told = words.about_tokens(tokens) if call.estimated else words.count(tokens, "token")
+    return " · ".join([*parts, told, _time(call.milliseconds)])
 
 
 def _whole(call: Call) -> dict[str, object]:
     figures = [
         _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
         _("{number} written").format(number=numeral(call.completion_tokens)),
+        *([_("counted here, as the server did not say")] if call.estimated else []),
         _time(call.milliseconds),
         _("began {time} after the question").format(time=_time(call.began * 1000)),
         *([call.model] if call.model and call.model != "extractive" else []),

@@ -63,7 +63,8 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
     done = sum(cell.state == "done" for cell in lane.cells)
     busy = running and any(cell.state == "writing" for cell in lane.cells)
     whole = done == questions
-    facts = _spent(lane.calls, lane.tokens, lane.seconds) if lane.cells and done else ""
+    estimated = any(cell.facts.tokens_estimated for cell in lane.cells if cell.facts)
+    facts = _spent(lane.calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
     worked = {cell.steps.worked_as for cell in lane.cells if cell.steps} - {mode, ""}
     if len(worked) == 1:
         facts = " · ".join(filter(None, [_("as {mode}").format(mode=f"“{words.mode_label(worked.pop())}”"), facts]))
@@ -73,18 +74,13 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
 
 
 def _facts(facts: AnswerFacts) -> str:
-    spent = _spent(facts.calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds)
+    spent = _spent(facts.calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
     return " · ".join([*words.recorded(facts), spent])
 
 
-def _spent(calls: int, tokens: int, seconds: float) -> str:
-    return " · ".join(
-        [
-            words.count(calls, "call"),
-            words.count(tokens, "token"),
-            words.seconds(seconds),
-        ]
-    )
+def _spent(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
+    told = words.about_tokens(tokens) if estimated else words.count(tokens, "token")
+    return " · ".join([words.count(calls, "call"), told, words.seconds(seconds)])
 
 
 def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | None:

@@ -12,6 +12,7 @@ from ragcore.stage import PREPARED
 from ui import words
 
 FACTS = AnswerFacts("compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny")
+MB = "\N{NO-BREAK SPACE}MB"
 FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 12, None)
 
 
@@ -25,7 +26,7 @@ def test_every_mode_and_stage_has_its_words() -> None:
     ("bytes_", "said"), [(0, "0 KB"), (1, "1 KB"), (999_400, "999 KB"), (1_250_000, "1.2 MB"), (3_210_000_000, "3.21 GB")]
 )
 def test_sizes(bytes_: int, said: str) -> None:
-    assert words.size(bytes_) == said
+    assert words.size(bytes_) == said.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_counts() -> None:
@@ -63,19 +64,20 @@ def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_
     no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
     assert words.spent(no_idea) == words.spent(paid)
     assert words.spent(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == ["1.8 s"]  # no time was said
+    assert words.spent(replace(paid, tokens_estimated=True))[1] == "about 2,300 tokens"
     assert words.spent(replace(FACTS, expected=Price(2, 2000, 400))) == ["2 calls", "1.8 s"]  # stopped: tokens not known
 
 
 def test_the_line_under_a_file() -> None:
-    assert words.file_facts(FILE) == "Ready · 12 pages · 340 passages · 2.3 MB"
-    assert words.file_facts(replace(FILE, page_word="slide")) == "Ready · 12 slides · 340 passages · 2.3 MB"
-    assert words.file_facts(replace(FILE, stage=Stage.READING, done=3, total=12)) == "Reading · 3 of 12 pages · 2.3 MB"
+    assert words.file_facts(FILE) == f"Ready · 12 pages · 340 passages · 2.3{MB}"
+    assert words.file_facts(replace(FILE, page_word="slide")) == f"Ready · 12 slides · 340 passages · 2.3{MB}"
+    assert words.file_facts(replace(FILE, stage=Stage.READING, done=3, total=12)) == f"Reading · 3 of 12 pages · 2.3{MB}"
     assert words.file_facts(replace(FILE, stage=Stage.EMBEDDING, done=20, total=340)).startswith(
         "Indexing · 20 of 340 passages"
     )
-    assert words.file_facts(replace(FILE, stage=Stage.STOPPED)) == "Stopped · 2.3 MB"
+    assert words.file_facts(replace(FILE, stage=Stage.STOPPED)) == f"Stopped · 2.3{MB}"
     unpacking = replace(FILE, name="a.zip", stage=Stage.READING, done=1_200_000, total=2_400_000, seconds_left=21.0)
-    assert words.file_facts(unpacking) == "Reading · 1.2 MB of 2.4 MB · about 20 s left · 2.3 MB"
+    assert words.file_facts(unpacking) == f"Reading · 1.2{MB} of 2.4{MB} · about 20 s left · 2.3{MB}"
 
 
 def test_places() -> None:
