@@ -42,7 +42,7 @@ from ragcore.prompts import (
 )
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text import refusals
-from ragcore.text.about import about
+from ragcore.text.about import about, apart_from_name
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
@@ -199,9 +199,21 @@ class ExtractiveLLM(LLM):
         query = about(query)
         weighed = self._evidence.weighed(query, quotes)
         if not quotes or (weighed.margin(THRESHOLD) < 0 and not sure):
-            return in_language_of(query, refusals.NOT_FOUND)
+            return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
         odds = weighed.odds()
         return joined(with_lists(choose(query, odds, quotes), quotes))
+
+    def _of_what_is_named(self, query: str, quotes: Sequence[Quote]) -> str:
+        """An answer by a document that is named in the question, and does not say its own name: whose it is, in its own words,
+        is known by its name alone. "" where there is none."""
+        of_documents: dict[str, list[Quote]] = {}
+        for quote in quotes:
+            of_documents.setdefault(quote.document, []).append(quote)
+        for document, own in of_documents.items():
+            rest = apart_from_name(query, document, "\n".join(quote.text for quote in own))
+            if rest and not is_refusal(answer := self._answer(rest, own)):
+                return answer
+        return ""
 
     def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
         """`again`: the quotes are summaries already, of which more is kept."""

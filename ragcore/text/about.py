@@ -6,6 +6,7 @@ Every sentence is the document's and the author's, and hardly one says so: words
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from ragcore.text.keywords import content_words
 
@@ -28,6 +29,21 @@ def about(question: str, *, with_names: bool = False) -> str:
     rest = " ".join(rest.split()).strip(" ,;，")
     return rest if content_words(rest) else question
 
+
+def apart_from_name(question: str, document: str, said: str) -> str:
+    """The question without the name that its document goes by, as "Paul Graham" is of paul_graham_essay.pdf; "" where it does
+    not say that, or nothing else, or where the document says it too. `said`: what is known of its text."""
+    named = {word.lower() for word in _WORD.findall(PurePath(document).stem)}
+    for run in _CAPITALISED.finditer(question):
+        words = [word.lower() for word in _WORD.findall(run.group())]
+        if words and named.issuperset(words) and not any(re.search(rf"\b{word}\b", said, re.IGNORECASE) for word in words):
+            rest = " ".join((question[: run.start()] + question[run.end() :]).split())
+            return rest if content_words(rest) else ""
+    return ""
+
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_CAPITALISED = re.compile(r"(?:^|(?<=\w ))[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)*(?:['’]s\b)?")
 
 # What a person calls what was put in, and what such a thing may be called.
 _ANY = r"documents?|texts?|passages?|articles?|papers?|essays?|files?"

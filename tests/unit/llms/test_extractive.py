@@ -103,6 +103,17 @@ def test_what_a_document_says_of_something_is_quoted(question: str) -> None:
     assert answer(question.replace("vacation", "elephants"), HANDBOOK, MINUTES) == NOT_FOUND
 
 
+def test_a_document_that_does_not_say_its_own_name_answers_by_it_and_no_other_document_does() -> None:
+    question = "When did Ada Penrose build the first tower in Ossing?"
+    memoir = "It rained for a week. I built the first tower in Ossing in 1911. My sister kept the lock."
+    other = "It rained for a week. They built the first tower in Ossing in 1905. Nobody kept the lock."
+    named, unnamed = Passage(memoir, 1, "ada_penrose.pdf, page 3"), Passage(other, 2, "notes.txt")
+    assert answer(question, unnamed) == NOT_FOUND
+    assert answer(question, unnamed, named) == "I built the first tower in Ossing in 1911. [1]"
+    assert answer(question, Passage(f"{memoir} Penrose was my aunt.", 1, "ada_penrose.pdf, page 3")) == NOT_FOUND
+    assert answer("When did Ada Penrose ride an elephant?", unnamed, named) == NOT_FOUND
+
+
 def test_says_not_found_where_nothing_answers() -> None:
     assert answer("What is the melting point of tungsten?", HANDBOOK, MINUTES) == NOT_FOUND
     assert answer("Who was elected chair?") == NOT_FOUND

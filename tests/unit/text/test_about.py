@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.about import about
+from ragcore.text.about import about, apart_from_name
 from ragcore.vector_stores.search import query_terms
 
 
@@ -87,3 +87,20 @@ def test_what_a_file_may_be_called_stays_where_it_is_looked_for() -> None:
     assert about("What does the staff handbook say about dogs?", with_names=True) == "staff handbook dogs?"
     assert about("What does the document say about dogs?", with_names=True) == "dogs?"
     assert query_terms("What does the handbook say about dogs?") == query_terms("handbook dogs")
+
+
+@pytest.mark.parametrize(
+    ("question", "document", "said", "left"),
+    [
+        ("What did Ada Penrose build first?", "ada_penrose-memoir.txt", "I built it.", "What did build first?"),
+        ("Ada Penrose's first work was what?", "Ada Penrose (1911).docx", "I built it.", "first work was what?"),
+        ("When did PerksPlus begin?", "PerksPlus.pdf", "It began in May.", "When did begin?"),
+        ("When did the tower fall?", "tower.txt", "It fell.", ""),  # no name
+        ("What did Ada Penrose build?", "ada_penrose.txt", "Ada says so.", ""),
+        ("What did Ada Marsh build?", "ada_penrose.txt", "I built it.", ""),
+        ("Who is Ada Penrose?", "ada_penrose.txt", "I built it.", ""),
+        ("What did Ada Penrose build?", "", "I built it.", ""),
+    ],
+)
+def test_the_name_of_a_document_that_does_not_say_it_is_left_out(question: str, document: str, said: str, left: str) -> None:
+    assert apart_from_name(question, document, said) == left

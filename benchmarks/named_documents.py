@@ -1,0 +1,86 @@
+"""Questions that name what a document is about, which the document does not say, but its file's name does: an essay that says
+"I", a sheet that says "it".
+
+    python -m benchmarks.named_documents ../shared/data/squad2_500
+
+Made of a data set of paragraphs: of each, a name in one of its questions becomes "it" in the text, and the name of the file.
+Each half of the questions on its own, those whose id has an even CRC-32 first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ragcore.conversations import Ask
+from ragcore.ingestion.worker import Worker
+from ragcore.library import Library
+from ragcore.text.refusals import is_refusal
+
+NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("data_set", type=Path)
+    data_set = parser.parse_args().data_set
+    texts = {one["_id"]: one["text"] for one in _lines(data_set / "corpus.jsonl")}
+    names: dict[str, str] = {}
+    questions = [one for one in _lines(data_set / "qa.jsonl") if _named(one, texts, names)]
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library.open(Path(folder))
+        read(library, texts, names)
+        for half, rest in (("development", 0), ("validation", 1)):
+            measure(half, library, [one for one in questions if zlib.crc32(one["id"].encode()) % 2 == rest])
+        library.close()
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    yield from map(json.loads, path.read_text("utf-8").splitlines())
+
+
+def _named(asked: dict[str, Any], texts: dict[str, str], names: dict[str, str]) -> bool:
+    """Whether the question says the name of its document, of which the first question with one decides."""
+    document = asked["doc_ids"][0]
+    for found in NAME.findall(asked["question"]):
+        name = found.removesuffix("'s")
+        answers = any(name in answer or answer in name for answer in asked["answers"])
+        if re.search(rf"\b{re.escape(name)}\b", texts[document]) and not answers and names.setdefault(document, name) == name:
+            return True
+    return False
+
+
+def read(library: Library, texts: dict[str, str], names: dict[str, str]) -> None:
+    for id_, text in texts.items():
+        for word in names.get(id_, "").split():
+            text = re.sub(rf"\b{re.escape(word)}(?:'s)?\b", "it", text)
+        (library.incoming / id_).write_text(text, "utf-8")
+        name = f"{names[id_]} ({id_})" if id_ in names else id_
+        library.add(library.incoming / id_, f"{name.replace('/', '-')}.txt")
+    worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+    while worker.run_once():
+        pass
+
+
+def measure(half: str, library: Library, questions: list[dict[str, Any]]) -> None:
+    found: Counter[str] = Counter()
+    for one in questions:
+        said = str(library.answer(Ask(one["question"], chat_mode=None)).whole())
+        kind = "answerable" if one["answers"] else "unanswerable"
+        found[kind] += 1
+        found[f"{kind}, refused"] += is_refusal(said)
+        found["answerable, right"] += any(answer.lower() in said.lower() for answer in one["answers"])
+    for name in ("answerable, right", "answerable, refused", "unanswerable, refused"):
+        of = found[name.partition(",")[0]]
+        print(f"{half}: {name} {found[name] / max(of, 1):.3f} of {of}")
+
+
+if __name__ == "__main__":
+    main()
