@@ -69,12 +69,13 @@ _WHAT = re.compile(
 )
 _WHAT_FOR = re.compile(r" (?:responsible|used|made|built|called|known|named|based|caused)(?: \w+)?\?$")
 _ARTICLE = re.compile(r"^(?:The|Der|Die|Das|Les?|La|El|Los|Las) (?=[^\W\d_])")
+_OWNS = re.compile(r"['’]s?$")
 _LEANING = re.compile(r"^(?:the|an?|under|over|in|on|dear|now|then) |\d$| and | one$|[.,:;!?]$", re.IGNORECASE)
 _ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
 _ASKED = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
 _NUMBER = re.compile(r"^(?:\d+|[IVX]+)[.)](?:\d+[.)]?)*\s+")
 _ODD = re.compile(
-    r"[|•·_<>{}\\\[\]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
+    r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
     r"|[;*:]|(?:^| )[A-Z]\?$|^\w+, |\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
 )
 _ANY = re.compile(r" (?:an?|each|every) |^What (?:are|can|do|must|may) [a-z]+s ")
@@ -319,8 +320,8 @@ def _tidy(question: str) -> str:
 
 
 def _topic(topic: str, text: str) -> str:
-    """Without the number of a heading and without an article, and a whole word where no spaces are written."""
-    topic = _ARTICLE.sub("", _NUMBER.sub("", topic))
+    """Without the number of a heading, an article and what it owns, and a whole word where no spaces are written."""
+    topic = _OWNS.sub("", _ARTICLE.sub("", _NUMBER.sub("", topic)))
     if re.match(r"(?:How|Why|What|When|Where|Who) ", topic):
         return topic[0].lower() + topic[1:]
     return grown(topic, text) if _PAIR.fullmatch(topic) else topic

@@ -49,6 +49,11 @@ _PAST = {
     "sent": "send", "received": "receive", "conquered": "conquer", "invaded": "invade", "cost": "cost", "formed": "form",
     "lasted": "last", "led to": "lead to",
 }  # fmt: skip
+_TOLD = {
+    "announced": "announce", "argued": "argue", "claimed": "claim", "concluded": "conclude", "decided": "decide",
+    "demanded": "demand", "promised": "promise", "proposed": "propose", "recommended": "recommend", "reported": "report",
+    "resolved": "resolve", "suggested": "suggest", "warned": "warn",
+}  # fmt: skip
 _MAKERS = "built|founded|designed|invented|discovered|directed|painted|created|established|composed"
 
 
@@ -150,6 +155,7 @@ ENGLISH = (
         "What {do} {subject} {base}?",
         rf"^{_SUBJECT} (?P<verb>covers|includes|offers|provides|requires|contains|protects) (?!that\b|for\b|us\b|you\b|up\b)",
     ),
+    _rule("What did {subject} {base}?", rf"^{_SUBJECT} (?P<verb>{'|'.join(_TOLD)}) (?:that|to) (?!be |it\b)[\w']"),
     # definitions
     _rule(
         "{who} {be} {best}?",
@@ -275,7 +281,7 @@ def _parts(found: re.Match[str], known: Collection[str]) -> dict[str, str]:
         "subject": _spoken(subject, known),
         "case": _spoken(parts.get("case", ""), known),
         "do": "did" if verb in _PAST or verb == "had" else "does" if verb in _PRESENT or verb == "has" else "do",
-        "base": _PAST.get(verb) or _PRESENT.get(verb, verb),
+        "base": _PAST.get(verb) or _TOLD.get(verb) or _PRESENT.get(verb, verb),
         "must": {"has to": "must", "have to": "must"}.get(parts.get("must", ""), parts.get("must", "")),
         "who": "Who" if person else "What",
         "wer": "Wer" if person else "Was",

@@ -38,6 +38,8 @@ from ragcore.text.questions import questions_in, questions_of_sentences
         ("Contoso Electronics is committed to a safe workplace.", "What is Contoso Electronics committed to?"),
         ("Article 3 Everyone has the right to life.", "What does everyone have the right to?"),
         ("With PerksPlus, employees can invest in their health.", "What can employees do with PerksPlus?"),
+        ("Dr Greaves recommended that the railway stop at gusts of 38.", "What did Dr Greaves recommend?"),
+        ("The committee resolved to accept the tender.", "What did the committee resolve?"),
         ("William Farel was a student of Lefevre.", "Who was William Farel?"),
         ("Northwind Health covers emergency services and drugs.", "What does Northwind Health cover?"),
         ("Oslo is the largest city in Norway.", "What is the largest city in Norway?"),
