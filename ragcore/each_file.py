@@ -123,7 +123,8 @@ def _found(said: _Said, cited: Sequence[NodeWithScore]) -> Found:
 
 
 def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:
-    """The labels of the pages that are cited, each once, and what such a page is called."""
-    labels = [str(found.node.metadata["page_label"]) for found in cited if found.node.metadata.get("page_label") is not None]
+    """The labels of the pages that are cited, each once and in the order of the document, and what such a page is called."""
+    in_order = sorted(cited, key=lambda found: found.node.start_char_idx or 0)
+    labels = [str(found.node.metadata["page_label"]) for found in in_order if found.node.metadata.get("page_label") is not None]
     word = next((str(found.node.metadata["page_word"]) for found in cited if "page_word" in found.node.metadata), "page")
     return tuple(dict.fromkeys(labels)), word

@@ -20,7 +20,8 @@ FILES = {"a": "alpha.pdf", "b": "beta.pdf", "c": "gamma.txt"}
 
 def page(file_id: str, number: int) -> NodeWithScore:
     about = {"file_name": FILES[file_id], "page_label": str(number), "page_word": "page"}
-    return NodeWithScore(TextNode(f"{file_id} says {number}", f"{file_id}{number}", metadata=about))
+    text = f"{file_id} says {number}"
+    return NodeWithScore(TextNode(text, f"{file_id}{number}", metadata=about, start_char_idx=number * len(text)))
 
 
 def answer_of(call: LLMCall) -> str:
@@ -59,6 +60,7 @@ def test_citations_are_numbered_through_all_documents() -> None:
     str(answer)
     assert [row.text for row in answer.rows] == ["Both. [1][2]", "Both. [3][4]", "Both. [5][6]"]
     assert [hit.node.id_ for hit in answer.source_nodes] == ["a2", "a1", "b2", "b1", "c2", "c1"]
+    assert answer.rows[0].pages == ("1", "2")  # in their order, whichever is cited first
 
 
 def test_a_number_in_brackets_in_the_name_of_a_file_cites_nothing() -> None:
