@@ -42,10 +42,10 @@ a { color: var(--accent); }
 .quiet, th { color: var(--quiet); font-size: .875rem; font-weight: 400; }
 .columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
 .box { border: 1px solid var(--line); border-radius: .75rem; padding: .9rem 1.1rem; min-width: 0; }
-.text { white-space: pre-wrap; margin-top: .5rem; }
+.text { white-space: pre-wrap; margin-top: .5rem; scroll-margin-top: 4rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
-.rows th { min-width: 7rem; }
+.rows th { min-width: 13rem; }
 .rows td:last-child { min-width: 4rem; }
 @media (max-width: 40rem) { .rows :is(tr, th, td) { display: block; width: 100%; } .rows th { border-bottom: 0; } }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -238,9 +238,10 @@ def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
     score = "" if source.score is None else " · " + _plain(say("score {score}").format(score=f"{source.score:.3f}"))
     where = _plain(say("characters {start} to {end}").format(start=source.start, end=source.end))
     return (
-        f'<details id="passage-{at}-{source.number}"><summary>[{source.number}] {_plain(source.place)}'
+        f"<details><summary>[{source.number}] {_plain(source.place)}"
         f'<span class="quiet">{score} · {where}</span></summary>'
-        f'<p class="text">{_plain(source.text)}</p></details>'
+        # What a link leads to unfolds what it is in, and not what it is.
+        f'<p class="text" id="passage-{at}-{source.number}">{_plain(source.text)}</p></details>'
     )
 
 

@@ -126,12 +126,12 @@ def test_each_document_answers_in_a_table_that_is_kept_and_saved(
     context = browser.new_context(offline=True)
     card = context.new_page()
     card.goto((tmp_path / "card.html").as_uri())
-    for width in (390, 1000):
+    for width in (390, 700, 1000):
         card.set_viewport_size({"width": width, "height": 844})
         cells = card.locator("table.rows th")
         assert cells.all_inner_texts() == names
         lines = cells.evaluate_all("cells => cells.map((cell) => cell.getBoundingClientRect().width)")
-        assert min(lines) >= 100, lines  # or names would be broken after every few letters
+        assert min(lines) >= 200, lines  # or names would be broken after every few letters
         assert card.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
 
@@ -157,6 +157,12 @@ def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: B
     assert card.get_by_role("heading", name="Follow-ups and documents").first.is_visible()
     assert card.get_by_role("cell", name="Follow-ups and documents (condense_plus_context)").is_visible()
     assert card.get_by_role("cell", name="–", exact=True).count() == 0
+    card.get_by_role("link", name="[1]").first.click()
+    cited = card.locator("p[id^='passage-']:target")
+    assert cited.is_visible()  # and so unfolded
+    box = cited.bounding_box()
+    assert box is not None
+    assert 0 < box["y"] < 844
     card.locator("summary", has_text="Answer in a chat (context_chat)").first.click()
     assert card.locator(".origin.documents").first.is_visible()
     context.close()
