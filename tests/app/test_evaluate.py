@@ -11,7 +11,7 @@ from ragcore.config import LLMSettings, PriceSettings, read_settings, write_sett
 from ragcore.evaluation.kept import Evaluations
 from ragcore.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Look, settled, until
-from tests.scripted_server import ScriptedServer
+from tests.scripted_server import FAULTS, Fault, ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -85,6 +85,25 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
 def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> None:
     upload(evaluate, "two.csv", b"question,answer\nWho built it?,Penrose\nWhen?,1893\n")
     evaluate.get_by_text("2 questions were taken in.").wait_for()
+    settled(evaluate)
+    # A question that is being edited is still there after a look at another page, and as it was once that is cancelled.
+    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_role("button", name="Edit").last.click()
+    answers = evaluate.get_by_label("Right answers, one a line")
+    answers.fill("In 1897")
+    answers.press("Control+Enter")
+    settled(evaluate)
+    evaluate.get_by_role("link", name="Query", exact=True).click()
+    evaluate.get_by_role("heading", name="Query").wait_for()
+    evaluate.get_by_role("link", name="Evaluate", exact=True).click()
+    evaluate.get_by_text("Look at the questions").click()
+    until(evaluate, lambda: answers.input_value() == "In 1897")
+    evaluate.get_by_role("button", name="Cancel").click()
+    answers.wait_for(state="detached")
+    evaluate.get_by_role("button", name="Edit").last.click()
+    until(evaluate, lambda: answers.input_value() == "1893")
+    evaluate.get_by_role("button", name="Cancel").click()
+    answers.wait_for(state="detached")
     settled(evaluate)
     evaluate.get_by_role("button", name="More", exact=True).click()
     delete = evaluate.get_by_role("button", name="Delete, with all its measurements")
@@ -233,5 +252,26 @@ def test_a_measurement_that_takes_more_than_the_limit_is_agreed_to_first(evaluat
             evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
             until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
             assert len([request for request in server.requests if request.body.get("messages")]) == 6
+        finally:
+            write_settings(app.home, before)
+
+
+def test_questions_that_a_model_could_not_make_are_tried_again(evaluate: Page, app: App) -> None:
+    before = read_settings(app.home)
+    with ScriptedServer(models=("tiny",), always=FAULTS["500"]) as server:
+        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        write_settings(app.home, before.model_copy(update={"llm": llm}))
+        try:
+            evaluate.get_by_label("How many", exact=True).fill("2")
+            evaluate.get_by_label("How many", exact=True).press("Enter")
+            settled(evaluate)
+            evaluate.get_by_role("button", name="Make questions from my documents").click()
+            failed = evaluate.locator(".st-key-problem_set_problem")
+            failed.get_by_role("button", name="Try again").wait_for(timeout=60_000)
+            server.always = Fault()
+            server.reply = lambda messages: f"Who built part {len(server.requests)} of the railway?"
+            failed.get_by_role("button", name="Try again").click()
+            evaluate.get_by_text("2 questions · made from your documents").wait_for(timeout=60_000)
+            assert failed.count() == 0
         finally:
             write_settings(app.home, before)

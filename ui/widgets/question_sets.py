@@ -14,7 +14,7 @@ from ui import places, resources
 from ui.i18n import _, day, day_and_time, ngettext, numeral
 from ui.safetext import label
 from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets.problem import problem
+from ui.widgets.problem import Choice, problem
 
 PAGE = 8  # questions drawn at a time
 USUAL = 20  # questions made where nothing else is said
@@ -62,7 +62,7 @@ def _new() -> None:
     if len(library.store):
         with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
             st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
-            st.button(_("Make questions from my documents"), key="make_set", type="primary", on_click=_make)
+            st.button(_("Make questions from my documents"), key="make_set", type="primary", on_click=_make_some)
         st.caption(
             _("Your language model writes them, one call for each question.")
             if model
@@ -84,11 +84,15 @@ def _new() -> None:
     )
 
 
-def _make() -> None:
+def _make_some() -> None:
+    _make(int(widget("make_number") or USUAL))
+
+
+def _make(number: int) -> None:
     state = session()
     name = _("From my documents, {when}").format(when=day_and_time(time.time()))
     try:
-        made = resources.measuring().make_set(name, int(widget("make_number") or USUAL))
+        made = resources.measuring().make_set(name, number)
     except RagError as error:
         state.evaluate_problem = Problem.of(error)
     else:
@@ -131,8 +135,11 @@ def _about_now(set_id: str, state_before: str) -> None:
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
     st.caption(" · ".join([number, made, day(now.created), *stopped]))
-    if now.problem is not None:
-        problem(now.problem, key="set_problem")
+    if now.problem is not None and problem(now.problem, [Choice(_("Try again"), "again", primary=True)], key="set_problem"):
+        if not now.size:
+            resources.library().evaluations.delete_set(set_id)
+        _make(now.wanted)
+        st.rerun()
 
 
 def _more(chosen: QuestionSet) -> None:
@@ -232,7 +239,7 @@ def _shown(question: Question) -> None:
     with st.container(key=f"shown_{question.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(label(question.text))
         st.button(
-            _("Edit"), key=f"edit_{question.id}", icon=":material/edit:", type="tertiary", on_click=_begin, args=(question.id,)
+            _("Edit"), key=f"edit_{question.id}", icon=":material/edit:", type="tertiary", on_click=_begin, args=(question,)
         )
         st.button(
             _("Remove"),
@@ -262,25 +269,31 @@ def located(document: str, pages: tuple[str, ...]) -> str:
     return f"{document}, {word}{', '.join(pages)}" if pages else document
 
 
-def _begin(question_id: str) -> None:
-    session().editing = question_id
+def _begin(question: Question) -> None:
+    session().editing, key = question.id, question.id
+    fill_widget(f"q_text_{key}", question.text)
+    fill_widget(f"q_docs_{key}", [wanted.document for wanted in question.wanted])
+    fill_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
+    fill_widget(f"q_answers_{key}", "\n".join(question.answers))
 
 
 def _edit(question: Question) -> None:
     files = [file.name for file in resources.library().files.all() if file.ready]
     named = [wanted.document for wanted in question.wanted]
     key = question.id
-    fill_new_widget(f"q_text_{key}", question.text)
-    fill_new_widget(f"q_docs_{key}", named)
-    fill_new_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
-    fill_new_widget(f"q_answers_{key}", "\n".join(question.answers))
-    st.text_input(_("Question"), key=f"q_text_{key}")
-    st.multiselect(_("Documents that answer it"), list(dict.fromkeys([*named, *files])), key=f"q_docs_{key}")
-    st.text_input(_("Pages, with commas between them"), key=f"q_pages_{key}")
-    st.text_area(_("Right answers, one a line"), key=f"q_answers_{key}", height=70)
+    st.text_input(_("Question"), key=f"q_text_{key}", persist_state="session")
+    st.multiselect(
+        _("Documents that answer it"), list(dict.fromkeys([*named, *files])), key=f"q_docs_{key}", persist_state="session"
+    )
+    st.text_input(_("Pages, with commas between them"), key=f"q_pages_{key}", persist_state="session")
+    st.text_area(_("Right answers, one a line"), key=f"q_answers_{key}", height=70, persist_state="session")
     with st.container(horizontal=True):
         st.button(_("Save"), key=f"q_save_{key}", on_click=_save, args=(question,))
-        st.button(_("Cancel"), key=f"q_cancel_{key}", type="tertiary", on_click=_begin, args=("",))
+        st.button(_("Cancel"), key=f"q_cancel_{key}", type="tertiary", on_click=_cancel)
+
+
+def _cancel() -> None:
+    session().editing = ""
 
 
 def _save(question: Question) -> None:
