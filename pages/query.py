@@ -167,7 +167,7 @@ def form() -> None:
 
 
 def passages(message: Message) -> None:
-    st.header(_("Passages"), anchor=False)
+    st.header(_("Passages"), anchor=False, help=_("A score says how well a passage fits the question, from 0 to 1."))
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):

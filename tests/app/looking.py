@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,8 +19,9 @@ WINDOWS: dict[Size, tuple[int, int]] = {"desktop": (1440, 900), "phone": (390, 8
 LARGEST = 250_000  # bytes of a picture
 
 
-def looked_at(page: Page, name: str, size: Size, *, keep: bool) -> list[str]:
-    """What is wrong with the screen as it is, in light and in dark. `keep`: its pictures go to docs/screens."""
+def looked_at(page: Page, name: str, size: Size, *, keep: bool, again: Callable[[], object] = lambda: None) -> list[str]:
+    """What is wrong with the screen as it is, in light and in dark. `keep`: its pictures go to docs/screens. `again` opens what
+    closes itself in between."""
     page.mouse.move(0, 0)
     width = WINDOWS[size][0]
     needed = page.evaluate("document.documentElement.scrollWidth")
@@ -30,6 +31,7 @@ def looked_at(page: Page, name: str, size: Size, *, keep: bool) -> list[str]:
     if keep:
         _save(page, FOLDER / f"{picture}-light.webp")
     to_scheme(page, "dark")
+    again()
     found += _lasting(page, f"{name}, dark", ["color-contrast"])
     if keep:
         _save(page, FOLDER / f"{picture}-dark.webp")

@@ -86,7 +86,7 @@ def made(app: App, browser: Browser) -> Iterator[Made]:
     database.close()
 
 
-def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callable[[str], None]) -> None:
+def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callable[..., None]) -> None:
     """Go to each screen, and `look` at each: with something in it, with something open, with nothing there yet."""
 
     def see(name: str, address: str, shown: str) -> None:
@@ -112,7 +112,7 @@ def every_screen(page: Page, app: App, empty_app: App, made: Made, look: Callabl
     assert menu is not None
     assert field is not None
     assert menu["y"] + menu["height"] <= field["y"], "what lies behind the field for questions cannot be pressed"
-    look("menu")
+    look("menu", again=page.get_by_role("button", name="More", exact=True).click)
     see("passage", made.panel("passage", 1), ".st-key-panel .sheet mark")
     see("passage of a text", made.in_a_text, ".st-key-panel .text mark")
     see("calls", made.panel("calls", 1), ".st-key-panel .details")
@@ -165,9 +165,9 @@ def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
     page = context.new_page()
     found: list[str] = []
 
-    def look(name: str) -> None:
+    def look(name: str, again: Callable[[], object] = lambda: None) -> None:
         settled(page)
-        found.extend(looked_at(page, name, size, keep=keep))
+        found.extend(looked_at(page, name, size, keep=keep, again=again))
 
     every_screen(page, app, empty_app, made, look)
     page.close(run_before_unload=False)
