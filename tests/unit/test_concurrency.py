@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -154,6 +155,13 @@ def test_the_twin_of_a_stream_is_awaited_and_then_read() -> None:
 
     assert asyncio.run(read()) == ["one", "two"]
     assert Engine.awords.__doc__ == "Each word."
+
+
+def test_a_twin_takes_no_option_that_its_method_does_not_take() -> None:
+    engine: Any = Engine()
+    for twin, misspelt in ((engine.aanswer, {"lowd": True}), (engine.awords, {"texts": "one"})):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(misspelt))}'"):
+            asyncio.run(twin("one", **misspelt))
 
 
 def test_the_loop_goes_on_while_a_method_waits() -> None:
