@@ -31,6 +31,7 @@ def go_to_chat(conversation_id: str | None) -> NoReturn:
     if conversation_id != state.conversation:
         state.earlier = 0
     state.conversation, state.panel, state.problem = conversation_id, "", None
+    state.addressed_at = time.monotonic()
     st.switch_page(CHAT, query_params={**_index(), **({"c": conversation_id} if conversation_id else {})})
 
 
@@ -43,6 +44,7 @@ def go_onward() -> None:
     state = session()
     if state.onward == "replay" and state.replay:
         state.onward, state.panel, state.problem = "", "", None
+        state.addressed_at = time.monotonic()
         st.switch_page(REPLAY, query_params={**_index(), "r": state.replay})
 
 
@@ -70,12 +72,12 @@ def to_address(letter: str, current: str | None, panel: str) -> None:
     """Let the address of the page say what it shows, so that a reload shows the same."""
     state = session()
     state.at = letter
-    if state.addressed.get(letter) != (current or ""):
-        state.addressed_at = time.monotonic()
-    state.addressed |= {letter: current or "", "p": panel}
     wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
-    if st.query_params.to_dict() != wanted:
+    if st.query_params.to_dict() != wanted:  # which the browser does not know yet
+        if state.addressed.get(letter) != (current or ""):
+            state.addressed_at = time.monotonic()
         st.query_params.from_dict(wanted)
+    state.addressed |= {letter: current or "", "p": panel}
 
 
 def settle_index() -> None:

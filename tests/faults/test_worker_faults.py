@@ -52,10 +52,17 @@ def wait(library: Library, file_id: str, reached: Callable[[FileRow], bool], sec
     raise AssertionError(f"still {file}")
 
 
-def worker_of(library: Library, file_id: str) -> int:
+def worker_of(library: Library, file_id: str) -> int | None:
+    """The process that has the file in hand, or None."""
     with sqlite3.connect(library.database.path) as db:
         (name,) = db.execute("SELECT worker FROM files WHERE id = ?", (file_id,)).fetchone()
-    return int(name.split("-")[0])
+    return int(name.split("-")[0]) if name else None
+
+
+def kill_worker_of(library: Library, file_id: str) -> None:
+    process = worker_of(library, file_id)
+    assert process is not None
+    os.kill(process, signal.SIGKILL)
 
 
 def embedding(file: FileRow) -> bool:
@@ -80,8 +87,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_doubled(library: Lib
     wait(library, ready, lambda file: file.ready)
     file_id = add(library, LONG[:40_000], "killed.txt")
     wait(library, file_id, embedding)
-    killed = worker_of(library, file_id)
-    os.kill(killed, signal.SIGKILL)
+    kill_worker_of(library, file_id)
     done = wait(library, file_id, lambda file: file.ready)
     assert len(list(library.store.passages(file_id))) == done.passages
     assert [node.text for node in library.store.passages(ready)] == ["The kettle was never found."]
@@ -115,7 +121,7 @@ def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_th
     site.answers["/"] = hang
     link = library.add_link(site.link("/"), anywhere=True)
     assert came.wait(60)
-    os.kill(worker_of(library, link.id), signal.SIGKILL)
+    kill_worker_of(library, link.id)
     deadline = time.monotonic() + 60
     while not (found := [file for file in library.files.all() if file.origin == site.link("/")]):
         assert time.monotonic() < deadline
@@ -156,7 +162,8 @@ def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_i
         first = worker_of(library, killed)
         application.kill()
     library.start_worker()
-    again = wait(library, killed, lambda file: embedding(file) and worker_of(library, killed) != first)
+    wait(library, killed, lambda file: worker_of(library, file.id) not in (first, None))
+    again = wait(library, killed, embedding)
     assert again.done >= before.done
     assert library.files.get(waiting).stage is Stage.QUEUED  # type: ignore[union-attr]
     library.files.stop(killed)
