@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import socket
@@ -17,10 +16,12 @@ import httpx
 
 START_SECONDS = 60.0
 
+_running: list[tuple[subprocess.Popen[bytes], Path]] = []
+
 
 @cache
 def server() -> int:
-    """The port, on this machine, of the run's Chroma server, which ends with the run."""
+    """The port, on this machine, of the run's Chroma server; `end_server` ends it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -28,7 +29,7 @@ def server() -> int:
     command = [f"{get_path('scripts')}/chroma", "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "ANONYMIZED_TELEMETRY": "False"})
-    atexit.register(_end, process, folder)
+    _running.append((process, folder))
     give_up = time.monotonic() + START_SECONDS
     while not _answers(port):
         assert process.poll() is None, (folder / "log").read_text()
@@ -44,10 +45,12 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
-    process.terminate()
-    process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+def end_server() -> None:
+    while _running:
+        process, folder = _running.pop()
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def close_clients() -> None:

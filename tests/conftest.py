@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.chroma import end_server
+
 HERE = Path(__file__).parent
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -30,3 +32,8 @@ for name in (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser's tests come last: its driver keeps an event loop running in this thread, where others start their own."""
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
+
+
+def pytest_sessionfinish() -> None:
+    """Not as the process exits: one of several that run the tests may be killed before that."""
+    end_server()
