@@ -128,7 +128,12 @@ def size(count: int) -> str:
         told = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     else:
         told = _("{number} GB").format(number=numeral(count / 1e9, 2))
-    return told.replace(" ", "\N{NO-BREAK SPACE}")
+    return _unbroken(told)
+
+
+def _unbroken(told: str) -> str:
+    """With the unit, which comes last, on the line of its number."""
+    return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))
 
 
 def count(number: int, thing: str) -> str:
@@ -182,7 +187,7 @@ def part(page_word: str, label: str) -> str:
 
 def seconds(number: float) -> str:
     """A time that was measured: "1.8 s"."""
-    return _("{seconds} s").format(seconds=numeral(number, 1))
+    return _unbroken(_("{seconds} s").format(seconds=numeral(number, 1)))
 
 
 def time_left(seconds: float) -> str:
@@ -194,10 +199,10 @@ def duration(seconds: float) -> str:
     if seconds < 5:
         return _("a few seconds")
     if seconds < 55:
-        return _("about {number} s").format(number=round(seconds / 5) * 5)
+        return _unbroken(_("about {number} s").format(number=round(seconds / 5) * 5))
     if seconds < 3600:
-        return _("about {number} min").format(number=round(seconds / 60))
-    return _("about {number} h").format(number=numeral(seconds / 3600, 1))
+        return _unbroken(_("about {number} min").format(number=round(seconds / 60)))
+    return _unbroken(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
 
 
 def file_facts(file: FileRow) -> str:

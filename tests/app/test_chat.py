@@ -45,7 +45,9 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
     assert question == asked
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
     facts = page.locator('[class*="st-key-facts_"]').inner_text()
-    how = r"Follow-ups and documents · (?:\d+ calls? · )?(?:[\d,]+ tokens · )?\d+\.\d s · \d+ of \d+ passages, \d+ of \d+ files"
+    how = (
+        r"Follow-ups and documents · (?:\d+ calls? · )?(?:[\d,]+ tokens · )?\d+\.\d\ss · \d+ of \d+ passages, \d+ of \d+ files"
+    )
     assert re.fullmatch(f"{how} · no language model: quoting your documents", facts.strip())
     assert reply
 

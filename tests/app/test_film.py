@@ -72,14 +72,14 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
     page.get_by_role("button", name="Ask", exact=True).click()
     answered(page)
     facts = page.locator('[class*="st-key-facts_"]')
-    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d s", facts.inner_text())
+    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d\ss", facts.inner_text())
 
     page.get_by_text(re.compile(r"Refine: 6 calls, about [\d,]+ tokens, (about|a few)")).wait_for()  # now there is a history
     before = page.url
     page.get_by_role("button", name="Ask", exact=True).click()
     until(page, lambda: page.url != before)
     answered(page)
-    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d s \((about|a few) .* expected\)", facts.inner_text())
+    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d\ss \((about|a few) .* expected\)", facts.inner_text())
 
     facts.get_by_role("link").click()
     panel(page).get_by_text("How this answer was made").wait_for()

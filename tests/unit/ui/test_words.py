@@ -12,7 +12,7 @@ from ragcore.stage import PREPARED
 from ui import words
 
 FACTS = AnswerFacts("compact", "compact", calls=2, seconds=1.84, passages_used=6, passages_total=1340, model="tiny")
-MB = "\N{NO-BREAK SPACE}MB"
+MB, S = "\N{NO-BREAK SPACE}MB", "\N{NO-BREAK SPACE}s"
 FILE = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 12, None)
 
 
@@ -38,18 +38,23 @@ def test_counts() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(2, "a few seconds left"), (21, "about 20 s left"), (95, "about 2 min left"), (7300, "about 2.0 h left")],
+    [
+        (2, "a few seconds left"),
+        (21, "about 20\N{NO-BREAK SPACE}s left"),
+        (95, "about 2\N{NO-BREAK SPACE}min left"),
+        (7300, "about 2.0\N{NO-BREAK SPACE}h left"),
+    ],
 )
 def test_times(seconds: float, said: str) -> None:
     assert words.time_left(seconds) == said
 
 
 def test_the_line_under_an_answer() -> None:
-    assert words.answer_facts(FACTS) == "Compact · 2 calls · 1.8 s · 6 of 1,340 passages · tiny"
+    assert words.answer_facts(FACTS) == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · tiny"
     quoted = replace(FACTS, extractive=True, model="extractive")
     assert (
         words.answer_facts(quoted)
-        == "Compact · 2 calls · 1.8 s · 6 of 1,340 passages · no language model: quoting your documents"
+        == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
     )
     prepared = words.answer_facts(replace(FACTS, model=PREPARED))
     assert prepared.endswith(" · no language model: replies prepared for the demonstration")
@@ -57,15 +62,15 @@ def test_the_line_under_an_answer() -> None:
 
 def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:
     paid = replace(FACTS, prompt_tokens=2000, completion_tokens=310, money=1.64, currency="€")
-    assert words.spent(paid) == ["2 calls", "2,310 tokens", "1.8 s", "€1.64"]
-    assert words.answer_facts(paid).startswith("Compact · 2 calls · 2,310 tokens · 1.8 s · €1.64 · ")
+    assert words.spent(paid) == ["2 calls", "2,310 tokens", f"1.8{S}", "€1.64"]
+    assert words.answer_facts(paid).startswith(f"Compact · 2 calls · 2,310 tokens · 1.8{S} · €1.64 · ")
     expected = replace(paid, expected=Price(2, 2000, 400, 10.0, 1.7))
-    assert words.spent(expected) == ["2 calls", "2,310 tokens", "1.8 s (about 10 s expected)", "€1.64"]
+    assert words.spent(expected) == ["2 calls", "2,310 tokens", f"1.8{S} (about 10{S} expected)", "€1.64"]
     no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
     assert words.spent(no_idea) == words.spent(paid)
-    assert words.spent(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == ["1.8 s"]  # no time was said
+    assert words.spent(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [f"1.8{S}"]  # no time was said
     assert words.spent(replace(paid, tokens_estimated=True))[1] == "about 2,300 tokens"
-    assert words.spent(replace(FACTS, expected=Price(2, 2000, 400))) == ["2 calls", "1.8 s"]  # stopped: tokens not known
+    assert words.spent(replace(FACTS, expected=Price(2, 2000, 400))) == ["2 calls", f"1.8{S}"]  # stopped: tokens not known
 
 
 def test_the_line_under_a_file() -> None:
@@ -77,7 +82,7 @@ def test_the_line_under_a_file() -> None:
     )
     assert words.file_facts(replace(FILE, stage=Stage.STOPPED)) == f"Stopped · 2.3{MB}"
     unpacking = replace(FILE, name="a.zip", stage=Stage.READING, done=1_200_000, total=2_400_000, seconds_left=21.0)
-    assert words.file_facts(unpacking) == f"Reading · 1.2{MB} of 2.4{MB} · about 20 s left · 2.3{MB}"
+    assert words.file_facts(unpacking) == f"Reading · 1.2{MB} of 2.4{MB} · about 20{S} left · 2.3{MB}"
 
 
 def test_places() -> None:
