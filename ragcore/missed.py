@@ -21,6 +21,7 @@ from ragcore.observe import Span
 from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.sentence_check import SUPPORTED, WEAK, SentenceCheck
+from ragcore.text.about import about, apart_from_name
 from ragcore.text.keywords import content_words, words
 from ragcore.text.language import language_of
 from ragcore.text.phrases import keywords
@@ -163,8 +164,10 @@ class _Search:
         return self._nowhere(self.searched, everywhere)
 
     def _answers(self, question: str, node: TextNode) -> float:
-        """How far above what it takes to be quoted as an answer."""
-        return self.check.evidence.weighed(question, quotes_in(node.text, number=1)).margin(THRESHOLD)
+        """How far above what it takes to be quoted as an answer, the name that its document goes by left out where that helps."""
+        quotes, question = quotes_in(node.text, number=1), about(question)
+        rest = apart_from_name(question, str(node.metadata.get("file_name", "")), node.text)
+        return max(self.check.evidence.weighed(each, quotes).margin(THRESHOLD) for each in (question, rest) if each)
 
     def _nearest(self, nodes: Sequence[TextNode]) -> TextNode | None:
         """The one with the sentence that is the likeliest of all to be the answer."""

@@ -107,6 +107,14 @@ def test_what_the_reader_does_not_take_for_an_answer_is_not_said_to_be_one(tmp_p
     opened.close()
 
 
+def test_what_the_reader_takes_for_an_answer_by_the_name_of_its_file_or_by_its_topic_is_said_to_be_one(tmp_path: Path) -> None:
+    opened = Library(tmp_path / "library")
+    take_in(opened, "I built the tower in 1871. It is forty metres high.", "ada_penrose.txt")
+    asked = ["What did Ada Penrose build in 1871?", "What does the text say about the tower in 1871?"]
+    assert [why(opened, Ask(question, chat_mode=None)).cause for question in asked] == [Cause.USED, Cause.USED]
+    opened.close()
+
+
 def test_what_was_expected_is_split_between_two_passages(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library", embedder=HashEmbedding())
     opened.update_settings(Settings(ingest=IngestSettings(chunk_size=16)))
