@@ -164,7 +164,7 @@ class _Search:
         return self._nowhere(self.searched, everywhere)
 
     def _answers(self, question: str, node: TextNode) -> float:
-        """How far above what it takes to be quoted as an answer, the name that its document goes by left out where that helps."""
+        """How far above what it takes to be quoted as an answer, its document's own name left out where that helps."""
         quotes, question = quotes_in(node.text, number=1), about(question)
         rest = apart_from_name(question, str(node.metadata.get("file_name", "")), node.text)
         return max(self.check.evidence.weighed(each, quotes).margin(THRESHOLD) for each in (question, rest) if each)
