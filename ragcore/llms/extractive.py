@@ -52,7 +52,7 @@ from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
 from ragcore.text.relevance import expected_kind, fits_kind, held, idf_shares, is_heading
 from ragcore.text.salience import centrality, diverse, shares, stretches
-from ragcore.text.summary_request import is_question, is_summary_request, topic_of
+from ragcore.text.summary_request import asked_length, is_question, is_summary_request, topic_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -221,17 +221,23 @@ class ExtractiveLLM(LLM):
         if not quotes:
             return in_language_of(query, refusals.NOT_FOUND)
         vectors = self._evidence.embed([quote.text for quote in quotes])
-        scores = centrality(vectors) + _stands_well(quotes)
-        documents = list(dict.fromkeys(quote.document for quote in quotes))
-        groups = [documents.index(quote.document) for quote in quotes]
-        wanted = len(quotes) / 2 if again else max(np.log2(len(quotes)), len(documents))
-        places = shares(Counter(groups), min(MOST, max(LEAST, int(wanted))))
+        scores = np.zeros(len(quotes))
+        groups = np.zeros(len(quotes), dtype=int)
+        for number, rows in enumerate(_by_document(quotes)):
+            scores[rows] = centrality(vectors[rows]) + _stands_well([quotes[row] for row in rows])
+            groups[rows] = number
+        length = asked_length(query)
+        wanted = len(quotes) / 2 if again else max(np.log2(len(quotes)), groups.max() + 1)
+        places = shares(Counter(groups.tolist()), length.sentences or min(MOST, max(LEAST, int(wanted))))
         if topic := topic_of(query):
             scores = ASIDE * scores + vectors @ self._evidence.query(topic)
         else:
-            groups = stretches(groups, places)
-            places = dict.fromkeys((group for group in groups if group >= 0), 1)
-        return joined(with_lists(sorted(diverse(scores, vectors, groups, places)), quotes))
+            groups = np.array(stretches(groups.tolist(), places))
+            places = dict.fromkeys((group for group in groups.tolist() if group >= 0), 1)
+        taken = diverse(scores, vectors, groups.tolist(), places)
+        if length.words is not None:
+            taken = _within(length.words, taken, quotes)
+        return joined(with_lists(sorted(taken), quotes))
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
         """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""
@@ -380,32 +386,54 @@ def _worth_quoting(quotes: Sequence[Quote]) -> list[Quote]:
     return [quote for quote in quotes if not is_refusal(quote.text)]
 
 
+def _by_document(quotes: Sequence[Quote]) -> list[list[int]]:
+    """The rows of each document, in the order in which the documents come."""
+    rows: dict[str, list[int]] = {}
+    for row, quote in enumerate(quotes):
+        rows.setdefault(quote.document, []).append(row)
+    return list(rows.values())
+
+
 def _common(quotes: Sequence[Quote]) -> list[Quote]:
+    """MAX_WEIGHED at most, those of each document with its commonest words: all of a short one, as many of each longer one."""
     if len(quotes) <= MAX_WEIGHED:
         return list(quotes)
-    words = [set(content_words(quote.text)) for quote in quotes]
-    common = Counter(chain.from_iterable(words))
-    return _best(quotes, [sum(common[word] for word in said) / (len(said) + 5) for said in words], MAX_WEIGHED)
+    kept: list[int] = []
+    by_document = sorted(_by_document(quotes), key=len)
+    for at, rows in enumerate(by_document):
+        words = {row: set(content_words(quotes[row].text)) for row in rows}
+        common = Counter(chain.from_iterable(words.values()))
+        said = sorted(rows, key=lambda row: -sum(common[word] for word in words[row]) / (len(words[row]) + 5))
+        kept += said[: (MAX_WEIGHED - len(kept)) // (len(by_document) - at)]
+    return [quotes[row] for row in sorted(kept)]
 
 
-def _best(quotes: Sequence[Quote], scores: Sequence[float], count: int) -> list[Quote]:
-    rows = sorted(range(len(quotes)), key=lambda row: -scores[row])[:count]
-    return [quotes[row] for row in sorted(rows)]
+def _within(most: int, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
+    """The first of the rows, and those after it that fit into so many words with what was taken: the first of each document,
+    then the second of each, and so on."""
+    before = Counter[str]()
+    turn = {}
+    for row in rows:
+        turn[row] = before[quotes[row].document]
+        before[quotes[row].document] += 1
+    taken: list[int] = []
+    left = most
+    for row in sorted(rows, key=lambda row: turn[row]):
+        size = len(quotes[row].text.split())
+        if size <= left or not taken:
+            taken.append(row)
+            left -= size
+    return taken
 
 
 def _stands_well(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(n,), -2 to 2: high for the words that the text uses most, for names, and early in a document; low for what cannot be
+    """(n,), -2 to 2, of a document: high for the words that it uses most, for names, and early in it; low for what cannot be
     understood alone: scraps, rows, questions, speech, what leans on the sentence before."""
     said = [set(content_words(quote.text)) for quote in quotes]
     common = Counter(chain.from_iterable(said))
     weight = np.array([sum(np.log(common[word]) for word in words) / (len(words) + 5) for words in said])
     weight /= max(float(weight.max()), 1e-9)
-    sizes = Counter(quote.document for quote in quotes)
-    seen: Counter[str] = Counter()
     for row, quote in enumerate(quotes):
-        weight[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY * (
-            1 - seen[quote.document] / sizes[quote.document]
-        )
+        weight[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY * (1 - row / len(quotes))
         weight[row] -= not SHORT <= len(quote.text) <= LONG or _LEANING.search(quote.text) is not None
-        seen[quote.document] += 1
     return weight

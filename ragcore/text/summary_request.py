@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 _WISH = (
     r"summar(?:y|ies|i[sz]e\w*|i[sz]ing)|overview|synopsis|"
@@ -44,6 +45,39 @@ _FILLER = re.compile(
     r"el|los|las|este|esta|estos|estas|haz|dame|hazme|texto|archivos?|del?|qué|trata)\b|请|請|这|這|文档|文件|文章|本文|一下|内容|的|了|个|篇",
     re.IGNORECASE,
 )
+_NUMBERS = {
+    1: "one|a single|an?|eine[mnr]?|einzigen|une?|una?|uno|一", 2: "two|zwei|deux|dos|两|兩|二", 3: "three|drei|trois|tres|三",
+    4: "four|vier|quatre|cuatro|四", 5: "five|fünf|cinq|cinco|五", 6: "six|sechs|seis|六", 7: "seven|sieben|sept|siete|七",
+    8: "eight|acht|huit|ocho|八", 9: "nine|neun|neuf|nueve|九", 10: "ten|zehn|dix|diez|十",
+}  # fmt: skip
+_LENGTH = re.compile(
+    r"(?:\b(?:in|with|within|to|using|the top|mit|en|avec|con)\s+|用)?"
+    r"(?:\b(?:at most|no more than|not more than|less than|fewer than|under|up to|about|around|exactly|only|max(?:imum|\.)?"
+    r"|höchstens|maximal|weniger als|etwa|ungefähr|genau|nur|au plus|moins de|environ|como máximo|menos de|unas?|solo)\s+)?"
+    rf"(?<![^\W\d_一-鿿])(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS.values())})\s*"
+    r"(?:(?:short|brief|simple|main|key|central|important|bullet|kurze[nr]?|wichtigste[nr]?|courtes?|principaux)[ -]){0,2}"
+    r"(?:(?P<words>words?|wörtern?|worte?n?|mots?|palabras?)\b|(?:sentences?|points?|bullets?|takeaways|ideas|findings|lines?"
+    r"|sätze?n?|satz|(?:stich|haupt|kern)?punkte?n?|phrases?|idées|frases?|oraci(?:ón|ones)|puntos?)\b|句话?|[个個]?要?[点點])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long a summary is to be, as far as that was said."""
+
+    sentences: int | None = None
+    words: int | None = None  # at most
+
+
+def asked_length(message: str) -> Length:
+    """ "in three sentences", "the 5 main points", "in under 100 words": in the same languages."""
+    found = _LENGTH.search(message)
+    if found is None:
+        return Length()
+    said = found["count"].lower()
+    count = int(said) if said.isdecimal() else next(number for number, word in _NUMBERS.items() if re.fullmatch(word, said))
+    return Length(words=count or None) if found["words"] else Length(sentences=count or None)
 
 
 def is_summary_request(message: str) -> bool:
@@ -58,7 +92,7 @@ def is_question(message: str) -> bool:
 
 def topic_of(message: str) -> str:
     """What a summary is to be about; "" for the whole of it."""
-    return " ".join(_FILLER.sub(" ", _REQUEST.sub(" ", message)).split()).strip(_MARKS)
+    return " ".join(_FILLER.sub(" ", _REQUEST.sub(" ", _LENGTH.sub(" ", message))).split()).strip(_MARKS)
 
 
 _MARKS = " .,;:!?¿¡？。，！؟\"'()"

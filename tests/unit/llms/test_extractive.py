@@ -25,7 +25,7 @@ from ragcore.prompts import (
     Variable,
 )
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.quotes import Quote
+from ragcore.text.quotes import Quote, quotes_in
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -216,6 +216,38 @@ def test_a_wish_for_a_summary_is_answered_with_sentences_of_every_document() -> 
         said = ask(prompt, query_str="Summarise these documents", context_str=(HANDBOOK, MINUTES))
         assert "[1]" in said
         assert "[2]" in said
+
+
+ESSAY = " ".join(
+    f"The painter of year {year} worked for months on canvas number {year} in the studio." for year in range(1600, 1900)
+)
+LEAFLET = (
+    "PerksPlus is a programme that pays for the sports of employees. These lessons are given weekly to whoever wants them."
+    " Its classes are held on Mondays in the hall behind the office. They may be cancelled by the teacher on the day before."
+)
+
+
+def test_a_short_document_is_told_by_its_own_words_beside_a_long_one() -> None:
+    passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
+    for prompt in (TEXT_QA, TREE_SUMMARIZE):
+        assert "PerksPlus is a programme that pays for the sports of employees. [2]" in ask(
+            prompt, query_str="Summarise these documents", context_str=passages
+        )
+
+
+@pytest.mark.parametrize(("wish", "count"), [("in one sentence", 1), ("in three sentences", 3), ("in 14 points", 14)])
+def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int) -> None:
+    passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
+    said = ask(TREE_SUMMARIZE, query_str=f"Summarise these documents {wish}", context_str=passages)
+    assert len(quotes_in(said, number=None)) == count
+
+
+def test_a_summary_has_no_more_words_than_were_asked_for_and_takes_of_each_document_first() -> None:
+    passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
+    said = ask(TREE_SUMMARIZE, query_str="Summarise these documents in at most 30 words", context_str=passages)
+    quoted = quotes_in(said, number=None)
+    assert sum(len(quote.text.split()) for quote in quoted) <= 30
+    assert [quote.marks for quote in quoted] == [(1,), (2,)]
 
 
 def test_a_summary_leaves_out_what_cannot_be_understood_alone() -> None:

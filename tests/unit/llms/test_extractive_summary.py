@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.text.salience import centrality, diverse, shares, stretches
-from ragcore.text.summary_request import is_question, is_summary_request, topic_of
+from ragcore.text.summary_request import Length, asked_length, is_question, is_summary_request, topic_of
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,43 @@ def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
     assert is_summary_request(message)
     assert not is_question(message)
     assert topic_of(message) == topic
+
+
+@pytest.mark.parametrize(
+    ("message", "sentences", "topic"),
+    [
+        ("Summarise this in one sentence", 1, ""),
+        ("Summarise the report in a short sentence, please.", 1, ""),
+        ("What are the 5 main points?", 5, ""),
+        ("What are the top three takeaways about whales?", 3, "about whales"),
+        ("Summarise in exactly twelve sentences", None, None),  # as far as ten in words
+        ("Fasse die Dokumente in drei Sätzen zusammen.", 3, ""),
+        ("Résume le texte en deux phrases", 2, ""),
+        ("Resume el texto en cuatro frases", 4, ""),
+        ("用三句话总结这篇文章", 3, ""),
+        ("总结5个要点", 5, ""),
+        ("What are the main points?", None, ""),
+        ("Summarise chapter 3", None, "chapter 3"),
+        ("Summarise it in 0 sentences", None, ""),
+    ],
+)
+def test_how_many_sentences_a_summary_is_to_have(message: str, sentences: int | None, topic: str | None) -> None:
+    assert asked_length(message) == Length(sentences)
+    assert topic is None or topic_of(message) == topic
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("Summarise this in 50 words", 50),
+        ("Give me an overview in under 100 words", 100),
+        ("Fass das in höchstens 40 Wörtern zusammen", 40),
+        ("Résume en moins de 30 mots", 30),
+        ("Resume esto en 20 palabras como máximo", 20),
+    ],
+)
+def test_how_many_words_a_summary_may_have(message: str, words: int) -> None:
+    assert asked_length(message) == Length(words=words)
 
 
 @pytest.mark.parametrize(

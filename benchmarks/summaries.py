@@ -1,0 +1,99 @@
+"""How well a summary of several documents, made with no language model, covers them.
+
+    python -m benchmarks.summaries ../shared/data
+
+Four articles of `clapnq_dev` beside one of `azure_northwind`'s long documents, as many times as there are articles for: each
+of the five should be quoted, and an article's sentences should name what it is about, a word of its title, which is not
+part of its text. No sentence should come twice, and where a length is asked for it should be kept. Each half of the articles
+on its own, those whose id has an even CRC-32 first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from ragcore.conversations import Ask
+from ragcore.ingestion.worker import Worker
+from ragcore.library import Library
+from ragcore.text.keywords import content_words
+from ragcore.text.quotes import quotes_in
+
+ARTICLES = 4  # beside each long document
+WISHES = {
+    "Summarise these documents.": None,
+    "Summarise these documents in three sentences.": 3,
+    "Give me a summary in 8 points.": 8,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("data", type=Path)
+    data = parser.parse_args().data
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library.open(Path(folder))
+        articles = read(library, data)
+        long = [file.id for file in library.files.all() if file.id not in articles]
+        for half, rest in (("development", 0), ("validation", 1)):
+            own = [id_ for id_, (number, _) in articles.items() if zlib.crc32(number.encode()) % 2 == rest]
+            groups = [own[start : start + ARTICLES] for start in range(0, len(own) - ARTICLES + 1, ARTICLES)]
+            measure(half, library, {id_: articles[id_][1] for id_ in own}, groups, long)
+        library.close()
+
+
+def read(library: Library, data: Path) -> dict[str, tuple[str, set[str]]]:
+    """By the id of its file, an article's id and the words of its title that its text has."""
+    articles: dict[str, tuple[str, set[str]]] = {}
+    for line in (data / "clapnq_dev" / "corpus.jsonl").read_text("utf-8").splitlines():
+        one = json.loads(line)
+        path = library.incoming / one["_id"]
+        path.write_text(one["text"], "utf-8")
+        added = library.add(path, f"{one['_id']}.txt").file.id
+        if named := set(content_words(one["title"])) & set(content_words(one["text"])):
+            articles[added] = (one["_id"], named)
+    for source in sorted((data / "azure_northwind" / "data").glob("*.pdf")):
+        path = library.incoming / source.name
+        path.write_bytes(source.read_bytes())
+        library.add(path, source.name)
+    worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+    while worker.run_once():
+        pass
+    return articles
+
+
+def measure(half: str, library: Library, names: dict[str, set[str]], groups: list[list[str]], long: list[str]) -> None:
+    for wish, length in WISHES.items():
+        found: Counter[str] = Counter()
+        for number, group in enumerate(groups):
+            files = (*group, long[number % len(long)])
+            ask = Ask(wish, chat_mode=None, response_mode="tree_summarize", reading="everything", file_ids=files)
+            answer = library.answer(ask)
+            said = str(answer.whole())
+            sources = {source.number: source.file_id for source in library.sources(answer.source_nodes)}
+            quotes = quotes_in(said, number=None)
+            of_file = {
+                file: [quote.text for quote in quotes if any(sources[mark] == file for mark in quote.marks)] for file in files
+            }
+            found["documents"] += len(files)
+            found["quoted"] += sum(map(bool, of_file.values()))
+            found["articles"] += len(group)
+            found["named"] += sum(bool(names[file] & set(content_words(" ".join(of_file[file])))) for file in group)
+            found["sentences"] += len(quotes)
+            found["twice"] += len(quotes) - len({quote.text for quote in quotes})
+            found["kept"] += length is None or len(quotes) == length
+        print(
+            f"{half}: {wish} documents quoted {found['quoted'] / found['documents']:.3f}, subject named"
+            f" {found['named'] / found['articles']:.3f} of {found['articles']} articles, {found['sentences'] / len(groups):.1f}"
+            f" sentences, {found['twice']} twice"
+            + ("" if length is None else f", length kept {found['kept'] / len(groups):.3f}"),
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
