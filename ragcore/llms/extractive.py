@@ -69,9 +69,10 @@ MAX_SENTENCES = 3
 BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number is asked for,
 BEHIND = 6.0  # more when something is to be explained
 BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
-LEAST, MOST = 3, 10  # sentences of a summary
+LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
+DOCUMENTS = 40  # that a summary is made of; of more, the longest
 SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
-NAMED, EARLY = 0.3, 0.2  # what holding a name, and standing first in its document, count where the commonest words count 1
+NAMED, EARLY = 0.3, 1.0  # what holding a name, and standing first in its document, count where the commonest words count 1
 ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
 MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
 TRIED = 4  # questions tried for each one wanted
@@ -178,7 +179,15 @@ class ExtractiveLLM(LLM):
         quotes = _quotes(passages)
         # Citations in passages without numbers: these are answers to parts, which were found good already.
         earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in quotes)
-        return self._answer(query, quotes, sure=earlier) if is_question(query) else self._summary(query, quotes, again=earlier)
+        if is_question(query):
+            return self._answer(query, quotes, sure=earlier)
+        # A summary has a paragraph for each document.
+        parts = chain.from_iterable(passage.text.split("\n\n") for passage in passages)
+        return self._summary(
+            query,
+            _quotes([Passage(part, source=str(at)) for at, part in enumerate(parts)]) if earlier else quotes,
+            again=earlier,
+        )
 
     def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> str:
         found = _quotes(passages)
@@ -227,8 +236,9 @@ class ExtractiveLLM(LLM):
             scores[rows] = centrality(vectors[rows]) + _stands_well([quotes[row] for row in rows])
             groups[rows] = number
         length = asked_length(query)
-        wanted = len(quotes) / 2 if again else max(np.log2(len(quotes)), groups.max() + 1)
-        places = shares(Counter(groups.tolist()), length.sentences or min(MOST, max(LEAST, int(wanted))))
+        wanted = len(quotes) / 2 if again else np.log2(len(quotes))
+        usual = max(min(groups.max() + 1, DOCUMENTS), min(MOST, max(LEAST, int(wanted))))
+        places = shares(Counter(groups.tolist()), length.sentences or usual)
         if topic := topic_of(query):
             scores = ASIDE * scores + vectors @ self._evidence.query(topic)
         else:

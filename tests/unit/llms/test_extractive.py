@@ -235,6 +235,23 @@ def test_a_short_document_is_told_by_its_own_words_beside_a_long_one() -> None:
         )
 
 
+def test_a_summary_of_many_documents_has_something_of_each_also_when_their_parts_are_summarised_again() -> None:
+    things = [
+        f"The keeper of house number {n} sells lamps and oil to travellers. It was built in {1800 + n}." for n in range(14)
+    ]
+    first = ask(
+        TREE_SUMMARIZE,
+        query_str="Summarise everything",
+        context_str=tuple(Passage(text, n, f"{n}.txt") for n, text in enumerate(things, 1)),
+    )
+    assert [quote.marks for quote in quotes_in(first, number=None)] == [(n,) for n in range(1, 15)]
+    half = first.index("[7]") + 3
+    again = ask(
+        TREE_SUMMARIZE, query_str="Summarise everything", context_str=(Passage(first[:half]), Passage(first[half:].strip()))
+    )
+    assert [quote.marks for quote in quotes_in(again, number=None)] == [(n,) for n in range(1, 15)]
+
+
 @pytest.mark.parametrize(("wish", "count"), [("in one sentence", 1), ("in three sentences", 3), ("in 14 points", 14)])
 def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int) -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
@@ -268,7 +285,7 @@ def test_a_summary_leaves_out_what_cannot_be_understood_alone() -> None:
 def test_a_summary_of_summaries_keeps_their_citations_and_doubles_none() -> None:
     parts = (Passage("Whales sing. [3] Whales sleep in the sea. [4][5]"), Passage("Ships sail far. [6]"), Passage(NOT_FOUND))
     said = ask(TREE_SUMMARIZE, query_str="Summarise", context_str=parts)
-    assert said == "Whales sing. [3] Whales sleep in the sea. [4][5] Ships sail far. [6]"
+    assert said == "Whales sing. [3] Whales sleep in the sea. [4][5]\n\nShips sail far. [6]"
 
 
 def test_a_question_put_to_many_summaries_is_answered_and_not_summarised() -> None:
