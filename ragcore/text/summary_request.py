@@ -37,7 +37,8 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _FILLER = re.compile(
-    rf"\b(?:{_THIS}|please|can|could|would|you|give|me|us|write|make|create|provide|tell|show|want|need|i|a|an|of|for|from|in|on|and|is|"
+    rf"\b(?:(?:\d+|two|three|four|five|six|both)(?= (?:documents|files|texts|papers|reports|articles))|"
+    rf"{_THIS}|please|can|could|would|you|give|me|us|write|make|create|provide|tell|show|want|need|i|a|an|of|for|from|in|on|and|is|"
     r"are|what|also|some|that|can|answer|describe|questions?|short|brief(?:ly)?|long|detailed|quick|concise|whole|entire|"
     r"(?:(?:\d+|one|two|three|four|five|six|ten) )?(?:sentences?|words?|paragraphs?|bullets?|bullet points?|points?)|"
     r"bitte|mir|gib|einen?|eine[rs]?|de[rsnm]|die|das|diese[sr]?|dokumente?|text(?:es)?|datei(?:en)?|worum|geht|es|um|"
@@ -54,7 +55,7 @@ _LENGTH = re.compile(
     r"(?:\b(?:in|with|within|to|using|the top|mit|en|avec|con)\s+|用)?"
     r"(?:\b(?:at most|no more than|not more than|less than|fewer than|under|up to|about|around|exactly|only|max(?:imum|\.)?"
     r"|höchstens|maximal|weniger als|etwa|ungefähr|genau|nur|au plus|moins de|environ|como máximo|menos de|unas?|solo)\s+)?"
-    rf"(?<![^\W\d_一-鿿])(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS.values())})\s*"
+    rf"(?<![^\W_一-鿿])(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS.values())})\s*"
     r"(?:(?:short|brief|simple|main|key|central|important|bullet|kurze[nr]?|wichtigste[nr]?|courtes?|principaux)[ -]){0,2}"
     r"(?:(?P<words>words?|wörtern?|worte?n?|mots?|palabras?)\b|(?:sentences?|points?|bullets?|takeaways|ideas|findings|lines?"
     r"|sätze?n?|satz|(?:stich|haupt|kern)?punkte?n?|phrases?|idées|frases?|oraci(?:ón|ones)|puntos?)\b|句话?|[个個]?要?[点點])",

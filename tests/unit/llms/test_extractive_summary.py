@@ -28,6 +28,7 @@ from ragcore.text.summary_request import Length, asked_length, is_question, is_s
         ("总结这篇文章", ""),
         ("这篇文章讲了什么？", ""),
         ("Give me a short overview of the dental benefits", "dental benefits"),
+        ("Give me a summary of the two documents", ""),
     ],
 )
 def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
@@ -51,6 +52,7 @@ def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
         ("总结5个要点", 5, ""),
         ("What are the main points?", None, ""),
         ("Summarise chapter 3", None, "chapter 3"),
+        ("Summarise the 2024 findings", None, None),
         ("Summarise it in 0 sentences", None, ""),
     ],
 )
