@@ -10,7 +10,7 @@ changed. A writer that dies on the way leaves the old or the new document; passa
 never found, and go when their document is deleted. One process may write at a time, and any number may read.
 
 Chroma's index proposes (HNSW, which may miss one of many) and the exact cosines decide. More are asked for until nothing left
-out could be nearer than what was found.
+out could be nearer than what was found. Of up to LOOKED_AT passages none can be missed: all are looked at.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ MOST_NAMED = 500  # ids in one condition; more are looked at here
 REQUEST_BYTES = 16 << 20  # sent at a time, unless one passage is larger: a server takes 40 MB
 BYTES_EACH = 6  # of a number of a vector, on its way
 AT_FIRST = 32  # records asked for beyond top_k
+LOOKED_AT = 500  # passages that are compared one by one, without the index
 STAMP = "stamp"  # the record of the documents' collection that is none
 GONE = "gone"  # the version of a document that is being deleted
 
@@ -176,18 +177,17 @@ class ChromaVectorStore:
             vector = unit_query(query, view.dimension)
             if top_k <= 0:
                 return []
-            chosen = _Chosen(view, scope)
             total, count = self._passages.count(), top_k + AT_FIRST
+            if total <= LOOKED_AT:
+                return _best_of(self._records(view, scope, embeddings=True), vector, top_k)
+            chosen = _Chosen(view, scope)
             while True:
-                proposed = self._proposed(vector, min(count, total), chosen.where) if total else []
+                proposed = self._proposed(vector, min(count, total), chosen.where)
                 fitting = sorted((each for each in proposed if chosen.holds(each)), key=lambda each: each.order)
-                rows = np.stack([each.row for each in fitting if each.row is not None]) if fitting else _no_rows(view)
-                places, scores = nearest(rows, vector, top_k)
-                least = float(scores[-1]) if len(scores) == top_k else -np.inf
+                best = _best_of(fitting, vector, top_k)
+                least = best[-1].get_score() if len(best) == top_k else -np.inf
                 if count >= total or len(proposed) < count or self._bound(proposed[-1].distance) < least - ROUNDING:
-                    return [
-                        NodeWithScore(fitting[place].node, float(score)) for place, score in zip(places, scores, strict=True)
-                    ]
+                    return best
                 count *= 4
 
         return self._at_one_moment(found)
@@ -467,6 +467,12 @@ def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
             start, sent = place, size + BYTES_EACH * width
     if start < len(sizes):
         yield slice(start, len(sizes))
+
+
+def _best_of(found: Sequence[Found], vector: Vector, top_k: int) -> list[NodeWithScore]:
+    """`found`: in order of insertion, which decides between equals."""
+    rows = np.stack([each.row for each in found if each.row is not None]) if found else np.empty((0, len(vector)), np.float32)
+    return [NodeWithScore(found[place].node, float(score)) for place, score in zip(*nearest(rows, vector, top_k), strict=True)]
 
 
 def _no_rows(view: _View) -> Vectors:

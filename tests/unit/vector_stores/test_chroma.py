@@ -22,6 +22,7 @@ from ragcore.indices.vector import VectorStoreIndex
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, TextNode
 from ragcore.storage.storage_context import StorageContext
+from ragcore.vector_stores import chroma
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.chroma_where import where_of
@@ -38,6 +39,12 @@ ROWS = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
 def closed() -> Iterator[None]:
     yield
     close_clients()
+
+
+@pytest.fixture(autouse=True)
+def with_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few passages there are."""
+    monkeypatch.setattr(chroma, "LOOKED_AT", 0)
 
 
 def client(folder: Path) -> Any:
@@ -91,12 +98,40 @@ def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path
     assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, Scope(filters=hidden))] == ["298", "299"]
 
 
-def test_a_change_in_the_middle_of_a_search_is_noticed(tmp_path: Path) -> None:
+def test_of_few_passages_none_is_missed_whatever_the_index_proposes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
+    store.put(*item("a"))
+    store._passages = _Forgetful(store._passages)
+    assert store.search(ROWS[0], 9) == []
+    monkeypatch.undo()
+    assert [hit.node.id_ for hit in store.search(ROWS[0], 1)] == ["a/0"]
+    assert [hit.node.id_ for hit in store.search(ROWS[0], 9, Scope(node_ids=["a/2"]))] == ["a/2"]
+
+
+class _Forgetful:
+    """A collection whose index finds nothing."""
+
+    def __init__(self, collection: Any) -> None:
+        self._collection = collection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._collection, name)
+
+    def query(self, **asked: Any) -> Any:
+        found = self._collection.query(**asked)
+        return {name: [[]] if isinstance(value, list) else value for name, value in found.items()}
+
+
+@pytest.mark.parametrize(("looked_at", "when"), [(0, "query"), (500, "get")])
+def test_a_change_in_the_middle_of_a_search_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, when: str
+) -> None:
+    monkeypatch.setattr(chroma, "LOOKED_AT", looked_at)
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     writer.put(*item("a", "old"))
     assert len(reader) == 3
-    reader._passages = _Meanwhile(reader._passages, lambda: writer.put(*item("a", "new", first=6)))
+    reader._passages = _Meanwhile(reader._passages, lambda: writer.put(*item("a", "new", first=6)), when=when)
     assert sorted(hit.node.text for hit in reader.search(ROWS[0], 9)) == [f"a part{i} new" for i in range(3)]
 
 
@@ -110,9 +145,9 @@ def test_a_change_in_the_middle_of_a_search_for_words_is_noticed(tmp_path: Path)
 
 
 class _Meanwhile:
-    """A collection before whose first query, or whatever is named, somebody else does something."""
+    """A collection before whose first use of what is named somebody else does something."""
 
-    def __init__(self, collection: Any, act: Callable[[], object], *, when: str = "query") -> None:
+    def __init__(self, collection: Any, act: Callable[[], object], *, when: str) -> None:
         self._collection, self._act, self._when = collection, [act], when
 
     def __getattr__(self, name: str) -> Any:
