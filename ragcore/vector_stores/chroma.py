@@ -214,7 +214,7 @@ class ChromaVectorStore:
             records = self._records(view, scope, embeddings=True)
             return Candidates(
                 ids=[each.metadata["_node_id"] for each in records],
-                rows=np.stack([each.row for each in records if each.row is not None]) if records else _no_rows(view),
+                rows=_rows_of(records, view.dimension or 0),
                 lengths=np.array([each.metadata["_length"] for each in records], np.float32),
             )
 
@@ -471,12 +471,12 @@ def _requests(sizes: Sequence[int], width: int) -> Iterator[slice]:
 
 def _best_of(found: Sequence[Found], vector: Vector, top_k: int) -> list[NodeWithScore]:
     """`found`: in order of insertion, which decides between equals."""
-    rows = np.stack([each.row for each in found if each.row is not None]) if found else np.empty((0, len(vector)), np.float32)
-    return [NodeWithScore(found[place].node, float(score)) for place, score in zip(*nearest(rows, vector, top_k), strict=True)]
+    places, scores = nearest(_rows_of(found, len(vector)), vector, top_k)
+    return [NodeWithScore(found[place].node, float(score)) for place, score in zip(places, scores, strict=True)]
 
 
-def _no_rows(view: _View) -> Vectors:
-    return np.empty((0, view.dimension or 0), np.float32)
+def _rows_of(found: Sequence[Found], dimension: int) -> Vectors:
+    return np.stack([each.row for each in found if each.row is not None]) if found else np.empty((0, dimension), np.float32)
 
 
 def _after(newest: str) -> str:

@@ -28,7 +28,7 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     shelf = Shelf(tmp_path)
     monkeypatch.setattr(resources, "shelf", lambda: shelf)
     monkeypatch.setattr(places, "UNDERWAY_SECONDS", 60)  # however slow this machine is
-    return AppTest.from_function(page)
+    return AppTest.from_function(page, default_timeout=60)
 
 
 def shown(browser: AppTest) -> str | None:
