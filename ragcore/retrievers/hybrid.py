@@ -14,10 +14,15 @@ SciFact with 1783 of its 5183 abstracts: all that answer a question, and 1500 ot
 
 To a script that the bundled embedder was not made for its cosines say little, so in a question the share falls with that
 script's letters, to FOREIGN_SHARE where there are no others.
+
+Where the question says the name of a document of which many passages are candidates, passages of other documents have OTHERS
+of their score: which of two benefit plans is meant is often told by the file's name alone.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +33,8 @@ from ragcore.embeddings.question import query_vector
 from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.text.about import named
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 
 if TYPE_CHECKING:
@@ -37,6 +43,8 @@ if TYPE_CHECKING:
 POOL = 50  # candidates from each side
 COSINE_SHARE = 0.6
 FOREIGN_SHARE = 0.2
+MANY = 6  # candidates of a document, from which on its name tells which document is meant
+OTHERS = 0.8
 LAST_LATIN = "\u024f"
 
 
@@ -81,13 +89,14 @@ class HybridRetriever(BaseRetriever):
         bm25 = {hit.node.id_: hit.get_score() for hit in sharing}
         highest = max(bm25.values(), default=1.0)
         best = max((cosine for cosine in cosines.values() if cosine is not None), default=1.0)
+        factor = _factors(query.query_str, nodes.values())
         share = usual_share(query.query_str, self._embedder.name) if self._cosine_share is None else self._cosine_share
 
         def score(id_: str) -> float:
             words, cosine = bm25.get(id_, 0.0) / highest, cosines[id_]
             if cosine is None:
                 cosine = words * best  # as good as the words say
-            return share * max(cosine, 0.0) + (1 - share) * words
+            return factor.get(nodes[id_].ref_doc_id, 1.0) * (share * max(cosine, 0.0) + (1 - share) * words)
 
         ranked = sorted(cosines, key=lambda id_: -score(id_))[: 2 * self._top_k]
         unknown = None if len(sharing) == self._pool else 0.0
@@ -119,6 +128,16 @@ class HybridRetriever(BaseRetriever):
         known = dict(zip(found.ids, (found.rows @ vector / length).tolist(), strict=True)) if found.ids else {}
         without = [id_ for id_ in ids if id_ not in known]
         return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
+
+
+def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None, float]:
+    """OTHERS by document, of those that the question does not name where it names another."""
+    names = {node.ref_doc_id: str(node.metadata.get("file_name", "")) for node in candidates}
+    meant = named(question, set(names.values()))
+    count = Counter(node.ref_doc_id for node in candidates)
+    if not any(count[document] >= MANY for document, name in names.items() if name in meant):
+        return {}
+    return {document: OTHERS for document, name in names.items() if name not in meant}
 
 
 def usual_share(question: str, embedder: str) -> float:

@@ -5,7 +5,10 @@ Every sentence is the document's and the author's, and hardly one says so: words
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from ragcore.text.keywords import content_words
@@ -42,6 +45,21 @@ def apart_from_name(question: str, document: str, said: str) -> str:
     return ""
 
 
+def named(question: str, documents: Iterable[str]) -> set[str]:
+    """Those of these names of files that the question says: NAMED of their words' idf among the names, so that "Northwind
+    Standard" is northwind_standard_details.pdf and not northwind_plus_details.pdf. None where nothing tells them apart."""
+    words = {name: set(content_words(re.sub(r"[\W_]+", " ", PurePath(name).stem))) for name in documents}
+    having = Counter(word for of_name in words.values() for word in of_name)
+    idf = {word: math.log((1 + len(words) / count) / 2) for word, count in having.items()}  # 0 for one that all names have
+    asked = set(content_words(question))
+
+    def weight(of_name: set[str]) -> float:
+        return sum(idf[word] for word in sorted(of_name))
+
+    return {name for name, own in words.items() if weight(own) > 0 and NAMED * weight(own) <= weight(own & asked)}
+
+
+NAMED = 0.65
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _CAPITALISED = re.compile(r"(?:^|(?<=\w ))[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)*(?:['’]s\b)?")
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.embeddings import bundled
 from ragcore.observe import span
-from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, HybridRetriever, usual_share
+from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, MANY, OTHERS, HybridRetriever, usual_share
 from ragcore.schema import Document, QueryBundle, TextNode
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.memory import MemoryStore
@@ -116,6 +116,36 @@ def test_what_only_the_words_found_has_its_cosine_and_what_is_below_the_pool_is_
         HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=1.0).retrieve(QUESTION)
     (step,) = root.named("retrieve")
     assert {fact["id"]: fact["bm25"] for fact in step.facts["found"]} == {"near": None}
+
+
+def plans(passages: int) -> MemoryStore:
+    """Two documents that say the same, the first a little nearer to every question."""
+    store, text = MemoryStore(), "the deductible is due in"
+    for name, vector in (("Acme_Plus_Details.pdf", (1.0, 0.0)), ("Acme_Standard_Details.pdf", (0.85, 0.527))):
+        nodes = [
+            TextNode(f"{text} year {at}", f"{name} {at}", {"file_name": name}, name, embedding=np.array(vector, np.float32))
+            for at in range(passages)
+        ]
+        store.put(Document(text, id_=name), nodes)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("passages", "question", "first"),
+    [
+        (MANY, "the deductible due", "Acme_Plus_Details.pdf"),
+        (MANY, "the deductible due in Acme Standard", "Acme_Standard_Details.pdf"),
+        (MANY, "the deductible due in the Acme details", "Acme_Plus_Details.pdf"),
+        (MANY - 1, "the deductible due in Acme Standard", "Acme_Plus_Details.pdf"),
+    ],
+)
+def test_a_long_document_whose_name_the_question_says_goes_before_others(passages: int, question: str, first: str) -> None:
+    store = plans(passages)
+    found = HybridRetriever(store, Constant(), 3, cosine_share=0.9).retrieve(question)
+    assert found[0].node.metadata["file_name"] == first
+    if first == "Acme_Standard_Details.pdf":
+        every = HybridRetriever(store, Constant(), 2 * passages, cosine_share=0.9).retrieve(question)
+        assert max(hit.get_score() for hit in every if hit.node.ref_doc_id != first) <= OTHERS
 
 
 def test_only_the_chosen_documents_are_looked_in() -> None:

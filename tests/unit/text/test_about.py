@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.about import about, apart_from_name
+from ragcore.text.about import about, apart_from_name, named
 from ragcore.vector_stores.search import query_terms
 
 
@@ -104,3 +104,26 @@ def test_what_a_file_may_be_called_stays_where_it_is_looked_for() -> None:
 )
 def test_the_name_of_a_document_that_does_not_say_it_is_left_out(question: str, document: str, said: str, left: str) -> None:
     assert apart_from_name(question, document, said) == left
+
+
+PLANS = ["Northwind_Health_Plus_Details.pdf", "Northwind_Standard_Details.pdf", "employee_handbook.docx"]
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("What is the deductible of Northwind Standard?", PLANS[1:2]),
+        ("Which services does Northwind Health Plus cover?", PLANS[:1]),
+        ("Do Northwind Health Plus and Northwind Standard differ?", PLANS[:2]),
+        ("What does the employees' handbook say about dogs?", PLANS[2:]),
+        ("What does Northwind cover?", []),
+        ("How many days off does an employee have?", []),
+    ],
+)
+def test_documents_are_named_by_what_tells_their_names_apart(question: str, meant: list[str]) -> None:
+    assert named(question, PLANS) == set(meant)
+
+
+def test_the_name_of_the_only_document_tells_nothing() -> None:
+    assert named("What does Northwind Standard cover?", PLANS[1:2]) == set()
+    assert named("What is said?", ["", "2024.pdf"]) == set()
