@@ -3,6 +3,8 @@
     python -m benchmarks.extractive             # the figures, for the development and the validation half
     python -m benchmarks.extractive --fit       # fits SURE_WEIGHTS and SURE_BIAS anew on the development half
     python -m benchmarks.extractive --fit-order # fits WEIGHTS and BIAS anew, which order the sentences
+    python -m benchmarks.extractive --foreign   # how well "not found" is said in other languages than English
+    python -m benchmarks.extractive --foreign --fit # fits FOREIGN_WEIGHTS, _BIAS and _THRESHOLD anew
 
 Reads the question sets in ../shared/data: squad2_500, clapnq_dev and azure_northwind (with questions that have no answer), and,
 for fitting, xquad. Passages are those that the application finds with its default settings, and a question belongs to the half
@@ -41,6 +43,7 @@ WORK = Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
 MEASURED = ("squad2_500", "clapnq_dev", "azure_northwind")
 ORDERED = ("squad2_500", "clapnq_dev", "xquad/en", "xquad/de", "xquad/zh")
 SURE = (*MEASURED, "xquad/en")
+FOREIGN = ("xquad/de", "xquad/zh", "xquad/ar")
 RIDGE = 0.002
 REFUSED = 0.09  # share of the answerable questions of a set that may be refused, on the development half
 
@@ -68,26 +71,34 @@ class Case:
         return np.column_stack([self.weighed.measured, self.weighed.met])
 
 
-def cases(name: str, evidence: Evidence, work: Path, *, corpus_of: str = "") -> list[Case]:
-    """What the application finds. `corpus_of`: the questions are put to the documents of another set, where nothing answers."""
+def cases(name: str, evidence: Evidence, work: Path, *, corpus_of: str = "", without_own: bool = False) -> list[Case]:
+    """What the application finds. `corpus_of`: the questions are put to the documents of another set, where nothing answers;
+    `without_own`: to those of their set that do not answer them."""
     setting, data_set = setting_of("default"), read_data_set(DATA / name)
     gold = {str(item["id"]): item.get("gold_sentences", ()) for item in lines(DATA / name / "qa.jsonl")}
     found: list[Case] = []
     with indexed(read_data_set(DATA / (corpus_of or name)), setting, work, print, evidence.embedder) as opened:
         for trial in data_set.trials:
             question = trial.question.text
-            how = finding(replace(setting.ask, question=question), opened.library.store, evidence.embedder)
+            others = tuple(text.id for text in data_set.texts if not trial.grades.get(text.id)) if without_own else None
+            how = finding(replace(setting.ask, question=question, file_ids=others), opened.library.store, evidence.embedder)
             passages = passages_from(how.passages(question))
             quotes = distinct(quote for at, each in enumerate(passages) for quote in quotes_in(each.text, number=1, passage=at))
             if not quotes:
                 continue
             wanted = {plain(sentence) for sentences in gold[trial.question.id] for sentence in sentences}
-            answers = () if corpus_of else tuple(trial.question.answers)
+            answers = () if corpus_of or without_own else tuple(trial.question.answers)
             right = [bool(answers) and (plain(q.text) in wanted if wanted else holds(q.text, answers)) for q in quotes]
             words = bm25(set(content_words(question)), [Counter(content_words(quote.text)) for quote in quotes])
             weighed, development = evidence.weighed(question, quotes), trial.part == "development"
-            found.append(Case(name, trial.question.id, question, answers, development, quotes, weighed, words, np.array(right)))
+            id_ = trial.question.id + " without its own" * without_own  # asked twice, it has two
+            found.append(Case(name, id_, question, answers, development, quotes, weighed, words, np.array(right)))
     return found
+
+
+def foreign(evidence: Evidence, work: Path) -> list[Case]:
+    """Questions that are put to all documents, and to all but their own, which have other paragraphs of the same article."""
+    return [case for name in FOREIGN for without in (False, True) for case in cases(name, evidence, work, without_own=without)]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -167,6 +178,19 @@ def sure(some: Sequence[Case]) -> None:
     print(f"as fitted, before the limit: {bias:.3f}")
 
 
+def sure_foreign(some: Sequence[Case]) -> None:
+    """FOREIGN_WEIGHTS, FOREIGN_BIAS and FOREIGN_THRESHOLD."""
+    some = [case for case in some if case.development and case.weighed.foreign]
+    asked = [case for case in some if not case.answers or case.right[case.weighed.rows].any()]
+    weights, bias = fit(asked, [case.weighed.measured for case in asked], [case.right[case.weighed.rows] for case in asked])
+    limits = []
+    for name in FOREIGN:
+        best = [(case.weighed.measured @ weights).max() for case in some if case.name == name and case.answers]
+        limits.append(float(np.quantile(best, REFUSED)))
+    told("FOREIGN_WEIGHTS", "FOREIGN_BIAS", weights, bias)
+    print(f"FOREIGN_THRESHOLD = {min(limits) + bias:.3f}")
+
+
 def told(weights_name: str, bias_name: str, weights: npt.NDArray[np.float64], bias: float) -> None:
     for name, value in zip((*relevance.FEATURES, "met words"), weights, strict=False):
         print(f"{name:18s} {value:8.3f}")
@@ -202,13 +226,31 @@ def fit(
     return weights, float(found[-1] - weights @ middle)
 
 
+def table(name: str, halves: Sequence[dict[str, float]]) -> None:
+    print(f"{name:44s} development  validation")
+    for line in halves[0]:
+        print(f"  {line:42s} {halves[0][line]:11.3f} {halves[1][line]:11.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fit", action="store_true", help="fit what tells that there is an answer")
+    parser.add_argument("--foreign", action="store_true", help="questions in other languages than English")
     parser.add_argument("--fit-order", action="store_true", help="fit what orders the sentences")
     parser.add_argument("--work", type=Path, default=WORK, help="where indexes are kept, as for lectern eval")
     given = parser.parse_args()
     evidence = Evidence(HuggingFaceEmbedding())
+    if given.foreign:
+        asked = foreign(evidence, given.work)
+        if given.fit:
+            sure_foreign(asked)
+        else:
+            for name in FOREIGN:
+                halves = [
+                    report([case for case in asked if case.name == name and case.development is half]) for half in (True, False)
+                ]
+                table(name, halves)
+        return
     fits: list[tuple[bool, Callable[[Sequence[Case]], None], tuple[str, ...]]] = [
         (given.fit, sure, SURE),
         (given.fit_order, order, ORDERED),
@@ -221,9 +263,7 @@ def main() -> None:
     for name in MEASURED:
         found = cases(name, evidence, given.work)
         halves = [report([case for case in found if case.development is half]) for half in (True, False)]
-        print(f"{name:44s} development  validation")
-        for line in halves[0]:
-            print(f"  {line:42s} {halves[0][line]:11.3f} {halves[1][line]:11.3f}")
+        table(name, halves)
     print("questions put to documents about other things")
     for name, other in (MEASURED[:2], MEASURED[1::-1]):
         margins = [case.weighed.margin(extractive.THRESHOLD) for case in cases(name, evidence, given.work, corpus_of=other)]

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from ragcore.embeddings import bundled
 from ragcore.embeddings.base import Embedder, TokenEmbedder
 from ragcore.text.language import language_of
 from ragcore.text.quotes import Quote
 from ragcore.text.relevance import (
     FEATURES,
+    FOREIGN_THRESHOLD,
     UNRELATED,
+    foreign_log_odds,
     idf_shares,
     likely,
     log_odds,
@@ -36,32 +39,41 @@ Kept = TypeVar("Kept")
 
 CACHED_VECTORS = 4096  # sentences; about 6 MB at 384 numbers each
 CACHED_WORDS = 1024  # sentences; about 12 MB at 15 words of 384 small numbers each
+LAST_LATIN = "\u024f"
 LANGUAGE = "en"  # what the embedder that tells words knows
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """What was measured of `count` quotes, of those at `rows`: see `relevance.measure` and `relevance.met_words`, which is None
-    where words have no vectors."""
+    where words have no vectors. `foreign`: the question is in another language than the embedder's; `unread`: in a script that
+    the embedder does not know, so that words order the sentences, too."""
 
     count: int
     rows: list[int]
     measured: npt.NDArray[np.float64]
     met: npt.NDArray[np.float64] | None
+    foreign: bool = False
+    unread: bool = False
 
     def odds(self) -> npt.NDArray[np.float64]:
         """(count,): log odds, -inf of the quotes that were not weighed."""
         odds = np.full(self.count, -np.inf)
-        odds[self.rows] = log_odds(self.measured)
+        odds[self.rows] = foreign_log_odds(self.measured) if self.unread else log_odds(self.measured)
         return odds
 
     def margin(self, threshold: float) -> float:
-        """Below 0 there is no answer among them; `threshold`, of the best log odds, where words have no vectors."""
-        if not self.rows:
-            return -np.inf
-        if self.met is None:
-            return float(self.odds().max()) - threshold
-        return margin(self.measured, self.met)
+        """Below 0 there is no answer among them; `threshold`, of the best log odds, where words have no vectors,
+        or nothing tells the question's language."""
+        if self.rows and self.met is not None:
+            return margin(self.measured, self.met)
+        return self.by_odds(threshold)
+
+    def by_odds(self, threshold: float) -> float:
+        """How far the best log odds lie above the threshold, which is another one where the question is foreign."""
+        if self.foreign:
+            return float(foreign_log_odds(self.measured).max(initial=-np.inf)) - FOREIGN_THRESHOLD
+        return float(self.odds().max(initial=-np.inf)) - threshold
 
 
 class Evidence:
@@ -83,11 +95,16 @@ class Evidence:
         texts = [quotes[row].read_with_lead for row in rows]
         if not texts:
             return Weighed(0, rows, np.zeros((0, len(FEATURES))), None)
-        words = self._with_words([query, *texts]) if language_of(query) == LANGUAGE else None
+        language = language_of(query)
+        words = self._with_words([query, *texts]) if language == LANGUAGE else None
         met = None if words is None else met_words(words[0], quotes, rows, words[1:])
         asked = self.query(query) if words is None else self.embed([query])[0]  # without instructions they are the same
         measured = measure(query, asked, quotes, self.embed(texts), rows, floor=self._floor)
-        return Weighed(len(quotes), rows, measured, met)
+        spoken = language or language_of(" ".join(texts))
+        foreign = self.embedder.name.startswith(bundled.NAME) and spoken not in (LANGUAGE, "")
+        letters = [letter for letter in query if letter.isalpha()]
+        unread = foreign and 2 * sum(letter > LAST_LATIN for letter in letters) >= len(letters)
+        return Weighed(len(quotes), rows, measured, met, foreign, unread)
 
     def near(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,), 0 to 1: half closeness of meaning, half the share of the query's words, the rare ones counting more."""

@@ -100,7 +100,7 @@ class Judge:
             return -np.inf
         if len(text.split()) <= SHORT_ANSWER and fits_kind(expected_kind(query), text, query):
             return 0.0  # "In March 1998."
-        return float(self._evidence.odds(query, quotes).max()) - self._threshold
+        return self._evidence.weighed(query, quotes).by_odds(self._threshold)
 
     def _rightness(self, query: str, response: str, reference: str) -> float:
         """0 to 1."""

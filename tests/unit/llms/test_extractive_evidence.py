@@ -9,8 +9,9 @@ import pytest
 
 from ragcore.embeddings.base import Tokens
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.llms.evidence import Evidence
-from ragcore.text.quotes import Quote
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.llms.evidence import Evidence, Weighed
+from ragcore.text.quotes import Quote, quotes_in
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -91,3 +92,65 @@ def test_each_text_is_embedded_once() -> None:
         evidence.weighed(question, quotes("The Lisbon office opened in March 1998.", "Parking is free."))
     assert embedder.embedded.count("Parking is free.") == 1
     assert embedder.embedded.count(QUESTION) == 1
+
+
+GERMAN = (
+    "Der Leuchtturm von Gannerby wurde 1871 von Ada Penrose gebaut. Er ist vierzig Meter hoch.",
+    "Die Fähre nach Lund fährt täglich um acht Uhr. An Sonntagen ruht der Verkehr.",
+)
+FRENCH = (
+    "Le phare de Gannerby a été construit en 1871 par Ada Penrose. Il mesure quarante mètres.",
+    "Le bac pour Lund part tous les jours à huit heures. Il ne circule pas le dimanche.",
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "answers"),
+    [
+        (GERMAN, "Wie hoch ist der Leuchtturm?", True),
+        (GERMAN, "Leuchtturm Höhe?", True),  # the language is that of the passages
+        (GERMAN, "Wann fährt die Fähre?", True),
+        (GERMAN, "Wer war der erste Kaiser von China?", False),
+        (GERMAN, "Wie viele Planeten hat das Sonnensystem?", False),
+        (FRENCH, "Quelle est la hauteur du phare ?", True),
+        (FRENCH, "Qui est le président de la Chine ?", False),
+        (FRENCH, "Combien coûte un billet de tramway ?", False),
+    ],
+)
+def test_in_a_language_that_the_embedder_does_not_know_words_say_whether_there_is_an_answer(
+    texts: tuple[str, ...], question: str, answers: bool
+) -> None:
+    said = [quote for at, text in enumerate(texts) for quote in quotes_in(text, number=1, passage=at)]
+    weighed = Evidence(HuggingFaceEmbedding()).weighed(question, said)
+    assert weighed.foreign
+    assert (weighed.margin(-1.06) > 0) is answers
+
+
+def test_words_order_the_sentences_where_cosines_tell_little() -> None:
+    holds_words = (0.6, 0.6, 0.2, 0.2, 0.3, 0.0, 0.0, 1.0)
+    seems_near = (0.1, 0.1, 0.7, 0.75, 0.6, 0.0, 0.0, 1.0)
+    measured = np.array([holds_words, seems_near])
+    assert Weighed(2, [0, 1], measured, None, foreign=True, unread=True).odds().argmax() == 0
+    assert Weighed(2, [0, 1], measured, None, foreign=True).odds().argmax() == 1
+
+
+def test_a_short_english_question_whose_language_nothing_tells_is_judged_by_the_best_sentence() -> None:
+    weighed = Evidence(HuggingFaceEmbedding()).weighed("May I bring a large dog?", quotes("A dog must sit on a lap."))
+    assert not weighed.foreign
+    assert weighed.met is None
+    assert weighed.margin(-1.06) == pytest.approx(weighed.odds().max() + 1.06)
+
+
+@pytest.mark.parametrize(
+    ("question", "unread"),
+    [
+        ("灯塔有多高？", True),
+        ("GDP是多少？", True),
+        ("كم ارتفاع المنارة؟", True),
+        ("Wie hoch ist der Leuchtturm?", False),
+        ("How high is it?", False),
+    ],
+)
+def test_a_script_that_the_embedder_does_not_know_is_told_from_a_language(question: str, unread: bool) -> None:
+    weighed = Evidence(HuggingFaceEmbedding()).weighed(question, quotes("灯塔高四十米。", "The lighthouse is high."))
+    assert weighed.unread is unread
