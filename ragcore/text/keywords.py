@@ -48,6 +48,8 @@ def stem(word: str) -> str:
 
 def _terms(text: str, *, without_stop_words: bool) -> list[str]:
     folded = _folded(text)
+    if without_stop_words and "may " in folded:
+        folded = _MAY.sub("", folded)
     found = _WORD.findall(folded)
     if without_stop_words:
         found = [word for word in found if word not in STOP_WORDS]
@@ -163,6 +165,8 @@ _WITHOUT_SPACES = (
 _SOUNDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{_WITHOUT_SPACES}]+|[^{_WITHOUT_SPACES}]+")
+
+_MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # no month
 
 # English, German, French, Spanish, Italian, Portuguese, Dutch; without those that mean something in English ("die", "son").
 STOP_WORDS = _set(

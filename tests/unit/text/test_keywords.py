@@ -57,6 +57,21 @@ def test_a_word_without_meaning_tells_two_compounds_apart() -> None:
     assert telling_words("GPT-4, a 2-for-1 and the in-between") == content_words("GPT-4, a 2-for-1 and the in-between")
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("May I bring a dog?", "bring dog"),
+        ("Two dogs. May they travel?", "two dog travel"),
+        ("May 2019", "may 2019"),
+        ("In May we closed.", "may close"),
+        ("May Day", "may day"),
+    ],
+)
+def test_may_is_a_month_unless_a_question_begins_with_it(text: str, kept: str) -> None:
+    assert content_words(text) == kept.split()
+    assert "may" in words(text)
+
+
 def test_words_that_are_common_elsewhere_but_mean_something_in_english_are_kept() -> None:
     assert content_words("Did the son die in the car?") == ["son", "die", "car"]
 
