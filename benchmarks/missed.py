@@ -4,9 +4,10 @@
     python -m benchmarks.missed --time       # milliseconds a look in a library of 20,000 passages
 
 Made from ../shared/data/squad2_500 and xquad: each failure takes a question, knows the passage that answers it, and keeps it
-out in one way: too few passages, other documents chosen, a least score, the document gone, its file a scan, broken or not
-read yet, the answer's sentence split between two passages, the document in German, a follow-up made into another question,
-a way of answering that does not look. "told": the person has written the answer into "What did you expect to find?".
+out in one way: too few passages, other documents chosen, a least score, a passage that is nothing but the question, the
+document gone, its file a scan, broken or not read yet, the answer's sentence split between two passages, the document in
+German, a follow-up made into another question, a way of answering that does not look. "told": the person has written the
+answer into "What did you expect to find?".
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Failures:
             others = tuple(other.id for other in self.some() if other.id != item.id)
             ask = replace(plainly, question=item.question, file_ids=others)
             yield from self.both(Cause.FILTERED, self.answered(ask), item)
-        for item in [each for each in self.some() if self.rank(each) <= TOP_K]:
+        for item in [each for each in self.some() if self.finds(each)]:
             ask = replace(plainly, question=item.question, retrieval=Retrieval(cutoff=0.999))
             yield from self.both(Cause.CUT_OFF, self.answered(ask), item)
         for item in self.some():
@@ -122,8 +123,13 @@ class Failures:
                 message = self.answered(replace(plainly, question=item.question))
                 yield from self.both(Cause.ABSENT, message, item)
                 yield from self.unread(message, item)
-            if self.rank(item) <= TOP_K:
+            if self.finds(item):
                 yield from self.both(Cause.ADDED_SINCE, message, item)
+        for item in self.some():
+            self.put("echo", "echo", f"{item.question} {item.question}")
+            if not self.finds(item) and self.rank(item) <= TOP_K:
+                yield from self.both(Cause.WEAKER, self.answered(replace(plainly, question=item.question)), item)
+            self.library.store.delete("echo")
         yield from self.split(plainly)
         yield from self.condensed()
         for item in self.some()[:5]:
@@ -142,8 +148,12 @@ class Failures:
             )
         return cause, "told" if expected else "not told", found.cause is cause
 
+    def finds(self, item: Item) -> bool:
+        ask = Ask(item.question, chat_mode=None, response_mode="no_text", top_k=TOP_K)
+        return any(source.file_id == item.id for source in self.answered(ask).sources)
+
     def rank(self, item: Item) -> int:
-        ask = Ask(item.question, chat_mode=None, response_mode="no_text", top_k=100)
+        ask = Ask(item.question, chat_mode=None, response_mode="no_text", top_k=100, retrieval=Retrieval(weaker=True))
         ids = [source.file_id for source in self.answered(ask).sources]
         return ids.index(item.id) + 1 if item.id in ids else 101
 

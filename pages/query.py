@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from ragcore.conversations import Ask, Conversation, Message, Reading
+from ragcore.conversations import Ask, Conversation, Message, Reading, Retrieval
 from ui import places, resources, words
 from ui.asking import ask_once
 from ui.i18n import _, ngettext, numeral
@@ -58,7 +58,8 @@ def take_up(asks: list[Ask], put: Callable[[str, object], None]) -> None:
 
 take_up(asks_of(answers), fill_new_widget)
 usual = library.settings.answers
-take_up([Ask("", response_mode=usual.response_mode, top_k=usual.top_k)], fill_new_widget)
+usual_ask = Ask("", response_mode=usual.response_mode, top_k=usual.top_k, retrieval=Retrieval(weaker=usual.weaker))
+take_up([usual_ask], fill_new_widget)
 
 
 def chosen() -> list[Ask]:

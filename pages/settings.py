@@ -22,6 +22,7 @@ from ui.widgets.price_settings import price_settings
 from ui.widgets.problem import Choice, problem
 from ui.widgets.prompt_settings import prompt_settings, unsaved
 from ui.widgets.rebuilding import rebuilding
+from ui.widgets.search_settings import weaker_help
 from ui.widgets.stage import stage_switch
 
 if TYPE_CHECKING:
@@ -370,6 +371,7 @@ if test and draft is not None:
 section("answers")
 answers = library.settings.answers
 fill_widget("set_top_k", answers.top_k)
+fill_widget("set_weaker", answers.weaker)
 fill_widget("set_chat_mode", answers.chat_mode)
 fill_widget("set_response_mode", answers.response_mode)
 fill_widget("set_system_prompt", answers.system_prompt)
@@ -380,7 +382,14 @@ st.number_input(
     key="set_top_k",
     on_change=keep,
     args=("answers", "top_k", "set_top_k"),
-    help=_("How many passages are looked at for each answer. More see more of your documents, and take longer."),
+    help=_("At most how many passages are looked at for each answer. More see more of your documents, and take longer."),
+)
+st.toggle(
+    _("Weaker passages, too"),
+    key="set_weaker",
+    on_change=keep,
+    args=("answers", "weaker", "set_weaker"),
+    help=weaker_help(),
 )
 st.selectbox(
     _("In a chat"),

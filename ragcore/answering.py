@@ -65,6 +65,7 @@ def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
         ask.top_k * WIDER if chosen_later else ask.top_k,
         Scope(ask.file_ids),
         cosine_share=how.dense_share,
+        weaker=how.weaker or chosen_later,
     )
     retriever = OverviewRetriever(index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids)
     steps: list[BaseNodePostprocessor] = []

@@ -71,7 +71,8 @@ class LLMSettings(_Settings):
 
 
 class AnswerSettings(_Settings):
-    top_k: int = Field(default=6, ge=1, le=100)  # passages
+    top_k: int = Field(default=6, ge=1, le=100)  # passages, at most
+    weaker: bool = False  # passages far weaker than the best, too
     response_mode: ResponseMode = "compact"
     chat_mode: ChatMode = "condense_plus_context"
     system_prompt: str = ""

@@ -160,6 +160,7 @@ class Retrieval:
     """How passages are found, beyond their number. The steps are taken in the order of the fields."""
 
     dense_share: float | None = None  # 0 looks at words alone, 1 at meaning alone; None is the usual balance
+    weaker: bool = False  # as many passages as are wanted, also where some are far weaker than the best
     cutoff: float | None = None  # passages with a lower score, 0 to 1, are left out
     reranker: str = ""  # a cross-encoder on this machine that puts them in order: its folder or its name
     diverse: bool = False  # rather different passages than several that say the same

@@ -49,6 +49,7 @@ class Cause(str, Enum):
     USED = "used"  # it was among the passages
     FILTERED = "filtered"  # other documents were chosen
     CUT_OFF = "cut_off"  # it scores less than the least score
+    WEAKER = "weaker"  # it scores far less than the best passage
     REORDERED = "reordered"  # a later step put others before it
     SUMMARY = "summary"  # central passages were taken, for a summary
     CONDENSED = "condensed"  # the follow-up was made into another question
@@ -134,13 +135,21 @@ class _Search:
             return self._of(min(held, key=lambda node: places.get(node.id_, MOST_PASSAGES)), everywhere, expected)
         return self._nowhere(f"{self.searched} {expected}", everywhere, expected)
 
-    def ranked(self, question: str, file_ids: Sequence[str] | None = None, count: int = MOST_PASSAGES) -> list[NodeWithScore]:
-        """The best passages as the answer's own search finds them, before any later step."""
+    def ranked(
+        self,
+        question: str,
+        file_ids: Sequence[str] | None = None,
+        count: int = MOST_PASSAGES,
+        *,
+        weaker: bool = True,
+    ) -> list[NodeWithScore]:
+        """The best passages as the answer's own search finds them, before any later step. `weaker`: with those that are far
+        weaker than the best."""
         library, how = self.library, self.ask.retrieval
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
         scope = Scope(None if file_ids is None else tuple(file_ids))
-        retriever = HybridRetriever(library.store, library.embedder, count, scope, cosine_share=how.dense_share)
+        retriever = HybridRetriever(library.store, library.embedder, count, scope, cosine_share=how.dense_share, weaker=weaker)
         return retriever.retrieve(QueryBundle(question, embedding=self._vectors[question]))
 
     # Which passage.
@@ -214,16 +223,20 @@ class _Search:
             return self._brought_in(node, Cause.REORDERED, replace(ask, retrieval=changed), within)
         if self._took_central():
             return self._brought_in(node, Cause.SUMMARY, replace(ask, question=_with_words(ask, expected, node)), within)
-        if rank is not None and rank <= ask.top_k:
+        let_in = self._letting_in(node, ask, self.searched)
+        if rank is not None and rank <= ask.top_k and let_in == ask:
             return self._missed(Cause.ADDED_SINCE, node, rank, ask=ask)
         if self.searched != ask.question and ask.chat_mode is not None:
             exact, _ = _place(node, self.ranked(ask.question, ask.file_ids))
             if exact is not None and exact <= ask.top_k:
-                return self._missed(Cause.CONDENSED, node, rank, ask=replace(ask, chat_mode="context"))
+                exactly = self._letting_in(node, replace(ask, chat_mode="context"), ask.question)
+                return self._missed(Cause.CONDENSED, node, rank, ask=exactly)
         spoken = (language_of(ask.question), language_of(node.text))
         if all(spoken) and spoken[0] != spoken[1]:
             asked = replace(ask, question=_with_words(ask, expected, node))
             return replace(self._brought_in(node, Cause.LANGUAGE, asked, within), languages=spoken)
+        if rank is not None and rank <= ask.top_k:
+            return self._missed(Cause.WEAKER, node, rank, ask=let_in)
         if rank is not None:
             return self._brought_in(node, Cause.TOP_K, ask, within)
         return self._brought_in(node, Cause.FAR, replace(ask, question=_with_words(ask, expected, node)), within)
@@ -286,7 +299,18 @@ class _Search:
             return self._missed(cause, node, rank)
         if ask.retrieval.cutoff is not None and score < ask.retrieval.cutoff:
             ask = replace(ask, retrieval=replace(ask.retrieval, cutoff=None))
-        return self._missed(cause, node, rank, ask=replace(ask, top_k=max(ask.top_k, _enough(need))))
+        ask = replace(ask, top_k=max(ask.top_k, _enough(need)))
+        return self._missed(cause, node, rank, ask=self._letting_in(node, ask, self.searched if same else ask.question))
+
+    def _letting_in(self, node: TextNode, ask: Ask, question: str) -> Ask:
+        """With passages that are far weaker than the best, if this one is one of them. `question`: as it is looked up."""
+        how = ask.retrieval
+        if how.weaker or how.reranker or how.diverse:
+            return ask
+        found = self.ranked(question, ask.file_ids, ask.top_k, weaker=False)
+        if any(hit.node.id_ == node.id_ for hit in found):
+            return ask
+        return replace(ask, retrieval=replace(how, weaker=True))
 
     def _found(self, node: TextNode, cause: Cause) -> Missed:
         ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None

@@ -200,6 +200,7 @@ def _names(say: Callable[[str], str]) -> Mapping[str, str]:
         "extractive": say("without the language model"),
         "node_ids": say("exactly these passages"),
         "retrieval dense_share": say("share of meaning"),
+        "retrieval weaker": say("weaker passages, too"),
         "retrieval cutoff": say("least score"),
         "retrieval reranker": say("reranking model"),
         "retrieval diverse": say("different passages"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragcore.conversations import Ask, Price
+from ragcore.conversations import Ask, Price, Retrieval
 from ragcore.errors import Problem, RagError
 from ragcore.runs import check_question
 from ui import resources
@@ -23,6 +23,7 @@ def chat_ask(question: str) -> Ask:
         response_mode=answers.response_mode,
         top_k=answers.top_k,
         file_ids=tuple(widget("chat_files") or ()) or None,
+        retrieval=Retrieval(weaker=answers.weaker),
     )
 
 

@@ -61,7 +61,7 @@ Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
 NOT_FOUND, NO_MODEL = refusals.NOT_FOUND["en"], refusals.NO_MODEL["en"]
 
-THRESHOLD = -1.06
+THRESHOLD = -1.2
 """The log odds that the best sentence must reach where the embedder tells nothing about single words, or the question is not
 in English; below it nothing was found. See `relevance.margin` for the others."""
 

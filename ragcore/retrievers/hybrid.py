@@ -17,6 +17,10 @@ script's letters, to FOREIGN_SHARE where there are no others.
 
 Where the question says the name of a document of which many passages are candidates, passages of other documents have OTHERS
 of their score: which of two benefit plans is meant is often told by the file's name alone.
+
+Often one passage answers, and the others of the `top_k` best are there because their number was set. Those that are far behind
+the best, in score and in meaning, can be left out: of the first five of Chroma's study of splitters a half more of the text is
+wanted then (precision 0.055, 0.083), and of what is wanted as good as nothing is lost (recall 0.883, 0.881).
 """
 
 from __future__ import annotations
@@ -45,15 +49,18 @@ COSINE_SHARE = 0.6
 FOREIGN_SHARE = 0.2
 MANY = 6  # candidates of a document, from which on its name tells which document is meant
 OTHERS = 0.8
+LEAST_SCORE = 0.65  # of the best one's, and
+LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
 LAST_LATIN = "\u024f"
 
 
 class HybridRetriever(BaseRetriever):
     """The `top_k` best of the `pool` best by cosine and the `pool` best by BM25. Scores are 0 to 1.
 
-    `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`.
+    `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`. `weaker`: with those that are
+    far weaker than the best.
 
-    The span "retrieve" holds `found` and `next_best` (as many again, that just missed), each a list of {"id", "score",
+    The span "retrieve" holds `found` and `next_best` (at most `top_k` more, that just missed), each a list of {"id", "score",
     "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
     for one whose vector is damaged, which is ranked by its words.
     """
@@ -69,6 +76,7 @@ class HybridRetriever(BaseRetriever):
         *,
         pool: int = POOL,
         cosine_share: float | None = None,
+        weaker: bool = True,
     ) -> None:
         if cosine_share is not None and not 0 <= cosine_share <= 1:
             raise ValueError(f"cosine_share must be from 0 to 1, not {cosine_share}")
@@ -78,6 +86,7 @@ class HybridRetriever(BaseRetriever):
         self._scope = scope
         self._pool = max(pool, 2 * self._top_k)
         self._cosine_share = cosine_share
+        self._weaker = weaker
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector = query_vector(self._embedder, query)
@@ -103,8 +112,11 @@ class HybridRetriever(BaseRetriever):
         facts: list[dict[str, Any]] = [
             {"id": id_, "score": score(id_), "cosine": cosines[id_], "bm25": bm25.get(id_, unknown)} for id_ in ranked
         ]
-        step.note(found=facts[: self._top_k], next_best=facts[self._top_k :])
-        return [NodeWithScore(nodes[id_], score(id_)) for id_ in ranked[: self._top_k]]
+        found = facts[: self._top_k]
+        if not self._weaker:
+            found = _comparable(found)
+        step.note(found=found, next_best=[fact for fact in facts if fact not in found][: self._top_k])
+        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in found]
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
         """By cosine. None while the vectors are damaged: words alone find passages until they are made anew."""
@@ -138,6 +150,13 @@ def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None
     if not any(count[document] >= MANY for document, name in names.items() if name in meant):
         return {}
     return {document: OTHERS for document, name in names.items() if name not in meant}
+
+
+def _comparable(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that are not far weaker than the best of them."""
+    least = LEAST_SCORE * max((fact["score"] for fact in found), default=0.0)
+    near = LEAST_COSINE * max((fact["cosine"] or 0.0 for fact in found), default=0.0)
+    return [fact for fact in found if fact["score"] >= least or (fact["cosine"] or 0.0) >= near > 0]
 
 
 def usual_share(question: str, embedder: str) -> float:

@@ -121,7 +121,7 @@ def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     opened.embedder.begin()
     opened.reader.last = None
     # Where passages are neither read nor looked at by their places, they are found once, as many as it takes to rank documents.
-    wide = replace(ask, top_k=max(RANKED, ask.top_k))
+    wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
     ranking = bool(trial.grades) and not answering and not question.wanted
     began = time.process_time()
     got = given(library, question.text, wide if ranking else ask, answering=answering)

@@ -31,6 +31,7 @@ class _Given(BaseModel):
     top_k: int = Field(default=AnswerSettings().top_k, ge=1, le=100)
     response_mode: ResponseMode = AnswerSettings().response_mode
     dense_share: float | None = Field(default=None, ge=0, le=1)
+    weaker: bool = False
     cutoff: float | None = Field(default=None, ge=0, le=1)
     reranker: str = ""
     diverse: bool = False
@@ -43,7 +44,7 @@ class _Given(BaseModel):
 def setting_of(text: str) -> TrialSetting:
     """InputError for a name or a value that cannot be."""
     given = _Given() if text.strip() == DEFAULT else _given(text)
-    how = Retrieval(given.dense_share, given.cutoff, given.reranker, given.diverse)
+    how = Retrieval(given.dense_share, given.weaker, given.cutoff, given.reranker, given.diverse)
     ingest = IngestSettings(chunk_size=given.chunk_size, chunk_overlap=given.chunk_overlap, splitter=given.splitter)
     if ingest.chunk_overlap >= ingest.chunk_size:
         raise InputError(f"{text}: chunk_overlap must be smaller than chunk_size.", hint="Give a smaller one.")

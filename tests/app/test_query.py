@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ragcore.config import read_settings, write_settings
 from tests.app.conftest import App, answered, settled, until
 
 if TYPE_CHECKING:
@@ -45,6 +46,31 @@ def open_query(page: Page, app: App) -> None:
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Query").wait_for()
     settled(page)
+
+
+def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_want_them(page: Page, app: App) -> None:
+    before = read_settings(app.home)
+    hits, question = page.locator('[class*="st-key-hit_"]'), "How many steps has the Herring Stair?"
+    try:
+        page.goto(f"{app.url}/settings")
+        page.locator(".st-key-set_weaker").get_by_text("Weaker passages, too").click()
+        until(page, lambda: read_settings(app.home).answers.weaker)
+        open_query(page, app)
+        answer_by(page, "Passages only")
+        ask(page, question)
+        answered(page)
+        assert hits.count() == 6
+        first = page.url
+        page.get_by_role("button", name=re.compile("6 passages · weaker ones, too")).click()
+        page.locator(".st-key-query_weaker").get_by_text("Weaker passages, too").click()
+        settled(page)
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        until(page, lambda: page.url != first)
+        answered(page)
+        assert 0 < hits.count() < 6
+    finally:
+        write_settings(app.home, before)
 
 
 def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -> None:

@@ -81,11 +81,11 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
     start(page)
     whole(page)
     assert page.locator(".st-key-replay tr.question").all_inner_texts() == [FIRST, SECOND]
-    assert marks(page, "context", 1) == ["As typed", "6 passages", "No tool"]
+    assert marks(page, "context", 1) == ["As typed", "3 passages", "No tool"]
     assert marks(page, "condense_question", 0) == ["As typed", "6 passages", "No tool"]
-    assert marks(page, "condense_question", 1) == ["Rewritten", "6 passages", "No tool"]
+    assert marks(page, "condense_question", 1) == ["Rewritten", "1 passage", "No tool"]
     assert "wind" in cell(page, "condense_question", 1).locator(".lookup").inner_text()
-    assert marks(page, "react", 1) == ["As typed", "6 passages", "1 tool call"]
+    assert marks(page, "react", 1) == ["As typed", "3 passages", "1 tool call"]
     assert SECOND in cell(page, "react", 1).locator(".lookup").inner_text()
     assert "Same answer as" in cell(page, "openai", 0).inner_text()
     assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model.")
@@ -124,7 +124,7 @@ def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App,
     start(page)
     whole(page)
     assert marks(page, "simple", 0) == ["As typed", "No search", "No tool"]
-    assert marks(page, "openai", 0) == ["As typed", "6 passages", "1 tool call"]
+    assert marks(page, "openai", 0) == ["As typed", "5 passages", "1 tool call"]
     assert "gusts of wind" in cell(page, "openai", 0).locator(".lookup").inner_text()
     assert "3 calls" in page.locator('.st-key-replay th[data-mode="openai"]').inner_text()
 

@@ -11,6 +11,7 @@ from ragcore.conversations import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError
 from ragcore.library import Library
+from ragcore.retrievers.hybrid import LEAST_SCORE
 from ragcore.schema import Document, TextNode
 
 TEXTS = (
@@ -76,6 +77,16 @@ def test_a_cutoff_leaves_out_what_scores_less(library: Library) -> None:
     kept = library.passages(Ask(QUESTION, top_k=5, retrieval=Retrieval(cutoff=cutoff)))
     assert [hit.node.id_ for hit in kept] == [hit.node.id_ for hit in every if (hit.score or 0.0) >= cutoff]
     assert found(library, Ask(QUESTION, retrieval=Retrieval(cutoff=1.1))) == []
+
+
+def test_passages_far_weaker_than_the_best_are_left_out_unless_they_are_wanted(library: Library) -> None:
+    every = library.passages(Ask(QUESTION, top_k=5, retrieval=Retrieval(weaker=True)))
+    kept = library.passages(Ask(QUESTION, top_k=5))
+    assert len(every) == 5
+    assert 0 < len(kept) < 5
+    assert [hit.node.id_ for hit in kept] == [hit.node.id_ for hit in every[: len(kept)]]
+    assert every[len(kept)].get_score() < LEAST_SCORE * every[0].get_score()
+    assert len(found(library, Ask(QUESTION, top_k=5, retrieval=Retrieval(diverse=True)))) == 5
 
 
 def test_diverse_passages_do_not_say_the_same_twice(library: Library) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragcore import evaluating
-from ragcore.conversations import Ask
+from ragcore.conversations import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError
 from ragcore.evaluating import FAILURES, Measuring, measure
@@ -29,7 +29,7 @@ TOWER = (
 CELLAR = (
     "The cellar holds three hundred barrels of herring. Nobody has counted them since the flood, which was in 1953, they say."
 )
-USUAL = Setting("Usual", Ask("", None))
+USUAL = Setting("Usual", Ask("", None, retrieval=Retrieval(weaker=True)))
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_the_scores_are_those_of_what_was_found_and_said(open_library: Callable[
                       if call.prompt.name == "relevancy" else "Ada built it. [1]")  # fmt: skip
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     question = Question("Who built the tower?", ("Ada Penrose",), (Wanted("cellar.txt"),))
-    result = measure(library, question, Ask("", None, top_k=2), answering=True)
+    result = measure(library, question, Ask("", None, top_k=2, retrieval=Retrieval(weaker=True)), answering=True)
     assert [one.document for one in result.found] == ["tower.txt", "cellar.txt"]
     assert [one.right for one in result.found] == [False, True]
     assert result.scores["mrr"] == 0.5

@@ -84,6 +84,19 @@ def test_a_least_score_that_is_too_high(library: Library, expected: str) -> None
     assert comes_in(library, missed)
 
 
+def test_far_weaker_than_the_best(library: Library) -> None:
+    missed = why(library, ON_ITS_OWN, "three hundred barrels of cider")
+    assert missed.cause is Cause.WEAKER
+    assert missed.ask == replace(ON_ITS_OWN, retrieval=Retrieval(weaker=True))
+    assert comes_in(library, missed)
+
+
+def test_more_passages_that_are_looked_at_are_weaker_ones_too_where_it_takes_that(library: Library) -> None:
+    missed = why(library, replace(ON_ITS_OWN, top_k=1), "three hundred barrels of cider")
+    assert missed.cause is Cause.TOP_K
+    assert comes_in(library, missed)
+
+
 def test_no_document_says_it(library: Library) -> None:
     assert why(library, ON_ITS_OWN, "The balloon was red.").cause is Cause.ABSENT
     missed = why(library, Ask("What do astronauts eat on Mars?", chat_mode=None, top_k=1))

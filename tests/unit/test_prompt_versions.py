@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.backup import read_copy, write_copy
-from ragcore.conversations import Ask
+from ragcore.conversations import Ask, Retrieval
 from ragcore.database import Database
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.ingestion.worker import Worker
@@ -145,7 +145,7 @@ def test_refining_says_the_new_words_on_its_own_and_in_a_chat(tmp_path: Path) ->
     library.prompts.save("refine", ("", " ".join(built_in("refine").texts) + " ZEBRA"))
     for mode in (None, "condense_question"):
         llm.calls.clear()
-        "".join(library.answer(Ask("Who built the tower?", mode, "refine")))
+        "".join(library.answer(Ask("Who built the tower?", mode, "refine", retrieval=Retrieval(weaker=True))))
         assert "ZEBRA" in llm.calls[-1].messages[-1].content
         assert len(llm.calls) == 2
     library.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.config import PriceSettings, Settings
-from ragcore.conversations import Ask
+from ragcore.conversations import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMUnavailableError
 from ragcore.library import Library
@@ -68,7 +68,7 @@ def library_with(opened: list[Library], folder: Path, llm: ScriptedLLM | None) -
 def talked(library: Library, runs: AnswerRuns) -> str:
     talk = library.conversations.create().id
     for question in (FIRST, SECOND):
-        assert runs.start(talk, Ask(question, chat_mode="context")).wait(30)
+        assert runs.start(talk, Ask(question, chat_mode="context", retrieval=Retrieval(weaker=True))).wait(30)
     return talk
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ragcore.conversations import Ask, Message, Price, Reading
+from ragcore.conversations import Ask, Message, Price, Reading, Retrieval
 from ragcore.errors import Problem, RagError
 from ragcore.everything import WAYS
 from ragcore.runs import Run
@@ -85,6 +85,7 @@ def _offer(offered: Offer, *, key: str) -> None:
         response_mode=way,
         top_k=resources.library().settings.answers.top_k,
         file_ids=tuple(file.id for file in chosen) if len(chosen) < len(files) else None,
+        retrieval=Retrieval(weaker=resources.library().settings.answers.weaker),
         reading=offered.reading,
     )
     st.markdown(f"**{_what(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")

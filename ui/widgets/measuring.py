@@ -22,7 +22,7 @@ from ui.state import fill_new_widget, fill_widget, session, widget
 from ui.widgets.comparing import comparison
 from ui.widgets.problem import problem
 from ui.widgets.question_sets import missing_documents
-from ui.widgets.search_settings import USUAL
+from ui.widgets.search_settings import USUAL, weaker_help
 from ui.widgets.wide_table import wide_table
 
 MOST_SHOWN = 6  # measurements in the table and the drawing
@@ -79,7 +79,8 @@ def measurements(chosen: QuestionSet) -> None:
 
 def _usual() -> Setting:
     answers = resources.library().settings.answers
-    return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k))
+    how = Retrieval(weaker=answers.weaker)
+    return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k, retrieval=how))
 
 
 def _named(name: str) -> str:
@@ -164,6 +165,8 @@ def described(ask: Ask) -> str:
         parts.append(_("score at least {score}").format(score=numeral(how.cutoff, 2)))
     if how.reranker:
         parts.append(_("put in order by {model}").format(model=how.reranker))
+    if how.weaker:
+        parts.append(_("weaker ones, too"))
     if how.diverse:
         parts.append(_("different passages"))
     return " · ".join(parts)
@@ -201,6 +204,7 @@ def _new_setting() -> None:
     )
     if widget("setting_balance") == "own":
         st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5, persist_state="session")
+    st.toggle(_("Weaker passages, too"), key="setting_weaker", help=weaker_help(), persist_state="session")
     st.toggle(
         _("Different passages"),
         key="setting_diverse",
@@ -226,6 +230,7 @@ def _begin_setting() -> None:
     fill_widget("setting_mode", answers.response_mode)
     fill_widget("setting_balance", "usual")
     fill_widget("setting_share", USUAL)
+    fill_widget("setting_weaker", answers.weaker)
     fill_widget("setting_diverse", False)
     fill_widget("setting_reranker", "")
 
@@ -233,7 +238,12 @@ def _begin_setting() -> None:
 def _save_setting() -> None:
     balance, share = widget("setting_balance"), int(widget("setting_share") or 0) / 100
     dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(balance))
-    how = Retrieval(dense, reranker=str(widget("setting_reranker") or "").strip(), diverse=bool(widget("setting_diverse")))
+    how = Retrieval(
+        dense,
+        bool(widget("setting_weaker")),
+        reranker=str(widget("setting_reranker") or "").strip(),
+        diverse=bool(widget("setting_diverse")),
+    )
     ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
     name = str(widget("setting_name") or "").strip() or described(ask)
     kept = resources.library().evaluations.keep_setting(Setting(name, ask))

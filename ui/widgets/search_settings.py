@@ -19,6 +19,7 @@ def put_settings(ask: Ask, put: Callable[[str, object], None]) -> None:
     how = ask.retrieval
     values = {
         "query_top_k": ask.top_k,
+        "query_weaker": how.weaker,
         "query_files": list(ask.file_ids or ()),
         "query_balance": USUAL if how.dense_share is None else round(100 * how.dense_share),
         "query_cutoff": how.cutoff or 0.0,
@@ -40,6 +41,7 @@ def chosen_ask(question: str, response_mode: str) -> Ask:
         file_ids=tuple(widget("query_files") or ()) or None,
         retrieval=Retrieval(
             dense_share=None if share == USUAL else share / 100,
+            weaker=bool(widget("query_weaker")),
             cutoff=float(widget("query_cutoff")) or None,
             reranker=str(widget("query_reranker") or "").strip(),
             diverse=bool(widget("query_diverse")),
@@ -55,9 +57,10 @@ def search_settings(files: Mapping[str, str]) -> None:
             1,
             100,
             key="query_top_k",
-            help=_("How many passages the answer is made from."),
+            help=_("At most how many passages the answer is made from."),
             persist_state="session",
         )
+        st.toggle(_("Weaker passages, too"), key="query_weaker", help=weaker_help(), persist_state="session")
         st.multiselect(
             _("Only in these documents"),
             list(files),
@@ -106,9 +109,15 @@ def search_settings(files: Mapping[str, str]) -> None:
         )
 
 
+def weaker_help() -> str:
+    return _("Passages that are far weaker than the best one are left out otherwise, so that fewer may remain.")
+
+
 def _summary() -> str:
     count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
     said = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
+    if widget("query_weaker"):
+        said.append(_("weaker ones, too"))
     if documents:
         said.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
     if int(widget("query_balance")) != USUAL:

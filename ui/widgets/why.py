@@ -22,6 +22,7 @@ from ui.safetext import label, plain_md
 from ui.state import fill_widget, session, widget
 from ui.widgets.passage import passage
 from ui.widgets.problem import Choice, problem
+from ui.widgets.search_settings import put_settings
 
 SNIPPET = 420  # characters of the missed passage
 MOST_KEPT = 20  # passages for every answer from now on; more are looked at for one question alone
@@ -148,9 +149,7 @@ def _ask_again(message: Message, missed: Missed) -> None:
     library = resources.library()
     answers = library.settings.answers
     if ask.chat_mode is None:
-        for key, value in (("query_top_k", ask.top_k), ("query_files", list(ask.file_ids or ()))):
-            fill_widget(key, value)
-        fill_widget("query_cutoff", ask.retrieval.cutoff or 0.0)
+        put_settings(ask, fill_widget)
     else:
         fill_widget("chat_mode", ask.chat_mode)
         fill_widget("chat_files", list(ask.file_ids or ()))
@@ -262,6 +261,7 @@ _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
         file=_place(missed)
     ),
     Cause.CUT_OFF: lambda missed: _("**It scores less than the least score that was set**, and so it was left out."),
+    Cause.WEAKER: lambda missed: _("**It scores far less than the best passage**, and so it was left out."),
     Cause.REORDERED: lambda missed: _("**A later step put other passages before it**, after the search had found it."),
     Cause.SUMMARY: lambda missed: _(
         "**The question asks for a summary**, and so the central passages of each document were taken, not those nearest to it."
@@ -295,6 +295,7 @@ _BUTTONS: Mapping[Cause, Callable[[Missed], str]] = {
     Cause.USED: lambda missed: _("Ask each passage on its own"),
     Cause.FILTERED: lambda missed: _("Ask all documents"),
     Cause.CUT_OFF: lambda missed: _("Ask without a least score"),
+    Cause.WEAKER: lambda missed: _("Ask with weaker passages, too"),
     Cause.REORDERED: lambda missed: _("Ask without that step"),
     Cause.SUMMARY: _with_its_words,
     Cause.CONDENSED: lambda missed: _("Ask with my exact words"),

@@ -11,6 +11,7 @@ from ragcore.embeddings.base import Tokens
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.llms.evidence import Evidence, Weighed
+from ragcore.llms.extractive import THRESHOLD
 from ragcore.text.quotes import Quote, quotes_in
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ def quotes(*texts: str) -> list[Quote]:
 
 def test_words_that_no_sentence_meets_speak_against_an_answer() -> None:
     evidence = Evidence(WordRows())
-    answering = evidence.weighed(QUESTION, quotes("The Lisbon office opened in March 1998.")).margin(-1.06)
+    answering = evidence.weighed(QUESTION, quotes("The Lisbon office opened in March 1998.")).margin(THRESHOLD)
     another = evidence.weighed(QUESTION, quotes("The Porto office opened in March 1998."))
-    assert answering > 0 > another.margin(-1.06)
+    assert answering > 0 > another.margin(THRESHOLD)
     assert another.odds() > 0  # by all else it answers
 
 
@@ -67,12 +68,12 @@ def test_where_words_have_no_vectors_the_best_sentence_must_reach_the_threshold(
     said = quotes("The Lisbon office opened in March 1998.", "Das Büro in Lissabon wurde 1998 eröffnet.")
     weighed = Evidence(embedder).weighed(question, said)
     assert weighed.met is None
-    assert weighed.margin(-1.06) == pytest.approx(weighed.odds().max() + 1.06)
+    assert weighed.margin(THRESHOLD) == pytest.approx(weighed.odds().max() - THRESHOLD)
 
 
 def test_of_no_sentences_nothing_answers() -> None:
     weighed = Evidence(HashEmbedding()).weighed(QUESTION, [])
-    assert weighed.margin(-1.06) == -np.inf
+    assert weighed.margin(THRESHOLD) == -np.inf
     assert weighed.odds().tolist() == []
 
 
@@ -123,7 +124,7 @@ def test_in_a_language_that_the_embedder_does_not_know_words_say_whether_there_i
     said = [quote for at, text in enumerate(texts) for quote in quotes_in(text, number=1, passage=at)]
     weighed = Evidence(HuggingFaceEmbedding()).weighed(question, said)
     assert weighed.foreign
-    assert (weighed.margin(-1.06) > 0) is answers
+    assert (weighed.margin(THRESHOLD) > 0) is answers
 
 
 def test_words_order_the_sentences_where_cosines_tell_little() -> None:
@@ -138,7 +139,7 @@ def test_a_short_english_question_whose_language_nothing_tells_is_judged_by_the_
     weighed = Evidence(HuggingFaceEmbedding()).weighed("May I bring a large dog?", quotes("A dog must sit on a lap."))
     assert not weighed.foreign
     assert weighed.met is None
-    assert weighed.margin(-1.06) == pytest.approx(weighed.odds().max() + 1.06)
+    assert weighed.margin(THRESHOLD) == pytest.approx(weighed.odds().max() - THRESHOLD)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from ragcore.text.quotes import Quote
 from ragcore.text.relevance import (
     BIAS,
     CARRIED,
+    ELSEWHERE,
     EMBEDDED,
     EMBEDDED_BLIND,
     FEATURES,
@@ -20,6 +21,7 @@ from ragcore.text.relevance import (
     WEIGHTS,
     expected_kind,
     held,
+    idf_shares,
     likely,
     log_odds,
     margin,
@@ -41,12 +43,19 @@ def measured(question: str, sentences: list[str], passages: list[int], *, floor:
 
 
 def test_coverage_is_the_share_of_the_questions_idf_that_a_sentence_holds() -> None:
-    # lisbon stands in two sentences of three, office and open in one.
-    twice, once = 1 + math.log(1 + 1.5 / 2.5), 1 + math.log(1 + 2.5 / 1.5)
+    # lisbon stands in two sentences of three, office and open in one; three more are counted that have none of them.
+    twice, once = 1 + math.log(1 + 4.5 / 2.5), 1 + math.log(1 + 5.5 / 1.5)
     whole = twice + 2 * once
     found = measured(QUESTION, SENTENCES, [0, 1, 1])
     assert found["coverage"] == pytest.approx([1.0, 0.0, twice / whole])
     assert found["nearby_coverage"] == pytest.approx([1.0, twice / whole, twice / whole])
+
+
+def test_of_many_sentences_no_more_than_elsewhere_are_counted_besides() -> None:
+    count = 3 * ELSEWHERE
+    common, absent = 1 + math.log(1 + (count - 2 + ELSEWHERE + 0.5) / 2.5), 1 + math.log(1 + (count + ELSEWHERE + 0.5) / 0.5)
+    shares = idf_shares("Lisbon office", ["Lisbon"] * 2 + ["rain"] * (count - 2))
+    assert shares[0].tolist() == pytest.approx([common / (common + absent), 0])
 
 
 def test_a_sentence_has_part_of_the_words_of_its_heading_and_of_the_title_of_its_passage() -> None:
@@ -183,7 +192,7 @@ def test_words_are_met_by_a_sentence_and_by_its_neighbours_the_rare_ones_countin
     texts = ["Lisbon is here.", "It did open.", "Rain.", "Lisbon had rain."]
     quotes = [Quote(text, (), passage, "") for text, passage in zip(texts, [0, 0, 0, 1], strict=True)]
     said = [word_rows("lisbon"), word_rows("open"), word_rows("rain"), word_rows("lisbon", "rain")]
-    lisbon, opened = 1 + math.log(1 + 2.5 / 2.5), 1 + math.log(1 + 3.5 / 1.5)
+    lisbon, opened = 1 + math.log(1 + 6.5 / 2.5), 1 + math.log(1 + 7.5 / 1.5)
     found = met_words(word_rows("lisbon", "open"), quotes, [0, 1, 2, 3], said)
     assert found.tolist() == pytest.approx([1, 1, opened / (lisbon + opened), lisbon / (lisbon + opened)])
     # A neighbour that was not weighed does not help.

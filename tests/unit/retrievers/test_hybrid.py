@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.embeddings import bundled
 from ragcore.observe import span
-from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, MANY, OTHERS, HybridRetriever, usual_share
+from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, LEAST_SCORE, MANY, OTHERS, HybridRetriever, usual_share
 from ragcore.schema import Document, QueryBundle, TextNode
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.memory import MemoryStore
@@ -146,6 +146,34 @@ def test_a_long_document_whose_name_the_question_says_goes_before_others(passage
     if first == "Acme_Standard_Details.pdf":
         every = HybridRetriever(store, Constant(), 2 * passages, cosine_share=0.9).retrieve(question)
         assert max(hit.get_score() for hit in every if hit.node.ref_doc_id != first) <= OTHERS
+
+
+WEAKER = {
+    "best": ("the invoice E-4711 is due", (1.0, 0.0)),  # score 1.0
+    "words": ("E-4711 invoice of the invoices that were due", (0.5, 0.866)),
+    "near": ("when must it be paid", (0.95, 0.312)),  # score 0.57 without a word of the question
+    "far": ("E-4711", (0.2, 0.98)),
+    "none": ("the weather is fine", (0.4, 0.917)),
+}
+
+
+def test_what_is_far_weaker_than_the_best_in_score_and_in_meaning_is_left_out_where_that_is_wanted() -> None:
+    store = filled(WEAKER)
+    with span("query") as root:
+        every = HybridRetriever(store, Constant(), 5).retrieve(QUESTION)
+        kept = HybridRetriever(store, Constant(), 5, weaker=False).retrieve(QUESTION)
+    score = {hit.node.id_: hit.get_score() for hit in every}
+    assert score["words"] > LEAST_SCORE * score["best"] > score["near"] > score["far"]
+    assert {hit.node.id_: hit.score for hit in kept} == {id_: score[id_] for id_ in ("best", "words", "near")}
+    told = root.named("retrieve")[1].facts
+    assert [fact["id"] for fact in told["found"]] == [hit.node.id_ for hit in kept]
+    assert {fact["id"] for fact in told["next_best"]} == {"far", "none"}
+
+
+def test_the_best_stays_though_nothing_speaks_for_it() -> None:
+    store = filled({"opposite": ("the weather is fine", (-1.0, 0.0))})
+    assert [hit.node.id_ for hit in HybridRetriever(store, Constant(), 5, weaker=False).retrieve(QUESTION)] == ["opposite"]
+    assert HybridRetriever(MemoryStore(), Constant(), 5, weaker=False).retrieve(QUESTION) == []
 
 
 def test_only_the_chosen_documents_are_looked_in() -> None:
