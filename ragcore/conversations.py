@@ -135,7 +135,8 @@ class AnswerFacts:
     completion_tokens: int = 0
     extractive: bool = False
     model: str = ""
-    condensed: str | None = None  # the question as it was searched for, where it differs from what was typed
+    condensed: str | None = None  # a follow-up as it was searched for, where it differs from what was typed
+    meant: str | None = None  # what was searched for, where words of it are misspelt
     money: float | None = None  # what the tokens cost, where they have a price
     currency: str = ""
     expected: Price | None = None  # where the price was shown before

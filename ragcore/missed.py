@@ -113,6 +113,7 @@ class _Search:
         self.library, self.message, self.ask, self.check = library, message, ask, check
         self.trace = library.conversations.trace(message.id)
         self.searched = self._searched()
+        self.meant = (message.facts and message.facts.meant) or self.searched  # without what is misspelt
         self.used = {source.node_id for source in message.sources}
         self._vectors: dict[str, Vector] = {}
 
@@ -156,13 +157,13 @@ class _Search:
 
     def _without_hint(self, everywhere: Sequence[NodeWithScore]) -> Missed:
         """The missed passage that answers best, if one does."""
-        missed = [(hit.node, self.searched) for hit in everywhere if hit.node.id_ not in self.used][:TRIED]
+        missed = [(hit.node, self.meant) for hit in everywhere if hit.node.id_ not in self.used][:TRIED]
         if self.searched != self.ask.question:
             exact = self.ranked(self.ask.question)
             missed += [(hit.node, self.ask.question) for hit in exact if hit.node.id_ not in self.used][:TRIED]
         used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
         sure = [self._answers(question, node) for node, question in missed]
-        sure_used = [self._answers(self.searched, node) for node in used]
+        sure_used = [self._answers(self.meant, node) for node in used]
         best, best_used = max(sure, default=-np.inf), max(sure_used, default=-np.inf)
         # The very best was not looked at: whether it answers or not, something has kept it out.
         first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in self.used
@@ -181,7 +182,7 @@ class _Search:
     def _nearest(self, nodes: Sequence[TextNode]) -> TextNode | None:
         """The one with the sentence that is the likeliest of all to be the answer."""
         quotes = [quote for at, node in enumerate(nodes) for quote in quotes_in(node.text, number=1, passage=at)]
-        odds = self.check.evidence.odds(self.searched, quotes)
+        odds = self.check.evidence.odds(self.meant, quotes)
         return nodes[quotes[int(odds.argmax())].passage] if quotes else None
 
     def _quoting(self, expected: str) -> list[TextNode]:

@@ -168,6 +168,7 @@ class Run:
             return
         calls = trace.named("llm")
         condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
+        meant = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         mode = ask.mode
         spent, price = trace.total_tokens(), self._library.settings.price
@@ -184,6 +185,7 @@ class Run:
             extractive=model.is_extractive,
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
+            meant=meant,
             money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,

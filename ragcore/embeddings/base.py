@@ -60,6 +60,9 @@ class TokenEmbedder(Embedder, Protocol):
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
         """The rows of `embed_passages`, and the tokens of each text. None where this model's are not known to tell words."""
 
+    def knows(self, word: str) -> bool:
+        """Whether it is a word of the model's vocabulary, as a misspelt one hardly is. True where that tells nothing."""
+
 
 class BaseEmbedding(ABC):
     """An Embedder with the names that the field uses and a span "embed" for each call. Subclasses give `name`, `dimension` and

@@ -83,13 +83,19 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
         """Of the bundled model as it is: how far vectors of tokens lie apart differs from model to model."""
-        if self.model_name not in bundled.ALIASES or self.text_instruction or self.query_instruction:
+        if not self._as_bundled():
             return None
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
             tokens: list[Tokens] = []
             rows = self._model.embed(list(texts), step, tokens)
             step.note(dimension=rows.shape[1])
             return rows, tokens
+
+    def knows(self, word: str) -> bool:
+        return not self._as_bundled() or self._model.knows(word)
+
+    def _as_bundled(self) -> bool:
+        return self.model_name in bundled.ALIASES and not (self.text_instruction or self.query_instruction)
 
     @property
     def _model(self) -> _LoadedModel:
@@ -148,6 +154,9 @@ class _LoadedModel:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         result: Vectors = np.ascontiguousarray(rows / np.where(norms > 0, norms, 1), np.float32)
         return result
+
+    def knows(self, word: str) -> bool:
+        return len(self._encoder.encode(word, add_special_tokens=False).ids) == 1
 
     def _windows(self, text: str) -> Iterator[tuple[str, int]]:
         """The text as it is when it fits; otherwise stretches of whole words of nearly equal length, each with its tokens."""

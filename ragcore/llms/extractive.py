@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.spelling import as_meant
 from ragcore.llms import extractive_choices as choices
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.llms.evidence import Evidence
@@ -205,7 +206,7 @@ class ExtractiveLLM(LLM):
 
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
-        query = about(query)
+        query = as_meant(about(query), [quote.read_with_lead for quote in quotes], self._evidence.embedder)
         weighed = self._evidence.weighed(query, quotes)
         if not quotes or (weighed.margin(THRESHOLD) < 0 and not sure):
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)

@@ -34,6 +34,7 @@ import numpy as np
 from ragcore.embeddings import bundled
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.question import query_vector
+from ragcore.embeddings.spelling import as_meant
 from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
@@ -59,6 +60,8 @@ class HybridRetriever(BaseRetriever):
 
     `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`. `weaker`: with those that are
     far weaker than the best.
+
+    A misspelt question is looked up as `as_meant` has it, which the span "retrieve" notes as `meant`.
 
     The span "retrieve" holds `found` and `next_best` (at most `top_k` more, that just missed), each a list of {"id", "score",
     "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
@@ -89,9 +92,12 @@ class HybridRetriever(BaseRetriever):
         self._weaker = weaker
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        vector = query_vector(self._embedder, query)
-        near = self._near(vector, step)
-        sharing = self._store.keyword_search(query.query_str, self._pool, self._scope)
+        vector, near, sharing = self._candidates(query, step)
+        meant = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
+        if meant != query.query_str:
+            step.note(meant=meant)
+            query = QueryBundle(meant)
+            vector, near, sharing = self._candidates(query, step)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}
         cosines |= self._cosines([hit.node.id_ for hit in sharing if hit.node.id_ not in cosines], vector, step)
@@ -117,6 +123,11 @@ class HybridRetriever(BaseRetriever):
             found = _comparable(found)
         step.note(found=found, next_best=[fact for fact in facts if fact not in found][: self._top_k])
         return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in found]
+
+    def _candidates(self, query: QueryBundle, step: Span) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
+        """The question's vector, the `pool` best by cosine and the `pool` best by BM25."""
+        vector = query_vector(self._embedder, query)
+        return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
         """By cosine. None while the vectors are damaged: words alone find passages until they are made anew."""

@@ -73,6 +73,9 @@ class TimedEmbedder:
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
         return self._embedder.embed_tokens(texts) if isinstance(self._embedder, TokenEmbedder) else None
 
+    def knows(self, word: str) -> bool:
+        return not isinstance(self._embedder, TokenEmbedder) or self._embedder.knows(word)
+
     def embed_query(self, text: str) -> Vector:
         began, cpu = time.perf_counter(), time.process_time()
         vector = self._embedder.embed_query(text)

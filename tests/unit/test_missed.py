@@ -128,6 +128,18 @@ def test_what_the_reader_takes_for_an_answer_by_the_name_of_its_file_or_by_its_t
     opened.close()
 
 
+def test_what_a_misspelt_question_found_is_judged_by_what_was_meant(tmp_path: Path) -> None:
+    opened = Library(tmp_path / "library")
+    for name, text in (("tower.txt", TOWER), ("cellar.txt", CELLAR)):
+        take_in(opened, text, name)
+    message = answered(opened, Ask("How many barrells of cidder does the cellar hold?", chat_mode=None))
+    assert message.text.startswith("The cellar holds three hundred barrels of cider. [1]")
+    assert message.facts is not None
+    assert message.facts.meant == "How many barrells of cider does the cellar hold?"  # "barrells" has the stem of "barrels"
+    assert why_missed(opened, message).cause is Cause.USED
+    opened.close()
+
+
 def test_what_was_expected_is_split_between_two_passages(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library", embedder=HashEmbedding())
     opened.update_settings(Settings(ingest=IngestSettings(chunk_size=16)))

@@ -38,6 +38,9 @@ class WordRows(HashEmbedding):
         self.embedded += texts
         return super().embed_passages(texts), [self._tokens(text) for text in texts]
 
+    def knows(self, word: str) -> bool:
+        return True
+
     def _tokens(self, text: str) -> Tokens:
         words = list(re.finditer(r"\w+", text))
         rows = super().embed_passages([word.group() for word in words])

@@ -1,0 +1,93 @@
+"""How well questions with a slip of the keyboard are answered, beside the same questions as they are.
+
+    python -m benchmarks.misspelt
+
+Of each question of squad2_500 and clapnq_dev in ../shared/data one word of five letters or more, never its first letter, has
+two letters in the wrong order, one left out, one twice or another in its place. Passages and answers are the application's,
+without a language model. "changed": questions of which a word was taken for a misspelt one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from benchmarks.extractive import DATA, WORK
+from ragcore.answering import answer, finding
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.evaluation.said import token_recall
+from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.observe import span
+from ragcore.text.keywords import STOP_WORDS
+from ragcore.text.refusals import is_refusal
+from ragcore.trials.data_set import read_data_set
+from ragcore.trials.index import indexed
+from ragcore.trials.settings import setting_of
+
+SETS = ("squad2_500", "clapnq_dev")
+_WORD = re.compile(r"\b[^\W\d_]{5,}\b")
+
+
+def misspelt(question: str, chance: random.Random) -> str:
+    """With one slip; the question as it is where it has no word for it."""
+    words = [found for found in _WORD.finditer(question) if found[0].lower() not in STOP_WORDS]
+    if not words:
+        return question
+    found = chance.choice(words)
+    word, at = found[0], chance.randrange(1, len(found[0]) - 1)
+    slips = (
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        word[:at] + word[at + 1 :],
+        word[:at] + word[at] + word[at:],
+        word[:at] + chance.choice(ascii_lowercase) + word[at + 1 :],
+    )
+    return question[: found.start()] + chance.choice(slips) + question[found.end() :]
+
+
+def measured(name: str, embedder: HuggingFaceEmbedding, work: Path) -> None:
+    setting, data_set, chance = setting_of("default"), read_data_set(DATA / name), random.Random(7)
+    reader = ExtractiveLLM(embedder)
+    rows: dict[str, list[dict[str, Any]]] = {"as they are": [], "misspelt": []}
+    with indexed(data_set, setting, work, print, embedder) as opened:
+        for trial in data_set.trials:
+            for how, question in zip(rows, (trial.question.text, misspelt(trial.question.text, chance)), strict=True):
+                ask = replace(setting.ask, question=question, chat_mode=None)
+                found = finding(ask, opened.library.store, embedder)
+                said = "".join(answer(ask, (), llm=reader, finding=found))
+                with span("query") as root:
+                    hits = found.passages(question)
+                own = [hit.node.ref_doc_id for hit in hits[:1] if trial.grades.get(str(hit.node.ref_doc_id))]
+                answers = tuple(trial.question.answers)
+                rows[how].append(
+                    {
+                        "own passage first": bool(own) if answers else None,
+                        "tokens in the answer": token_recall(said, answers) if answers else None,
+                        "answerable refused": is_refusal(said) if answers else None,
+                        "unanswerable refused": None if answers else is_refusal(said),
+                        "changed": any("meant" in step.facts for step in root.named("retrieve")),
+                    }
+                )
+    print(f"{name:28s}" + "".join(f"{how:>14s}" for how in rows))
+    for line in rows["misspelt"][0]:
+        means = [float(np.mean([row[line] for row in some if row[line] is not None])) for some in rows.values()]
+        print(f"  {line:26s}" + "".join(f"{mean:14.3f}" for mean in means))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, default=WORK, help="where indexes are kept, as for lectern eval")
+    given = parser.parse_args()
+    embedder = HuggingFaceEmbedding()
+    for name in SETS:
+        measured(name, embedder, given.work)
+
+
+if __name__ == "__main__":
+    main()
