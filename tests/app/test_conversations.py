@@ -204,7 +204,7 @@ def test_a_thumb_with_a_word_is_there_after_a_reload_and_can_be_taken_back(page:
 
 
 def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App, tmp_path: Path) -> None:
-    question = "May I bring a large dog? <script>alert(1)</script>"
+    question = "Two dogs in each car? <script>alert(1)</script>"
     ask_anew(page, app, question)
     button(page, "Good answer").click()
     page.get_by_label("What was good?").fill("right & short")
@@ -219,13 +219,13 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     button(page, "More").last.click()
     with page.expect_download() as begun:
         page.get_by_role("menuitem", name="Save this conversation").click()
-    assert begun.value.suggested_filename == "May I bring a large dog script alert(1) script.html"
+    assert begun.value.suggested_filename == "Two dogs in each car script alert(1) script.html"
     menu(page, question)
     saved: dict[str, Path] = {}
     for form, suffix in (("Markdown", "md"), ("HTML", "html"), ("JSON", "json")):
         with page.expect_download() as begun:
             page.get_by_role("link", name=f"Export as {form}").click()
-        assert begun.value.suggested_filename == f"May I bring a large dog script alert(1) script.{suffix}"
+        assert begun.value.suggested_filename == f"Two dogs in each car script alert(1) script.{suffix}"
         saved[suffix] = tmp_path / f"export.{suffix}"
         begun.value.save_as(saved[suffix])
 
@@ -235,7 +235,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     assert (asked.text, kept.verdicts[given.id].word) == (question, "right & short")
     markdown = saved["md"].read_text("utf-8")
     assert given.text in markdown
-    assert "May I bring a large dog? \\<script\\>" in markdown
+    assert "Two dogs in each car? \\<script\\>" in markdown
     source = next(source for source in given.sources if f"[{source.number}]" in given.text)
     assert source.file_name in chip
     assert f"\\[{source.number}\\] **" in markdown
