@@ -147,6 +147,7 @@ class _Search:
         """The best passages as the answer's own search finds them, before any later step. `weaker`: with those that are far
         weaker than the best."""
         library, how = self.library, self.ask.retrieval
+        question = self.meant if question == self.searched else question
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
         scope = Scope(None if file_ids is None else tuple(file_ids))

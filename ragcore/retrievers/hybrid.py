@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +62,8 @@ class HybridRetriever(BaseRetriever):
     `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`. `weaker`: with those that are
     far weaker than the best.
 
-    A misspelt question is looked up as `as_meant` has it, which the span "retrieve" notes as `meant`.
+    A misspelt question is looked up as `as_meant` has it, which the span "retrieve" notes as `meant`; texts or a vector that it
+    brings along stay.
 
     The span "retrieve" holds `found` and `next_best` (at most `top_k` more, that just missed), each a list of {"id", "score",
     "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
@@ -96,7 +98,7 @@ class HybridRetriever(BaseRetriever):
         meant = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
         if meant != query.query_str:
             step.note(meant=meant)
-            query = QueryBundle(meant)
+            query = replace(query, query_str=meant)
             vector, near, sharing = self._candidates(query, step)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings import bundled
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.observe import span
 from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, LEAST_SCORE, MANY, OTHERS, HybridRetriever, usual_share
 from ragcore.schema import Document, QueryBundle, TextNode
@@ -190,3 +191,18 @@ def test_the_callers_question_is_left_as_it_is() -> None:
     bundle = QueryBundle(QUESTION)
     HybridRetriever(filled(PASSAGES), Constant(), 5).retrieve(bundle)
     assert bundle.embedding is None
+
+
+def test_a_misspelt_question_keeps_the_texts_and_the_vector_that_are_looked_up_for_it() -> None:
+    embedder, store = HuggingFaceEmbedding(), MemoryStore()
+    for id_, text in (("painted", "Ada Penrose painted the lighthouse."), ("barrels", "The cellar holds barrels of cider.")):
+        store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])])
+    retriever = HybridRetriever(store, embedder, 2, weaker=True)
+
+    def scores(question: str, *texts: str, vector: Any = None) -> dict[str, float | None]:
+        return {hit.node.id_: hit.score for hit in retriever.retrieve(QueryBundle(question, texts, vector))}
+
+    asked, misspelt, other = "Who painted it?", "Who pianted it?", "How much cider is in the cellar?"
+    assert scores(misspelt) == scores(asked)
+    assert scores(misspelt, other) == scores(asked, other) != scores(asked)
+    assert scores(misspelt, vector=embedder.embed_query(other)) == pytest.approx(scores(asked, other))
