@@ -21,8 +21,8 @@ SAID = (
         ("Whose servises in hearign cqre?", "Whose servises in hearing care?"),  # two slips stay
         ("When is the trial?", None),  # a word, though trail is nearer to what is said
         ("What does the Zanzibar plan cover?", None),  # nothing is like it
-        ("Which yptes are covered?", None),  # the first letter is taken to be right
-        ("When are deductables due?", None),  # a form of a word that is said
+        ("Is a dervice due?", None),  # the first letter is taken to be right
+        ("Which Windermeres are there?", None),  # a form of a word that is said
         ("E-4711x and 12thh?", None),
         ("", None),
     ],

@@ -156,5 +156,6 @@ def test_a_short_english_question_whose_language_nothing_tells_is_judged_by_the_
     ],
 )
 def test_a_script_that_the_embedder_does_not_know_is_told_from_a_language(question: str, unread: bool) -> None:
-    weighed = Evidence(HuggingFaceEmbedding()).weighed(question, quotes("灯塔高四十米。", "The lighthouse is high."))
-    assert weighed.unread is unread
+    said = quotes("灯塔高四十米。", "The lighthouse is high.")
+    assert Evidence(HuggingFaceEmbedding()).weighed(question, said).unread is unread
+    assert not Evidence(HashEmbedding()).weighed(question, said).unread  # another embedder may know it
