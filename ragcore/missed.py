@@ -67,9 +67,10 @@ class Cause(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """`searched`: the question as it was looked up. `source`: the best missed passage, or the nearest one where none seems to
-    say it; and `rank`, 1 for the best, where it stands among all that were to be looked through (the whole library where others
-    were chosen); None below the hundredth. Its page is that of the sentence nearest to what was looked for.
+    """`searched`: the question as it was looked up, nothing misspelt. `source`: the best missed passage, or the nearest one
+    where none seems to say it; and `rank`, 1 for the best, where it stands among all that were to be looked through (the
+    whole library where others were chosen); None below the hundredth. Its page is that of the sentence nearest to what was
+    looked for.
 
     `ask`: the question with the very setting changed; None where another place must be visited first. `file`: the one that is
     to blame; `page`: the label of its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
@@ -112,8 +113,9 @@ class _Search:
     def __init__(self, library: Library, message: Message, ask: Ask, check: SentenceCheck) -> None:
         self.library, self.message, self.ask, self.check = library, message, ask, check
         self.trace = library.conversations.trace(message.id)
-        self.searched = self._searched()
-        self.meant = (message.facts and message.facts.meant) or self.searched  # without what is misspelt
+        asked = self._asked()
+        self.condensed = asked != ask.question
+        self.searched = (message.facts and message.facts.meant) or asked
         self.used = {source.node_id for source in message.sources}
         self._vectors: dict[str, Vector] = {}
 
@@ -147,7 +149,6 @@ class _Search:
         """The best passages as the answer's own search finds them, before any later step. `weaker`: with those that are far
         weaker than the best."""
         library, how = self.library, self.ask.retrieval
-        question = self.meant if question == self.searched else question
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
         scope = Scope(None if file_ids is None else tuple(file_ids))
@@ -158,13 +159,13 @@ class _Search:
 
     def _without_hint(self, everywhere: Sequence[NodeWithScore]) -> Missed:
         """The missed passage that answers best, if one does."""
-        missed = [(hit.node, self.meant) for hit in everywhere if hit.node.id_ not in self.used][:TRIED]
-        if self.searched != self.ask.question:
+        missed = [(hit.node, self.searched) for hit in everywhere if hit.node.id_ not in self.used][:TRIED]
+        if self.condensed:
             exact = self.ranked(self.ask.question)
             missed += [(hit.node, self.ask.question) for hit in exact if hit.node.id_ not in self.used][:TRIED]
         used = self.library.store.nodes([source.node_id for source in self.message.sources[:TRIED]])
         sure = [self._answers(question, node) for node, question in missed]
-        sure_used = [self._answers(self.meant, node) for node in used]
+        sure_used = [self._answers(self.searched, node) for node in used]
         best, best_used = max(sure, default=-np.inf), max(sure_used, default=-np.inf)
         # The very best was not looked at: whether it answers or not, something has kept it out.
         first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in self.used
@@ -183,7 +184,7 @@ class _Search:
     def _nearest(self, nodes: Sequence[TextNode]) -> TextNode | None:
         """The one with the sentence that is the likeliest of all to be the answer."""
         quotes = [quote for at, node in enumerate(nodes) for quote in quotes_in(node.text, number=1, passage=at)]
-        odds = self.check.evidence.odds(self.meant, quotes)
+        odds = self.check.evidence.odds(self.searched, quotes)
         return nodes[quotes[int(odds.argmax())].passage] if quotes else None
 
     def _quoting(self, expected: str) -> list[TextNode]:
@@ -228,7 +229,7 @@ class _Search:
         let_in = self._letting_in(node, ask, self.searched)
         if rank is not None and rank <= ask.top_k and let_in == ask:
             return self._missed(Cause.ADDED_SINCE, node, rank, ask=ask)
-        if self.searched != ask.question and ask.chat_mode is not None:
+        if self.condensed and ask.chat_mode is not None:
             exact, _ = _place(node, self.ranked(ask.question, ask.file_ids))
             if exact is not None and exact <= ask.top_k:
                 exactly = self._letting_in(node, replace(ask, chat_mode="context"), ask.question)
@@ -338,7 +339,8 @@ class _Search:
 
     # What the answer did.
 
-    def _searched(self) -> str:
+    def _asked(self) -> str:
+        """A follow-up as it stands alone."""
         steps = self.trace.named("retrieve") if self.trace else []
         asked = next((str(step.facts["question"]) for step in steps if "question" in step.facts), "")
         condensed = self.message.facts.condensed if self.message.facts else None

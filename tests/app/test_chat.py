@@ -52,6 +52,12 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
     assert reply
 
 
+def test_a_misspelt_question_is_answered_as_it_was_meant_and_says_so(page: Page, app: App) -> None:
+    ask_anew(page, app, "What joins the two cars on their two paralel trakcs?")
+    assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
+    page.get_by_text("Looked for: What joins the two cars on their two parallel tracks?").wait_for()
+
+
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two parallel tracks?")
     chip = page.locator('[class*="st-key-chips_"] a', has_text=".pdf").first

@@ -136,7 +136,8 @@ def test_what_a_misspelt_question_found_is_judged_by_what_was_meant(tmp_path: Pa
     assert message.text.startswith("The cellar holds three hundred barrels of cider. [1]")
     assert message.facts is not None
     assert message.facts.meant == "How many barrels of cider are there?"
-    assert why_missed(opened, message).cause is Cause.USED
+    missed = why_missed(opened, message)
+    assert (missed.cause, missed.searched) == (Cause.USED, message.facts.meant)
     opened.close()
 
 
