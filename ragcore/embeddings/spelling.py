@@ -19,12 +19,13 @@ def as_meant(question: str, texts: Iterable[str], embedder: Embedder) -> str:
     """With a word of the texts in place of each English one that is neither in them nor in the embedder's vocabulary.
 
     The word is one slip away, as four of five misspelt ones are (Damerau 1964, https://doi.org/10.1145/363958.363994), and
-    begins with the same letter; of several the one that is said most often. Where the embedder has no vocabulary, the question
-    is left as it is.
+    begins with the same letter; of several the one that is said most often. Abbreviations stay; so does the question where the
+    embedder has no vocabulary.
     """
     if not isinstance(embedder, TokenEmbedder):
         return question
-    strange = [word for word in _WORD.findall(question) if word.lower() not in STOP_WORDS and not embedder.knows(word)]
+    words = [word for word in _WORD.findall(question) if word[1:].islower() and word.lower() not in STOP_WORDS]
+    strange = [word for word in words if not embedder.knows(word)]
     if not strange:
         return question
     said = " ".join(texts).lower()

@@ -23,6 +23,7 @@ SAID = (
         ("What does the Zanzibar plan cover?", None),  # nothing is like it
         ("Is a dervice due?", None),  # the first letter is taken to be right
         ("Which Windermeres are there?", None),  # a form of a word that is said
+        ("Are TYPFS or TyCes covered?", None),  # abbreviations, though types are one slip away
         ("E-4711x and 12thh?", None),
         ("", None),
     ],
