@@ -25,6 +25,7 @@ class Quote:
     document: str
     lead: str = ""  # the heading or the question that it stands under
     bullet: str | None = None  # what it stood behind in a list, "" for a number, which it keeps; None outside of lists
+    introduces: tuple[str, ...] = ()  # what is listed below it in its passage, each with its bullet
 
     def __str__(self) -> str:
         return self.text + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
@@ -32,6 +33,14 @@ class Quote:
     @property
     def read_with_lead(self) -> str:
         return f"{self.lead} {self.text}" if self.lead else self.text
+
+    @property
+    def with_bullet(self) -> str:
+        return f"{self.bullet} {self.text}" if self.bullet else self.text
+
+    @property
+    def with_list(self) -> str:
+        return " ".join([self.text, *self.introduces])
 
     @property
     def answers_lead(self) -> bool:
@@ -71,7 +80,7 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     document = _PAGE.sub("", source)
     if number is not None:
         led = _led(MARKS.sub("", text))
-        return [Quote(said, (number,), passage, document, lead, bullet) for lead, said, bullet in led]
+        return _introducing([Quote(said, (number,), passage, document, lead, bullet) for lead, said, bullet in led])
     found: list[Quote] = []
     start = 0
     for match in MARKS.finditer(text):
@@ -167,40 +176,52 @@ def _rows(table: str, *, headed: bool) -> Iterator[str]:
             yield " | ".join(filter(None, row))
 
 
+def _introducing(quotes: Sequence[Quote]) -> list[Quote]:
+    """The quotes of a passage, of which those that introduce a list know it."""
+    lists = (_list_after(row, quotes) if _INTRODUCES.search(quote.text) else () for row, quote in enumerate(quotes))
+    return [replace(quote, introduces=items) if items else quote for quote, items in zip(quotes, lists, strict=True)]
+
+
+def _list_after(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
+    """What is listed after this row, as far as LIST_CHARS reach."""
+    items: list[str] = []
+    chars = 0
+    for quote in quotes[row + 1 :]:
+        chars += len(quote.text)
+        if quote.bullet is None or chars > LIST_CHARS:
+            break
+        items.append(quote.with_bullet)
+    return tuple(items)
+
+
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
-    """Each sentence once, where it stands first and whole: overlapping passages repeat sentences and cut them at the edge."""
+    """Each sentence once, where it stands first and whole: overlapping passages repeat sentences and cut them at the edge.
+
+    What introduces a list is the same as another only with the same list: "Qualifications:" stands above many.
+    """
     kept: list[Quote] = []
     for quote in quotes:
-        same = next((at for at, other in enumerate(kept) if quote.text in other.text or other.text in quote.text), None)
+        same = next((at for at, other in enumerate(kept) if _are_same(quote, other)), None)
         if same is None:
             kept.append(quote)
-        elif len(quote.text) > len(kept[same].text):
+        elif len(quote.with_list) > len(kept[same].with_list):
             kept[same] = replace(quote, passage=kept[same].passage)
     return kept
 
 
+def _are_same(one: Quote, other: Quote) -> bool:
+    if not one.introduces and not other.introduces:
+        return one.text in other.text or other.text in one.text
+    if not (_INTRODUCES.search(one.text) and _INTRODUCES.search(other.text)):
+        return False  # a sentence that is an item of the list
+    return one.with_list in other.with_list or other.with_list in one.with_list
+
+
 def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more."""
-    lists = {row: _list_after(row, quotes) for row in rows}
-    told = {item for items in lists.values() for item in items}
-    return [_with(quotes[row], [quotes[item] for item in lists[row]]) for row in rows if row not in told]
-
-
-def _list_after(row: int, quotes: Sequence[Quote]) -> list[int]:
-    """The rows of the list that this one introduces, as far as LIST_CHARS reach."""
-    items: list[int] = []
-    if _INTRODUCES.search(quotes[row].text):
-        chars = 0
-        for at in range(row + 1, len(quotes)):
-            chars += len(quotes[at].text)
-            if quotes[at].bullet is None or quotes[at].passage != quotes[row].passage or chars > LIST_CHARS:
-                break
-            items.append(at)
-    return items
-
-
-def _with(quote: Quote, items: Sequence[Quote]) -> Quote:
-    return replace(quote, text=" ".join([quote.text, *(f"{item.bullet or ''} {item.text}".strip() for item in items)]))
+    told = {item for row in rows for item in quotes[row].introduces}
+    kept = [quotes[row] for row in rows if quotes[row].with_bullet not in told]
+    return [replace(quote, text=quote.with_list, introduces=()) for quote in kept]
 
 
 def quoted_from(answer: str) -> dict[int, list[str]]:

@@ -187,6 +187,28 @@ def test_what_introduces_a_list_is_quoted_with_it_and_the_list_not_twice() -> No
     assert all(place_of(said, text) for said in told(0, 5))
 
 
+def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike() -> None:
+    passages = [
+        "The cook. Needs:\n• A knife\n• A degree\n• Patience",
+        "The clerk\n• Files letters\nNeeds:\n• A degree in law\n• Patience",
+        "Needs:\n• A knife",  # of the first one, as an overlapping passage has it
+        "The guard. Needs:",
+    ]
+    quotes = distinct(
+        quote for at, text in enumerate(passages) for quote in quotes_in(text, number=at + 1, source=f"{at}.txt", passage=at)
+    )
+    introduced = [row for row, quote in enumerate(quotes) if quote.text.endswith("Needs:")]
+    told = [str(quote) for quote in with_lists(introduced, quotes)]
+    assert told == [
+        "Needs: • A knife • A degree • Patience [1]",
+        "Files letters Needs: • A degree in law • Patience [2]",
+    ]
+    assert all(place_of(text.rpartition(" [")[0], passage) for text, passage in zip(told, passages, strict=False))
+    assert "A degree in law" in [quote.text for quote in quotes]  # an item can be quoted by itself
+    cut, whole = (quotes_in(f"Needs:\n• A knife{more}", number=1)[0] for more in ("", "\n• A degree"))
+    assert distinct([cut, whole]) == distinct([whole, cut]) == [whole]
+
+
 def test_documents_are_parted_by_paragraphs() -> None:
     quotes = [Quote("A.", (1,), 0, "x"), Quote("B.", (1,), 0, "x"), Quote("C.", (2,), 1, "y")]
     assert joined(quotes) == "A. [1] B. [1]\n\nC. [2]"
