@@ -10,13 +10,17 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
+
+from ragcore.config import Settings
+from ragcore.library import Library
+from ragcore.shelf import Shelf
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
@@ -28,6 +32,8 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
+
+FAILED = pytest.StashKey[bool]()
 
 Look: TypeAlias = "Callable[[Page, str], None]"  # at a state that a test has brought about, which is given a name
 
@@ -82,6 +88,7 @@ class App:
     database: str = ""
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
+    files: frozenset[str] = frozenset()  # ids of those that all its tests share
 
     @property
     def url(self) -> str:
@@ -119,6 +126,19 @@ class App:
             except subprocess.TimeoutExpired:
                 self.kill()
 
+    def tidy(self) -> None:
+        """Start anew, without the indexes and files that a test made and did not come to delete, and without its settings."""
+        self.stop()
+        shelf = Shelf(self.home)
+        for index in shelf.all()[1:]:
+            shelf.delete(index.id)
+        with closing(Library(self.home)) as library:
+            for file in library.files.all():
+                if file.id not in self.files:
+                    library.delete_file(file.id)
+            library.update_settings(Settings())
+        self.start()
+
     def log(self) -> str:
         return (self.home.parent / "server.log").read_text("utf-8", "replace")
 
@@ -148,7 +168,25 @@ def app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
         tab.get_by_role("button", name="Try it with a sample").click(timeout=SECONDS)
         wait_until_read(tab)
         tab.close()
+        with closing(Library(app.home)) as library:
+            app.files = frozenset(file.id for file in library.files.all())
         yield app
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[FAILED] = report.failed or item.stash.get(FAILED, False)
+    return report
+
+
+@pytest.fixture(autouse=True)
+def tidied(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a failed test leaves in the library of all is no reason for its second try, or others, to fail."""
+    request.node.stash[FAILED] = False
+    yield
+    if request.node.stash[FAILED] and "app" in request.fixturenames:
+        request.getfixturevalue("app").tidy()
 
 
 @dataclass
