@@ -18,7 +18,7 @@ from ragcore.ingestion.files import FileRow, Stage
 from ragcore.library import Library
 from ragcore.llms.extractive import THRESHOLD
 from ragcore.observe import Span
-from ragcore.retrievers.hybrid import HybridRetriever
+from ragcore.retrievers.hybrid import FEEDBACK, HybridRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.sentence_check import SUPPORTED, WEAK, SentenceCheck
 from ragcore.text.about import about, apart_from_name
@@ -152,7 +152,15 @@ class _Search:
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
         scope = Scope(None if file_ids is None else tuple(file_ids))
-        retriever = HybridRetriever(library.store, library.embedder, count, scope, cosine_share=how.dense_share, weaker=weaker)
+        retriever = HybridRetriever(
+            library.store,
+            library.embedder,
+            count,
+            scope,
+            cosine_share=how.dense_share,
+            feedback=FEEDBACK if how.dense_share is None else 0.0,
+            weaker=weaker,
+        )
         return retriever.retrieve(QueryBundle(question, embedding=self._vectors[question]))
 
     # Which passage.

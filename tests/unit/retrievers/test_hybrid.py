@@ -6,10 +6,20 @@ import pytest
 
 from ragcore.embeddings import bundled
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import DamagedStoreError
 from ragcore.observe import span
-from ragcore.retrievers.hybrid import COSINE_SHARE, FOREIGN_SHARE, LEAST_SCORE, MANY, OTHERS, HybridRetriever, usual_share
+from ragcore.retrievers.hybrid import (
+    COSINE_SHARE,
+    FOREIGN_SHARE,
+    LEAST_SCORE,
+    LIKED,
+    MANY,
+    OTHERS,
+    HybridRetriever,
+    usual_share,
+)
 from ragcore.schema import Document, QueryBundle, TextNode
-from ragcore.vector_stores.base import Scope
+from ragcore.vector_stores.base import EVERYTHING, Scope
 from ragcore.vector_stores.memory import MemoryStore
 
 
@@ -26,11 +36,21 @@ class Constant:
         return self.embed_passages([text])[0]
 
 
-def filled(passages: dict[str, tuple[str, tuple[float, float]]]) -> MemoryStore:
-    store = MemoryStore()
+def filled(passages: dict[str, tuple[str, tuple[float, float]]], store: MemoryStore | None = None) -> MemoryStore:
+    store = MemoryStore() if store is None else store
     for id_, (text, vector) in passages.items():
         store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
     return store
+
+
+class Damaged(MemoryStore):
+    """A store whose vectors cannot be read."""
+
+    def search(self, vector: Any, k: int, scope: Scope = EVERYTHING) -> Any:
+        raise DamagedStoreError("The vectors are damaged.", hint="Wait.")
+
+    def candidates(self, scope: Scope = EVERYTHING) -> Any:
+        raise DamagedStoreError("The vectors are damaged.", hint="Wait.")
 
 
 PASSAGES = {
@@ -175,6 +195,51 @@ def test_the_best_stays_though_nothing_speaks_for_it() -> None:
     store = filled({"opposite": ("the weather is fine", (-1.0, 0.0))})
     assert [hit.node.id_ for hit in HybridRetriever(store, Constant(), 5, weaker=False).retrieve(QUESTION)] == ["opposite"]
     assert HybridRetriever(MemoryStore(), Constant(), 5, weaker=False).retrieve(QUESTION) == []
+
+
+def around(count: int) -> dict[str, tuple[str, tuple[float, float]]]:
+    """Passages that are nearer and nearer to the question by meaning, every fourth one on its other side."""
+    angles = np.linspace(1.4, 0.2, count) * np.where(np.arange(count) % 4, 1, -1)
+    return {f"n{at}": ("the weather is fine", (float(np.cos(each)), float(np.sin(each)))) for at, each in enumerate(angles)}
+
+
+def test_with_feedback_what_is_like_the_best_tenth_goes_before_what_is_as_near_to_the_question_alone() -> None:
+    count, feedback, share = 10 * LIKED, 0.5, 0.6
+    passages = around(count)
+    vectors = np.array([vector for _, vector in passages.values()])
+    own = share * vectors[:, 0]
+    like = vectors @ vectors[np.argsort(-own)[:LIKED]].mean(axis=0)
+    expected = (own + share * feedback * np.maximum(like, 0)) / (1 + share * feedback)
+    assert np.argsort(-expected).tolist() != np.argsort(-own).tolist()
+    retriever = HybridRetriever(filled(passages), Constant(), count, pool=count, cosine_share=share, feedback=feedback)
+    found = retriever.retrieve(QUESTION)
+    assert [hit.node.id_ for hit in found] == [f"n{at}" for at in np.argsort(-expected)]
+    assert [hit.score for hit in found] == pytest.approx(sorted(expected, reverse=True), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "store", [filled(around(9)), filled({**around(30), "word": (QUESTION, (1.0, 0.0))}, Damaged())], ids=["few", "damaged"]
+)
+def test_among_few_passages_or_damaged_vectors_there_is_no_feedback(store: MemoryStore) -> None:
+    plain, fed = (
+        [(hit.node.id_, hit.score) for hit in HybridRetriever(store, Constant(), 9, feedback=each).retrieve(QUESTION)]
+        for each in (0.0, 1.0)
+    )
+    assert fed == plain != []
+
+
+def test_what_is_far_weaker_is_so_without_feedback() -> None:
+    store = filled({**WEAKER, **{f"like far {at}": ("the weather", (0.3, 0.954)) for at in range(30)}})
+    plain, fed = (
+        {hit.node.id_ for hit in HybridRetriever(store, Constant(), 9, feedback=each, weaker=False).retrieve(QUESTION)}
+        for each in (0.0, 20.0)
+    )
+    assert fed == plain == {"best", "words", "near"}
+
+
+def test_feedback_below_0_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 or more"):
+        HybridRetriever(MemoryStore(), Constant(), 5, feedback=-0.1)
 
 
 def test_only_the_chosen_documents_are_looked_in() -> None:
