@@ -19,6 +19,7 @@ from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.postprocessor.diverse import DiversePostprocessor
+from ragcore.postprocessor.lists import WholeLists
 from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.prompts import Prompt
@@ -56,7 +57,7 @@ def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
     if ask.reading == "everything":
         return Finding(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
-        return Finding(ChosenPassages(index, ask.node_ids))
+        return Finding(ChosenPassages(index, ask.node_ids), (WholeLists(index),))
     how = ask.retrieval
     chosen_later = bool(how.reranker) or how.diverse
     hybrid = HybridRetriever(
@@ -78,7 +79,7 @@ def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
         steps.append(DiversePostprocessor(index, ask.top_k))
     elif how.reranker:
         steps.append(First(ask.top_k))
-    return Finding(retriever, tuple(steps))
+    return Finding(retriever, (*steps, WholeLists(index)))
 
 
 def answer(

@@ -194,6 +194,17 @@ def _list_after(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
     return tuple(items)
 
 
+def introduces_list(text: str) -> bool:
+    """Whether its end introduces what is to follow."""
+    return _INTRODUCES.search(text.rstrip()) is not None
+
+
+def list_at_start(text: str) -> int:
+    """Where the list ends that the text begins with, as far as LIST_CHARS reach; 0 where it begins with none."""
+    items = _list_after(-1, quotes_in(text, number=0)) if _LISTED.match(text) else ()
+    return max((place[1] for item in items if (place := place_of(item, text))), default=0)
+
+
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
     """Each sentence once, where it stands first and whole: overlapping passages repeat sentences and cut them at the edge.
 
