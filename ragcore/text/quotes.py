@@ -52,6 +52,12 @@ _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 _LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
+# "Director of Sales", "Position: Manager", and more below it; in an item, not where its line is only broken: "of\nSales".
+_HEADING = re.compile(
+    r"(?:[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}|[A-Z][\w-]{1,20}: [^\n]*)\n(?=\s*\w)"
+)
+_BROKEN = r"(?:[,;&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a))\n"
+_ITEM_ABOVE_HEADING = re.compile(rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})")
 _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
@@ -141,8 +147,7 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
 
 def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
     begins_line, bullet = True, None
-    for start, end in sentence_spans(text):
-        span = text[start:end]
+    for span in _spans(text):
         said = _plain(span)
         after = span[len(span.rstrip()) :]
         if _says_something(said):
@@ -160,6 +165,19 @@ def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
             yield said, heading or question or bold, "\n" in after, bullet
         begins_line = "\n" in after
+
+
+def _spans(text: str) -> Iterator[str]:
+    """Its sentences; a list item that no mark ends is parted from the headings below it, and from what stands under them."""
+    for start, end in sentence_spans(text):
+        span = text[start:end]
+        if _LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
+            yield item.group()
+            span = span[item.end() :]
+            while heading := _HEADING.match(span):
+                yield heading.group()
+                span = span[heading.end() :]
+        yield span
 
 
 def _rows(table: str, *, headed: bool) -> Iterator[str]:

@@ -209,6 +209,19 @@ def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike(
     assert distinct([cut, whole]) == distinct([whole, cut]) == [whole]
 
 
+def test_a_list_item_ends_before_the_headings_below_it_and_not_where_its_line_is_broken() -> None:
+    text = (
+        "• Knowledge of market trends\nDirector of Sales\nPosition: Director, Acme\nSummary:\nThe director leads the team.\n"
+        "• Reports to the Vice President of\nSales\nand Marketing\n• Knows Office\nSuite"
+    )
+    assert [(quote.lead, quote.text, quote.bullet) for quote in quotes_in(text, number=1)] == [
+        ("", "Knowledge of market trends", "•"),
+        ("Director of Sales Position: Director, Acme", "Summary: The director leads the team.", None),
+        ("Director of Sales Position: Director, Acme", "Reports to the Vice President of Sales and Marketing", "•"),
+        ("Director of Sales Position: Director, Acme", "Knows Office Suite", "•"),
+    ]
+
+
 def test_documents_are_parted_by_paragraphs() -> None:
     quotes = [Quote("A.", (1,), 0, "x"), Quote("B.", (1,), 0, "x"), Quote("C.", (2,), 1, "y")]
     assert joined(quotes) == "A. [1] B. [1]\n\nC. [2]"
