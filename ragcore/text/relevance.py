@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.text.keywords import content_words, telling_words
-from ragcore.text.quotes import Quote
+from ragcore.text.quotes import Quote, introduces_list
 from ragcore.text.word_vectors import Words
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ FEATURES = (
     "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the best three cosines in the passage
     "fitting_kind",  # 1 holds a name, date, number or reason as the question asks for, -1 does not, 0 nothing such is asked for
-    "is_fragment",  # 1 for a heading, a letterhead, a table row: no sentence
+    "is_fragment",  # 1 for a heading, a letterhead, a table row, "Summary:" without a list: no sentence
     "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
 WEIGHTS = (5.342, 2.769, 1.876, 5.619, 3.028, 0.586, -0.990, 0.593)
@@ -153,7 +153,8 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 
 
 def _is_fragment(quote: Quote) -> bool:
-    return not _SENTENCE_END.search(quote.text) or is_heading(quote.text)
+    introduces_nothing = introduces_list(quote.text) and not quote.introduces
+    return introduces_nothing or not _SENTENCE_END.search(quote.text) or is_heading(quote.text)
 
 
 def is_heading(text: str) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.text.quotes import Quote
+from ragcore.text.quotes import Quote, quotes_in
 from ragcore.text.relevance import (
     BIAS,
     CARRIED,
@@ -112,6 +112,16 @@ def test_a_sentence_alone_in_its_passage_is_near_only_itself() -> None:
     found = measured(QUESTION, SENTENCES, [0, 1, 2])
     assert found["nearby_cosine"] == pytest.approx(found["cosine"], abs=1e-6)
     assert found["passage_cosine"] == pytest.approx(found["cosine"], abs=1e-6)
+
+
+def test_what_introduces_nothing_is_no_sentence() -> None:
+    embedder = HashEmbedding()
+    quotes = quotes_in("The plan covers:\n• Visits\n• Drugs\n\nManager at Acme, job summary:\n\nShe leads the team.", number=1)
+    vectors = embedder.embed_passages([quote.text for quote in quotes])
+    fragment = measure(QUESTION, embedder.embed_query(QUESTION), quotes, vectors)[:, FEATURES.index("is_fragment")]
+    told = {quote.text: value for quote, value in zip(quotes, fragment.tolist(), strict=True)}
+    assert told["The plan covers:"] == told["She leads the team."] == 0
+    assert told["Manager at Acme, job summary:"] == 1
 
 
 def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
