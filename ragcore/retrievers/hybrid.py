@@ -157,24 +157,27 @@ class HybridRetriever(BaseRetriever):
         left out."""
         if not ids:
             return {}
+        vectors = self._vectors(ids, step)
+        if vectors is None:
+            return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
-        known: dict[str, float | None] = {id_: float(row @ vector / length) for id_, row in self._vectors(ids, step).items()}
+        known: dict[str, float | None] = {id_: float(row @ vector / length) for id_, row in vectors.items()}
         without = [id_ for id_ in ids if id_ not in known]
         return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
 
-    def _vectors(self, ids: list[str], step: Span) -> dict[str, Vector]:
-        """Of those of these passages that are there and not damaged."""
+    def _vectors(self, ids: list[str], step: Span) -> dict[str, Vector] | None:
+        """Of those of these passages that are there and not damaged; None while none can be read."""
         try:
             found = self._store.candidates(Scope(node_ids=ids))
         except DamagedStoreError as error:
             step.note(damaged=error.what)
-            return {}
+            return None
         return dict(zip(found.ids, found.rows, strict=True))
 
     def _like_the_best(self, scores: dict[str, float], step: Span) -> dict[str, float]:
         """The mean cosine, 0 or more, of each to the best tenth, at most LIKED; one without a vector is taken to be as like
         them as all are. Empty where there are too few."""
-        vectors = self._vectors(list(scores), step)
+        vectors = self._vectors(list(scores), step) or {}
         best = sorted(vectors, key=lambda id_: -scores[id_])[: min(LIKED, len(vectors) // 10)]
         if not best:
             return {}

@@ -52,6 +52,9 @@ class Damaged(MemoryStore):
     def candidates(self, scope: Scope = EVERYTHING) -> Any:
         raise DamagedStoreError("The vectors are damaged.", hint="Wait.")
 
+    def nodes(self, ids: Sequence[str]) -> Any:
+        raise DamagedStoreError("The vectors are damaged.", hint="Wait.")
+
 
 PASSAGES = {
     "both": ("the invoice E-4711 is due", (0.8, 0.6)),
