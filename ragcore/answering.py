@@ -31,7 +31,7 @@ from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.chosen import ChosenPassages
 from ragcore.retrievers.everything import AllPassages
-from ragcore.retrievers.hybrid import FEEDBACK, HybridRetriever
+from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
 from ragcore.retrievers.overview import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
@@ -66,7 +66,7 @@ def finding(ask: Ask, index: Store, embedder: Embedder) -> Finding:
         ask.top_k * WIDER if chosen_later else ask.top_k,
         Scope(ask.file_ids),
         cosine_share=how.dense_share,
-        feedback=FEEDBACK if how.dense_share is None else 0.0,
+        feedback=usual_feedback(how.dense_share),
         weaker=how.weaker or chosen_later,
     )
     retriever = OverviewRetriever(index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids)

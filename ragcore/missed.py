@@ -18,7 +18,7 @@ from ragcore.ingestion.files import FileRow, Stage
 from ragcore.library import Library
 from ragcore.llms.extractive import THRESHOLD
 from ragcore.observe import Span
-from ragcore.retrievers.hybrid import FEEDBACK, HybridRetriever
+from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.sentence_check import SUPPORTED, WEAK, SentenceCheck
 from ragcore.text.about import about, apart_from_name
@@ -158,7 +158,7 @@ class _Search:
             count,
             scope,
             cosine_share=how.dense_share,
-            feedback=FEEDBACK if how.dense_share is None else 0.0,
+            feedback=usual_feedback(how.dense_share),
             weaker=weaker,
         )
         return retriever.retrieve(QueryBundle(question, embedding=self._vectors[question]))

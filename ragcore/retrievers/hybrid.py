@@ -111,7 +111,9 @@ class HybridRetriever(BaseRetriever):
             vector, near, sharing = self._candidates(query, step)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}
-        cosines |= self._cosines([hit.node.id_ for hit in sharing if hit.node.id_ not in cosines], vector, step)
+        by_words = [hit.node.id_ for hit in sharing if hit.node.id_ not in cosines]
+        vectors = self._vectors(list(nodes) if self._feedback else by_words, step)
+        cosines |= self._cosines(by_words, vector, vectors)
         bm25 = {hit.node.id_: hit.get_score() for hit in sharing}
         highest = max(bm25.values(), default=1.0)
         best = max((cosine for cosine in cosines.values() if cosine is not None), default=1.0)
@@ -126,7 +128,7 @@ class HybridRetriever(BaseRetriever):
             return factor.get(nodes[id_].ref_doc_id, 1.0) * (share * meaning + (1 - share) * words) / most
 
         own = {id_: score(id_) for id_ in cosines}
-        like = self._like_the_best(own, step) if self._feedback else {}
+        like = _like_the_best(own, vectors) if self._feedback and vectors else {}
         scores = {id_: score(id_, self._feedback, like[id_]) for id_ in own} if like else own
         ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
         unknown = None if len(sharing) == self._pool else 0.0
@@ -152,21 +154,19 @@ class HybridRetriever(BaseRetriever):
             step.note(damaged=error.what)
             return []
 
-    def _cosines(self, ids: list[str], vector: Vector, step: Span) -> dict[str, float | None]:
-        """Those of passages that only the words found, None where the vector is damaged; a passage deleted since then is
-        left out."""
-        if not ids:
-            return {}
-        vectors = self._vectors(ids, step)
+    def _cosines(self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None) -> dict[str, float | None]:
+        """Of these passages, None where the vector is damaged; a passage deleted since then is left out."""
         if vectors is None:
             return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
-        known: dict[str, float | None] = {id_: float(row @ vector / length) for id_, row in vectors.items()}
+        known: dict[str, float | None] = {id_: float(vectors[id_] @ vector / length) for id_ in ids if id_ in vectors}
         without = [id_ for id_ in ids if id_ not in known]
         return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
 
     def _vectors(self, ids: list[str], step: Span) -> dict[str, Vector] | None:
         """Of those of these passages that are there and not damaged; None while none can be read."""
+        if not ids:
+            return {}
         try:
             found = self._store.candidates(Scope(node_ids=ids))
         except DamagedStoreError as error:
@@ -174,16 +174,17 @@ class HybridRetriever(BaseRetriever):
             return None
         return dict(zip(found.ids, found.rows, strict=True))
 
-    def _like_the_best(self, scores: dict[str, float], step: Span) -> dict[str, float]:
-        """The mean cosine, 0 or more, of each to the best tenth, at most LIKED; one without a vector is taken to be as like
-        them as all are. Empty where there are too few."""
-        vectors = self._vectors(list(scores), step) or {}
-        best = sorted(vectors, key=lambda id_: -scores[id_])[: min(LIKED, len(vectors) // 10)]
-        if not best:
-            return {}
-        middle = np.mean([vectors[id_] for id_ in best], axis=0)
-        like = {id_: max(float(row @ middle), 0.0) for id_, row in vectors.items()}
-        return dict.fromkeys(scores, float(np.mean(list(like.values())))) | like
+
+def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
+    """The mean cosine, 0 or more, of each to the best tenth, at most LIKED; one without a vector is taken to be as like them
+    as all are. Empty where there are too few."""
+    there = [id_ for id_ in scores if id_ in vectors]
+    best = sorted(there, key=lambda id_: -scores[id_])[: min(LIKED, len(there) // 10)]
+    if not best:
+        return {}
+    middle = np.mean([vectors[id_] for id_ in best], axis=0)
+    like = {id_: max(float(vectors[id_] @ middle), 0.0) for id_ in there}
+    return dict.fromkeys(scores, float(np.mean(list(like.values())))) | like
 
 
 def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None, float]:
@@ -211,3 +212,8 @@ def usual_share(question: str, embedder: str) -> float:
     letters = [letter for letter in question if letter.isalpha()]
     foreign = sum(letter > LAST_LATIN for letter in letters) / max(len(letters), 1)
     return COSINE_SHARE - (COSINE_SHARE - FOREIGN_SHARE) * foreign
+
+
+def usual_feedback(cosine_share: float | None) -> float:
+    """FEEDBACK, or 0 where a person chose the share of the cosine: then the scores are of that share alone."""
+    return FEEDBACK if cosine_share is None else 0.0
