@@ -167,6 +167,11 @@ class SQLiteDatabase:
 
     def _open(self) -> _Opened:
         with self._in_words():
+            if self._prepared and not self.path.exists():  # a new one in its place would hold nothing, and nobody would know why
+                raise StoreError(
+                    f"The library file {self.path} is no longer there.",
+                    hint="It was deleted or moved while it was in use. Put it back, or start Lectern again.",
+                )
             self.path.parent.mkdir(parents=True, exist_ok=True)
             there, log = self.path.exists(), self.path.with_name(self.path.name + "-shm")
             for_now = there and not log.exists() and self._full()

@@ -11,12 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ragcore.ingestion.files import FileRow, Stage
 from ragcore.library import Library
+from ragcore.shelf import Shelf
 from tests.unit.ingestion.libraries import vectors_held
 from tests.unit.readers.test_web import Site
 
@@ -107,6 +109,18 @@ def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) ->
     while vectors_held(library.folder, process):
         assert time.monotonic() < deadline, "the worker still has them"
         time.sleep(0.05)
+
+
+def test_an_index_that_another_process_deletes_while_its_worker_is_idle_can_still_be_closed(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    made = shelf.create("Contracts")
+    library = Library.open(made.where)
+    library.start_worker()
+    wait(library, add(library, "The kettle was never found.", "kettle.txt"), lambda file: file.ready)
+    shelf.delete(made.id)
+    with ThreadPoolExecutor(1) as another:  # that ends the application, and has not used the library before
+        another.submit(library.close).result()
+    assert len(shelf.all()) == 1
 
 
 def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_the_next(library: Library) -> None:

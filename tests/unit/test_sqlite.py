@@ -1,3 +1,4 @@
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -141,6 +142,15 @@ def test_work_on_a_database_that_another_thread_closes_says_so(database: SQLiteD
 
     with pytest.raises(StoreError, match="was closed"):
         closed_meanwhile()
+
+
+def test_a_file_that_was_deleted_while_in_use_is_not_made_anew(database: SQLiteDatabase) -> None:
+    names(database)
+    database.close()
+    shutil.rmtree(database.path.parent)
+    with pytest.raises(StoreError, match="no longer there"), database.transaction() as connection:
+        add(connection, "a")
+    assert not database.path.parent.exists()
 
 
 def test_closing_lets_the_transaction_of_another_thread_end(database: SQLiteDatabase) -> None:
