@@ -19,6 +19,7 @@ OTHER_SIZE = 1.06  # a line whose letters are larger by this is a headline
 
 BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
 _ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d+\])\s")
+_LIST_TITLE = re.compile(r"[A-Z]\S*(?: \S+){0,3}:")  # "Qualifications:", which follows the last item of another list
 _COMPOUND = re.compile(r"\w+-\w+")
 _CUT = re.compile(rf"(\w+)(?:{BROKEN}\n?|-\n)(\w+)")
 _ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
@@ -124,7 +125,8 @@ def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str
             out.append(line.text)
             sizes.append(0 if line.row else 1)
         after = next((later for later in lines[place + 1 : place + 3] if later.text), None)
-        joins = after is not None and _goes_on(line, after, widths[place])
+        begins_list = after is not None and is_item(out[-1]) and _LIST_TITLE.fullmatch(after.text) is not None
+        joins = after is not None and not begins_list and _goes_on(line, after, widths[place])
     text = out[:1]
     for before, size, paragraph in zip(sizes, sizes[1:], out[1:], strict=False):
         apart = before > 1 or size > 1 or (before == 0) != (size == 0)

@@ -25,10 +25,14 @@ class Quote:
     document: str
     lead: str = ""  # the heading or the question that it stands under
     bullet: str | None = None  # what it stood behind in a list, "" for a number, which it keeps; None outside of lists
-    introduces: tuple[str, ...] = ()  # what is listed below it in its passage, each with its bullet
+    introduces: tuple[str, ...] = ()  # what is listed below it in its passage, each as Markdown has it
 
     def __str__(self) -> str:
-        return self.text + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
+        """As Markdown: what introduces a list has it below."""
+        said = self.text
+        for item in self.introduces:
+            said += ("\n" if _LISTED.match(item) else " ") + item
+        return said + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
 
     @property
     def read_with_lead(self) -> str:
@@ -36,7 +40,8 @@ class Quote:
 
     @property
     def with_bullet(self) -> str:
-        return f"{self.bullet} {self.text}" if self.bullet else self.text
+        """As an item of Markdown, which knows no "a)" or "(1)"."""
+        return f"- {self.text}" if self.bullet or (_LISTED.match(self.text) and not _NUMBERED.match(self.text)) else self.text
 
     @property
     def with_list(self) -> str:
@@ -52,10 +57,11 @@ _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 _LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
-# "Director of Sales", "Position: Manager", and more below it; in an item, not where its line is only broken: "of\nSales".
-_HEADING = re.compile(
-    r"(?:[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}|[A-Z][\w-]{1,20}: [^\n]*)\n(?=\s*\w)"
-)
+# "Director of Sales", "Position: Manager", and more below it, or "Qualifications:" of the next list; in an item, not where its
+# line is only broken: "of\nSales".
+_TITLE = r"[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}"
+_HEADING = re.compile(rf"(?:{_TITLE}|[A-Z][\w-]{{1,20}}: [^\n]*)\n(?=\s*\w)|{_TITLE}:\s*\Z")
+_NUMBERED = re.compile(r"\d{1,2}[.)]\s")
 _BROKEN = r"(?:[,;&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a))\n"
 _ITEM_ABOVE_HEADING = re.compile(rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})")
 _INTRODUCES = re.compile(r"[:：]$")
@@ -91,16 +97,19 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
     start = 0
     for match in MARKS.finditer(text):
         marks = tuple(dict.fromkeys(cited_in(match.group())))
-        said = _sentences(text[start : match.start()])
-        found += [Quote(sentence, (), passage, document) for sentence in said[:-1]]
-        found += [Quote(sentence, marks, passage, document) for sentence in said[-1:]]
+        found += _marked(text[start : match.start()], marks, passage, document)
         start = match.end()
-    return found + [Quote(sentence, (), passage, document) for sentence in _sentences(text[start:])]
+    return found + _marked(text[start:], (), passage, document)
 
 
-def _sentences(text: str) -> list[str]:
-    said = (_plain(text[start:end]) for start, end in sentence_spans(text))
-    return [sentence for sentence in said if _says_something(sentence)]
+def _marked(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
+    """The sentences of what stands before these marks, which are those of the last one, and of the whole list that ends there."""
+    quotes = _introducing([Quote(said, (), passage, document, bullet=bullet) for said, _, _, bullet in _prose(text)])
+    cited = max(len(quotes) - 1, 0)
+    for row, quote in enumerate(quotes):
+        if quote.introduces and row + len(quote.introduces) == len(quotes) - 1:
+            cited = row
+    return [*quotes[:cited], *(replace(quote, marks=marks) for quote in quotes[cited:])]
 
 
 def _plain(text: str) -> str:
@@ -177,7 +186,8 @@ def _spans(text: str) -> Iterator[str]:
             while heading := _HEADING.match(span):
                 yield heading.group()
                 span = span[heading.end() :]
-        yield span
+        if span:
+            yield span
 
 
 def _rows(table: str, *, headed: bool) -> Iterator[str]:
@@ -201,7 +211,7 @@ def _introducing(quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _list_after(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
-    """What is listed after this row, as far as LIST_CHARS reach."""
+    """What is listed after this row, as far as LIST_CHARS reach, as Markdown has it."""
     items: list[str] = []
     chars = 0
     for quote in quotes[row + 1 :]:
@@ -219,8 +229,9 @@ def introduces_list(text: str) -> bool:
 
 def list_at_start(text: str) -> int:
     """Where the list ends that the text begins with, as far as LIST_CHARS reach; 0 where it begins with none."""
-    items = _list_after(-1, quotes_in(text, number=0)) if _LISTED.match(text) else ()
-    return max((place[1] for item in items if (place := place_of(item, text))), default=0)
+    quotes = quotes_in(text, number=0) if _LISTED.match(text) else []
+    items = quotes[: len(_list_after(-1, quotes))]
+    return max((place[1] for item in items if (place := place_of(item.text, text))), default=0)
 
 
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
@@ -249,8 +260,7 @@ def _are_same(one: Quote, other: Quote) -> bool:
 def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more."""
     told = {item for row in rows for item in quotes[row].introduces}
-    kept = [quotes[row] for row in rows if quotes[row].with_bullet not in told]
-    return [replace(quote, text=quote.with_list, introduces=()) for quote in kept]
+    return [quotes[row] for row in rows if quotes[row].with_bullet not in told]
 
 
 def quoted_from(answer: str) -> dict[int, list[str]]:
@@ -330,8 +340,10 @@ def _unmarked(text: str) -> tuple[list[int], str]:
 
 
 def joined(quotes: Sequence[Quote]) -> str:
-    """One text: sentences of one document follow each other, another document begins a new paragraph."""
+    """One text: sentences of one document follow each other, another document, or what follows a list, begins a new
+    paragraph."""
     text = ""
     for before, quote in zip((None, *quotes), quotes, strict=False):
-        text += ("" if before is None else " " if before.document == quote.document else "\n\n") + str(quote)
+        goes_on = before is not None and before.document == quote.document and not before.introduces
+        text += ("" if before is None else " " if goes_on else "\n\n") + str(quote)
     return text

@@ -85,7 +85,7 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
         return f' <a href="{escape(address(message, known[number]))}">{number}</a>' if number in known else f" [{number}]"
 
     text = said(row.text) if row.found == "failed" else row.text
-    answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text))
+    answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace("\n", "<br>")
     hint = f"<br>{escape(said(row.hint))}" if row.hint else ""
     pages = words.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
     return (

@@ -104,7 +104,10 @@ def led(text: str) -> list[tuple[str, str]]:
 
 
 def test_bullets_and_lines_without_letters_are_not_quoted() -> None:
-    assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == ["It is simple: [1]", "Take it early. [1]"]
+    assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
+        "It is simple:\n- Take it early. [1]",
+        "Take it early. [1]",
+    ]
 
 
 def test_a_heading_lends_its_words_to_the_sentences_under_it_until_the_next() -> None:
@@ -174,17 +177,41 @@ def test_what_introduces_a_list_is_quoted_with_it_and_the_list_not_twice() -> No
     ]  # fmt: skip
 
     def told(*rows: int) -> list[str]:
-        return [quote.text for quote in with_lists(rows, quotes)]
+        return [str(quote) for quote in with_lists(rows, quotes)]
 
-    assert told(0) == ["We pay for these: • Boats. Small ones. • Carts"]
-    assert told(4, 3, 0) == ["We pay for no horses.", "We pay for these: • Boats. Small ones. • Carts"]
-    assert told(5, 1) == ["Ask first: 1. Write down why. 2) Send it.", "Boats."]
-    assert told(len(quotes) - 1) == ["At last:"]  # nothing follows
+    assert told(0) == ["We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
+    assert told(4, 3, 0) == ["We pay for no horses. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
+    assert told(5, 1) == ["Ask first:\n1. Write down why.\n2) Send it. [1]", "Boats. [1]"]
+    assert told(len(quotes) - 1) == ["At last: [1]"]  # nothing follows
     (long,) = with_lists([0], quotes_in("All of it:\n" + "- A thing.\n" * 2000, number=1))
-    assert 500 < len(long.text) < 1000
+    assert 500 < len(str(long)) < 1000
     other = [*quotes_in("We saw:", number=1, passage=0), *quotes_in("- A goat.", number=2, passage=1)]
-    assert [quote.text for quote in with_lists([0], other)] == ["We saw:"]  # the list of another passage
-    assert all(place_of(said, text) for said in told(0, 5))
+    assert [str(quote) for quote in with_lists([0], other)] == ["We saw: [1]"]  # the list of another passage
+
+
+def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
+    text = "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n1. Write why.\n2. Send it."
+    quotes = quotes_in(text, number=7, source="a.txt")
+    rows = [row for row, quote in enumerate(quotes) if quote.bullet is None]
+    answer = joined(with_lists(rows, quotes))
+    assert answer == (
+        "We pay for these:\n- Boats. Small ones.\n- Carts [7]\n\nWe pay for no horses. [7] "
+        "Ask first:\n1. Write why.\n2. Send it. [7]"
+    )
+    again = quotes_in(answer, number=None, source="a.txt")
+    assert [str(quote) for quote in again] == [str(quote) for quote in quotes]
+    assert joined(with_lists(rows, again)) == answer
+    assert distinct([*again, *quotes]) == again
+    assert quoted_from(answer)[7] == [quote.text for quote in quotes]
+    assert [text[slice(*place)] for place in quoted_places(answer, 7, text)] == [
+        "We pay for these:", "Boats.", "Small ones.", "Carts", "We pay for no horses.", "Ask first:", "1. Write why.",
+        "2. Send it.",
+    ]  # fmt: skip
+    lettered = quotes_in("We saw:\na) A goat.\n(2) A cow.", number=1)
+    assert str(lettered[0]) == "We saw:\n- a) A goat.\n- (2) A cow. [1]"
+    assert quotes_in(str(lettered[0]), number=None)[0].introduces == lettered[0].introduces
+    cited_apart = "There are two:\n- One. [1]\n- Two. [2]"  # as a model may write it
+    assert [quote.marks for quote in quotes_in(cited_apart, number=None)] == [(1,), (1,), (2,)]
 
 
 def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike() -> None:
@@ -200,10 +227,9 @@ def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike(
     introduced = [row for row, quote in enumerate(quotes) if quote.text.endswith("Needs:")]
     told = [str(quote) for quote in with_lists(introduced, quotes)]
     assert told == [
-        "Needs: • A knife • A degree • Patience [1]",
-        "Files letters Needs: • A degree in law • Patience [2]",
+        "Needs:\n- A knife\n- A degree\n- Patience [1]",
+        "Needs:\n- A degree in law\n- Patience [2]",
     ]
-    assert all(place_of(text.rpartition(" [")[0], passage) for text, passage in zip(told, passages, strict=False))
     assert "A degree in law" in [quote.text for quote in quotes]  # an item can be quoted by itself
     cut, whole = (quotes_in(f"Needs:\n• A knife{more}", number=1)[0] for more in ("", "\n• A degree"))
     assert distinct([cut, whole]) == distinct([whole, cut]) == [whole]

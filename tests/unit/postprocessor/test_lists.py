@@ -87,4 +87,4 @@ def test_the_reader_quotes_a_list_that_the_next_passage_has() -> None:
     reader = Synthesizer(ExtractiveLLM(HashEmbedding()), "compact")
     engine = RetrieverQueryEngine(ChosenPassages(store, ["n0"]), reader, (WholeLists(store),))
     answer = str(engine.query("What does hospice care by the plan cover?"))
-    assert "Hospice care by the plan covers: • Visits of a nurse • Drugs for pain • Help at night [1]" in answer
+    assert "Hospice care by the plan covers:\n- Visits of a nurse\n- Drugs for pain\n- Help at night [1]" in answer

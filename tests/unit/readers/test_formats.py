@@ -100,6 +100,20 @@ def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
     assert paragraphs(plain(page)) == page
 
 
+def test_the_title_of_the_next_list_is_no_part_of_the_item_above_it() -> None:
+    page = (
+        "• Assess and update sales policies and procedures as needed\nQualifications:\n• Five years of sales, of which three in a"
+        " team\n• Knowledge of contracts with vendors, and of\nMicrosoft Office"
+    )
+    assert paragraphs(plain(page)).splitlines() == [
+        "• Assess and update sales policies and procedures as needed",
+        "Qualifications:",
+        "• Five years of sales, of which three in a team",
+        "",
+        "• Knowledge of contracts with vendors, and of Microsoft Office",
+    ]
+
+
 def test_signs_that_stand_one_below_the_other_are_a_line() -> None:
     page = ["第", "二", "十", "六", "条", "を", "含", "む。）", "", "備", "考", "頻度", "時間", "A", "B"]
     assert paragraphs(plain("\n".join(page))) == "第二十六条を含む。）\n\n備考\n\n頻度\n時間\nA\nB"
