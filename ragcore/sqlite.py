@@ -167,7 +167,7 @@ class SQLiteDatabase:
 
     def _open(self) -> _Opened:
         with self._in_words():
-            if self._prepared and not self.path.exists():  # a new one in its place would hold nothing, and nobody would know why
+            if self._prepared and not self.path.exists():  # one made in its place would lack everything
                 raise StoreError(
                     f"The library file {self.path} is no longer there.",
                     hint="It was deleted or moved while it was in use. Put it back, or start Lectern again.",

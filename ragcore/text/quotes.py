@@ -39,9 +39,14 @@ class Quote:
         return f"{self.lead} {self.text}" if self.lead else self.text
 
     @property
+    def begins_item(self) -> bool:
+        """Whether it is an item of a list, or the first sentence of one."""
+        return bool(self.bullet) or (self.bullet == "" and _LISTED.match(self.text) is not None)
+
+    @property
     def with_bullet(self) -> str:
         """As an item of Markdown, which knows no "a)" or "(1)"."""
-        return f"- {self.text}" if self.bullet or (_LISTED.match(self.text) and not _NUMBERED.match(self.text)) else self.text
+        return f"- {self.text}" if self.begins_item and not _NUMBERED.match(self.text) else self.text
 
     @property
     def with_list(self) -> str:
@@ -61,7 +66,7 @@ _LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1
 # line is only broken: "of\nSales".
 _TITLE = r"[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}"
 _HEADING = re.compile(rf"(?:{_TITLE}|[A-Z][\w-]{{1,20}}: [^\n]*)\n(?=\s*\w)|{_TITLE}:\s*\Z")
-_NUMBERED = re.compile(r"\d{1,2}[.)]\s")
+_NUMBERED = re.compile(r"^\d{1,2}[.)]\s")
 _BROKEN = r"(?:[,;&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a))\n"
 _ITEM_ABOVE_HEADING = re.compile(rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})")
 _INTRODUCES = re.compile(r"[:：]$")
@@ -103,7 +108,7 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
 
 
 def _marked(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
-    """The sentences of what stands before these marks, which are those of the last one, and of the whole list that ends there."""
+    """The sentences of what stands before these marks, which are those of the last, and of all of a list that ends there."""
     quotes = _introducing([Quote(said, (), passage, document, bullet=bullet) for said, _, _, bullet in _prose(text)])
     cited = max(len(quotes) - 1, 0)
     for row, quote in enumerate(quotes):
@@ -258,9 +263,33 @@ def _are_same(one: Quote, other: Quote) -> bool:
 
 
 def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more."""
+    """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more, and an
+    item below what introduces it."""
     told = {item for row in rows for item in quotes[row].introduces}
-    return [quotes[row] for row in rows if quotes[row].with_bullet not in told]
+    below: dict[int, list[int]] = {}  # the rows of the items, by that of what introduces them; none for all others
+    for row in rows:
+        if quotes[row].with_bullet not in told:
+            head = _introduced_by(row, quotes)
+            below.setdefault(row if head is None else head, []).extend([] if head is None else [row])
+    return [_with_items(quotes[head], sorted(items), quotes) if items else quotes[head] for head, items in below.items()]
+
+
+def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Quote:
+    """What introduces a list with these items of it alone: without numbers, which Markdown would count anew. What goes on in an
+    item that is left out becomes one."""
+    items = [
+        quotes[row].text if row - 1 in rows and not quotes[row].begins_item else f"- {_NUMBERED.sub('', quotes[row].text)}"
+        for row in rows
+    ]
+    return replace(head, introduces=tuple(items))
+
+
+def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
+    """The row of what introduces the list that this is an item of."""
+    for at in range(row, -1, -1):
+        if quotes[at].passage != quotes[row].passage or (at < row and quotes[at].bullet is None):
+            return at if quotes[row].with_bullet in quotes[at].introduces else None
+    return None
 
 
 def quoted_from(answer: str) -> dict[int, list[str]]:

@@ -166,7 +166,7 @@ def test_of_repeated_sentences_the_first_and_of_cut_ones_the_whole_is_kept() -> 
     assert said(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
 
 
-def test_what_introduces_a_list_is_quoted_with_it_and_the_list_not_twice() -> None:
+def test_what_introduces_a_list_is_quoted_with_it_and_an_item_below_it_and_nothing_twice() -> None:
     text = (
         "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n"
         "1. Write down why.\n2) Send it.\n\nNobody minds. At last:"
@@ -180,8 +180,10 @@ def test_what_introduces_a_list_is_quoted_with_it_and_the_list_not_twice() -> No
         return [str(quote) for quote in with_lists(rows, quotes)]
 
     assert told(0) == ["We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
+    assert told(2, 4) == ["We pay for these:\n- Small ones. [1]", "We pay for no horses. [1]"]
+    assert told(7, 3, 1, 2) == ["Ask first:\n- Send it. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
     assert told(4, 3, 0) == ["We pay for no horses. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
-    assert told(5, 1) == ["Ask first:\n1. Write down why.\n2) Send it. [1]", "Boats. [1]"]
+    assert told(5, 1) == ["Ask first:\n1. Write down why.\n2) Send it. [1]", "We pay for these:\n- Boats. [1]"]
     assert told(len(quotes) - 1) == ["At last: [1]"]  # nothing follows
     (long,) = with_lists([0], quotes_in("All of it:\n" + "- A thing.\n" * 2000, number=1))
     assert 500 < len(str(long)) < 1000

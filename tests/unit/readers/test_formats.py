@@ -102,8 +102,8 @@ def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
 
 def test_the_title_of_the_next_list_is_no_part_of_the_item_above_it() -> None:
     page = (
-        "• Assess and update sales policies and procedures as needed\nQualifications:\n• Five years of sales, of which three in a"
-        " team\n• Knowledge of contracts with vendors, and of\nMicrosoft Office"
+        "• Assess and update sales policies and procedures as needed\nQualifications:\n"
+        "• Five years of sales, of which three in a team\n• Knowledge of contracts with vendors, and of\nMicrosoft Office"
     )
     assert paragraphs(plain(page)).splitlines() == [
         "• Assess and update sales policies and procedures as needed",
