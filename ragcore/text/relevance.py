@@ -58,6 +58,7 @@ EMBEDDED_BLIND = 32  # where words tell little
 TELLING = 0.25  # share of the question's words that the best sentence holds, from which words tell which to embed
 RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
 FRAGMENT = 0.2  # what a heading or a table row loses
+FITS = 0.05  # what a sentence gains that holds a name, date, number or reason as the question asks for, and loses that does not
 LENT = 0.6  # what a word counts that a sentence has from the heading above it alone
 ELSEWHERE = 50  # texts without a word of the question, see `_idf`
 CARRIED = 0.3  # what one counts that stands in brackets at the question's end, where a follow-up has what it is about
@@ -94,6 +95,8 @@ def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
     shares, nearby = _coverage(question, quotes)
     worth = shares + nearby - RANK * np.minimum([quote.passage for quote in quotes], MOST_RANK)
     worth -= FRAGMENT * np.array([_is_fragment(quote) for quote in quotes])
+    kind = expected_kind(question)
+    worth += FITS * np.array([_fitting(kind, quote.text, question) for quote in quotes])
     most = EMBEDDED if shares.max() >= TELLING else EMBEDDED_BLIND
     return sorted(np.argsort(-worth, kind="stable")[:most].tolist())
 

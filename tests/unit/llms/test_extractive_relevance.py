@@ -179,6 +179,15 @@ def test_of_many_quotes_those_with_the_words_of_the_question_are_weighed_and_tho
     assert rows == sorted(rows)
 
 
+def test_of_quotes_with_the_same_words_those_that_hold_what_is_asked_for_are_weighed() -> None:
+    texts = [
+        f"The {word} program of the club keeps you fit." for word in ("red", "blue", "old", "new", "long", "short", "wide")
+    ]
+    quotes = [Quote(text, (), 0, "") for text in [*texts, "The club pays up to $1000 for what keeps you fit.", *texts]]
+    assert 7 not in likely("Which club keeps me fit?", quotes)
+    assert 7 in likely("How much do I get from the club for keeping fit?", quotes)
+
+
 def test_where_words_tell_nothing_more_quotes_are_weighed() -> None:
     quotes = [Quote(f"Am Tag {day} geschah nichts.", (), 0, "") for day in range(60)]
     assert likely(QUESTION, quotes) == list(range(EMBEDDED_BLIND))
