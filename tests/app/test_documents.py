@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, FilePayload, Page
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
+WIDGETS = Path(__file__).parents[2] / "ui" / "widgets"
 
 
 @pytest.fixture(scope="module")
@@ -325,6 +326,31 @@ def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, em
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Database query").wait_for()
     assert page.get_by_role("button", name="Folder on this server").count() == 0
+
+
+def test_a_list_that_the_page_ends_and_begins_again_shows_each_file_once_and_keeps_what_is_typed(page: Page) -> None:
+    script = "".join((WIDGETS / f"{name}.js").read_text("utf-8") for name in ("base", "files"))
+    page.set_content("<div id='host'></div>")
+    shown, typed = page.evaluate(
+        """async (script) => {
+          const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+          const parentElement = document.getElementById("host").attachShadow({ mode: "open" });
+          parentElement.innerHTML = "<ul></ul>";
+          const words = { list: "Files", password: "Password", password_of: "Of {name}", unlock: "Open", delete_of: "" };
+          const problem = { what: "It is locked.", hint: "", needs_password: true, details: "" };
+          const file = (id, problem) => ({ id, name: id, kind: "PDF", facts: "", state: "failed", fraction: 0, problem });
+          const data = { words, files: [file("a.pdf", problem), file("b.pdf", null)] };
+          const end = begin({ data, parentElement, setTriggerValue: () => {} });
+          parentElement.querySelector("input").value = "open sesame";
+          end();
+          begin({ data, parentElement, setTriggerValue: () => {} });
+          const names = [...parentElement.querySelectorAll(".name")].map((name) => name.textContent);
+          return [names, parentElement.querySelector("input").value];
+        }""",
+        script,
+    )
+    assert shown == ["a.pdf", "b.pdf"]
+    assert typed == "open sesame"
 
 
 def test_a_second_tab_sees_the_same_files(page: Page, context: BrowserContext, empty_app: App) -> None:

@@ -107,8 +107,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     lists.set(parentElement, list);
     list.look = () => list.send("act", { do: "look", at: Date.now() });
     list.seen = () => { if (document.visibilityState === "visible") list.look(); };
-    document.addEventListener("visibilitychange", list.seen);
   }
+  document.addEventListener("visibilitychange", list.seen);
   list.send = setTriggerValue;
   list.words = data.words;
   root.setAttribute("aria-label", data.words.list);
@@ -126,5 +126,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   drawn(parentElement);
   listen(list, data.files.some((file) => file.state === "active"));
-  return () => { listen(list, false); document.removeEventListener("visibilitychange", list.seen); lists.delete(parentElement); };
+  // The rows stay where they are, and the page may begin with them again: the list is kept as long as its place is.
+  return () => { listen(list, false); document.removeEventListener("visibilitychange", list.seen); };
 }
