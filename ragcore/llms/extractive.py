@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -248,6 +249,8 @@ class ExtractiveLLM(LLM):
         taken = diverse(scores, vectors, groups.tolist(), places)
         if length.words is not None:
             taken = _within(length.words, taken, quotes)
+        if length.words is not None or length.sentences is not None:  # which what belongs to a list would exceed
+            return joined([replace(quotes[row], introduces=()) for row in sorted(taken)])
         return joined(with_lists(sorted(taken), quotes))
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:

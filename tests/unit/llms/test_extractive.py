@@ -259,6 +259,15 @@ def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int
     assert len(quotes_in(said, number=None)) == count
 
 
+def test_items_of_a_list_are_counted_in_a_summary_of_a_length() -> None:
+    items = "".join(f"- Every guest of Ada's hall brings lamp number {n} to the table.\n" for n in range(1, 9))
+    passages = (Passage(f"The hall asks for the following:\n{items}", 1, "hall.txt"),)
+    said = ask(TREE_SUMMARIZE, query_str="Summarise this document in three sentences", context_str=passages)
+    assert len(quotes_in(said, number=None)) == 3
+    said = ask(TREE_SUMMARIZE, query_str="Summarise this document", context_str=passages)
+    assert said.startswith("The hall asks for the following:\n- Every guest")
+
+
 def test_a_summary_has_no_more_words_than_were_asked_for_and_takes_of_each_document_first() -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
     said = ask(TREE_SUMMARIZE, query_str="Summarise these documents in at most 30 words", context_str=passages)
