@@ -68,6 +68,7 @@ def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
     answered(page, 2)
     button(page, DOG).click()
     until(page, lambda: page.url == address)
+    page.get_by_test_id("stChatMessage").nth(2).wait_for(state="detached")  # the address changes first
     answered(page)
     assert transcript(page) == before
 

@@ -464,7 +464,7 @@ def test_what_deleting_says_is_what_the_disk_of_a_server_has_back(tmp_path: Path
         before = database_bytes()
         freed = library.delete_file(file.id).bytes_freed
         assert freed >= least
-        assert before - database_bytes() == pytest.approx(freed, abs=100_000)
+        assert before - database_bytes() == pytest.approx(freed, rel=0.05)  # as the server tidies up its own tables, too
     assert library.status().bytes_on_disk - empty < 0.1 * (full - empty)
     library.close()
 
