@@ -1,10 +1,11 @@
-"""Markdown. The marks stay: they are readable, and `MarkdownNodeParser` cuts at the headings."""
+"""Markdown. The marks stay: they are readable, and `MarkdownNodeParser` cuts at the headings. Tables become lines."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions, text_in
 from ragcore.schema import Document, Scalar
 
@@ -22,4 +23,4 @@ def read(path: Path, options: ReadOptions) -> Document:
         metadata.update((key, value.strip("\"'")) for key, value in _FRONT_LINE.findall(front[1]))
     if "title" not in metadata and (heading := _FIRST_HEADING.search(text)):
         metadata["title"] = heading[1]
-    return Document(text, metadata=metadata)
+    return Document(with_tables_as_lines(text), metadata=metadata)

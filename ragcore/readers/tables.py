@@ -27,7 +27,10 @@ HEAD = 24  # rows that are looked at to find the names of columns
 NAME_ROWS = 4  # rows that names of columns may be written in
 
 _NUMBER = re.compile(r"\W*\d[\d\s.,'’/:-]*\W*[A-Za-z]{0,2}\W*")
-_PERIOD = re.compile(r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d)(?:\s*\(\w\)|[*AE])?")
+_PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019; with a note's sign
+    r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d"
+    r"|(?:[FC]Y|[QH]\d|\dQ) ?'?(?:(?:19|20)\d\d|\d\d))(?:\s*\(\w\)|[*AE])?"
+)
 _UNIT = re.compile(r"\(.*\)|in .*(?:thousands|millions|billions).*|\W*[€$£¥%]\W*\w{0,3}\W*", re.I)
 
 
@@ -140,7 +143,7 @@ def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     """Whether the row could be names: no numbers but years, and below other names years, units, or what those left open."""
     cells = _filled(row)
     if any((_NUMBER.fullmatch(cell) and not _PERIOD.fullmatch(cell)) or cell.endswith(":") for cell in cells):
-        return False
+        return len(cells) > 2 and cells[0] == row[0] and all(_PERIOD.fullmatch(cell) for cell in cells[1:])
     if not above or (len(cells) == 1 and _UNIT.fullmatch(cells[0])):
         return True
     if len(cells) == 1 and row[0]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions, text_in
 from ragcore.schema import Document
 
@@ -47,5 +48,11 @@ SUFFIXES = (
 )
 
 
+WITH_TABLES = frozenset({".txt", ".text", ".org", ".adoc"})  # in others a bar may mean anything
+
+
 def read(path: Path, options: ReadOptions) -> Document:
-    return Document(text_in(path, options), metadata={"file_name": options.name})
+    text = text_in(path, options)
+    if PurePath(options.name).suffix.lower() in WITH_TABLES:
+        text = with_tables_as_lines(text)
+    return Document(text, metadata={"file_name": options.name})

@@ -81,7 +81,6 @@ _RULE = re.compile(r"[\s|:=-]*")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
 _LAYOUT = "|*_`"
-_AMOUNT = re.compile(r"[£$€¥%]|\d[.,]\d")
 _IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")
 MAX_HEADING = 10  # words
 SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
@@ -151,9 +150,11 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
             letterhead = _LETTERHEAD.match(lines.group()) is not None
             yield from ((line, letterhead, True, None) for line in map(_plain, lines.group().splitlines()))
         else:
-            # What begins a passage may be the middle of a table: then the first row is no header.
-            rows = list(_rows(lines.group(), headed=bool(text[: lines.start()].strip())))
-            names_columns = "\n" not in lines.group().strip() and not _NUMBERS.search(lines.group())
+            rows = list(_rows(lines.group()))
+            below = text[lines.end() :].lstrip()
+            names_columns = len(rows) == 1 and (
+                not _NUMBERS.search(rows[0]) or below.startswith(rows[0].split(" | ")[0] + ": ")
+            )
             yield from ((row, names_columns, True, None) for row in rows)
         start = lines.end()
     yield from _prose(text[start:])
@@ -195,16 +196,16 @@ def _spans(text: str) -> Iterator[str]:
             yield span
 
 
-def _rows(table: str, *, headed: bool) -> Iterator[str]:
-    """Each row of a table, with the names of its columns where the table has them: "Ticket: Adult; Price: £2.50"."""
+def _rows(table: str) -> Iterator[str]:
+    """Each row of a table but the names of its columns, which are in each row: "Ticket: Adult; Price: £2.50"."""
     lines = [line for line in table.split("\n") if line.strip()]
     cells = [[_plain(cell) for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
-    if len(lines) > 1 and ": " in lines[1].partition(" | ")[2]:
-        headed = False  # its cells have their columns' names already
-    named = len(cells) > 1 and (headed or _RULE.fullmatch(lines[1]) is not None) and not _AMOUNT.search("".join(cells[0]))
-    for row in cells[named:]:
-        if named and len(row) == len(cells[0]):
-            yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(cells[0], row, strict=True) if cell)
+    names = [cell.rstrip(":").replace("; ", ", ").replace(": ", ", ") for cell in cells[0]]
+    ruled = len(cells) > 1 and _RULE.fullmatch(lines[1]) is not None
+    said = len(cells) > 1 and any(name and f"{name}: " in lines[1] for name in names)
+    for row in cells[ruled or said :]:
+        if ruled and len(row) == len(names):
+            yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=True) if cell)
         else:
             yield " | ".join(filter(None, row))
 
@@ -351,14 +352,27 @@ def first_place(sentences: Iterable[str], passage: str) -> int | None:
 
 def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
     """Where the sentence begins and ends in the passage, which may break its lines anywhere and hold marks that it lacks."""
-    row = " ".join(cell.partition(": ")[2] or cell for cell in sentence.split("; "))  # without the names of its columns
     places, letters = _unmarked(passage)
-    for said in (sentence, row):
-        _, wanted = _unmarked(said)
-        at = letters.find(wanted)
-        if wanted and at >= 0:
-            return places[at], places[at + len(wanted) - 1] + 1
+    _, wanted = _unmarked(sentence)
+    at = letters.find(wanted)
+    if wanted and at >= 0:
+        return places[at], places[at + len(wanted) - 1] + 1
+    if wanted and ": " in sentence and (row := _as_row(sentence).search(letters)):
+        return places[row.start()], places[row.end() - 1] + 1
     return None
+
+
+def _as_row(sentence: str) -> re.Pattern[str]:
+    """What is left of a row without the names of its columns, or of some of them."""
+    cells = []
+    for cell in sentence.split("; "):
+        name, _, said = cell.partition(": ")
+        cells.append(f"(?:{_letters(name)}:?)?{_letters(said)}" if said else _letters(cell))
+    return re.compile(";?".join(cells))
+
+
+def _letters(text: str) -> str:
+    return re.escape(_unmarked(text)[1])
 
 
 def _unmarked(text: str) -> tuple[list[int], str]:

@@ -30,6 +30,7 @@ from ragcore.library import Library
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.prompts import RenderedMessage, Task
+from ragcore.readers.bars import with_tables_as_lines
 from ragcore.schema import Document, TextNode, new_id
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.trials.data_set import DataSet, Text
@@ -186,7 +187,8 @@ def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: T
 def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Path, tell: Tell) -> None:
     ingest = library.settings.ingest
     tell(f"Splitting {len(data_set.texts):,} documents ...")
-    documents = {text.id: _document(text) for text in data_set.texts}
+    counted = any(wanted.start is not None for trial in data_set.trials for wanted in trial.question.wanted)
+    documents = {text.id: _document(text, counted=counted) for text in data_set.texts}
     nodes = [
         node
         for document in documents.values()
@@ -201,14 +203,16 @@ def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Pa
                 library.store.put(documents[id_], each)
 
 
-def _document(text: Text) -> Document:
-    """As if it had been read from a file: with its title above it, where the text does not begin with that."""
+def _document(text: Text, *, counted: bool) -> Document:
+    """As if it had been read from a file: with its title above it, where the text does not begin with that. `counted`: places
+    in it are wanted, and it stays as it is."""
     title = " ".join(text.title.replace("_", " ").split())
     headed = not title or text.title == text.id or text.text.lstrip().startswith(title)
+    whole = text.text if headed else f"{title}\n\n{text.text}"
     metadata = {"file_name": f"{title or text.id}.txt", "file_id": text.id}
     hidden = tuple(metadata)
     return Document(
-        text.text if headed else f"{title}\n\n{text.text}",
+        whole if counted else with_tables_as_lines(whole),
         text.id,
         metadata,
         excluded_embed_metadata_keys=hidden,

@@ -144,12 +144,26 @@ def test_a_row_is_quoted_whole_with_the_names_of_its_columns() -> None:
     ]
 
 
-def test_the_first_row_names_the_columns_only_where_the_table_begins() -> None:
+def test_a_row_that_nothing_sets_apart_names_no_columns() -> None:
     rows = "Ale | cold\nTea | hot"
-    assert led(rows) == [("", "Ale | cold"), ("", "Tea | hot")]
-    assert led("We sell this:\n\n" + rows) == [("", "We sell this:"), ("", "Ale: Tea; cold: hot")]
+    assert led("We sell this:\n\n" + rows) == [("", "We sell this:"), ("", "Ale | cold"), ("", "Tea | hot")]
     assert led("Sales\n\nYear | Sold\n\nYear: 2014; Sold: 7") == [("Sales Year | Sold", "Year: 2014; Sold: 7")]
-    assert led("We sell this:\n\nAle | £2\nTea | £1")[1:] == [("", "Ale | £2"), ("", "Tea | £1")]
+
+
+def test_names_of_columns_that_each_row_says_are_not_quoted_by_themselves() -> None:
+    assert led("(in millions) | 2019 | 2018\nSales (in millions) | 2019: 5; 2018: 4") == [
+        ("", "Sales (in millions) | 2019: 5; 2018: 4")
+    ]
+    assert led("Year | 1st of May\nYear: 2014; 1st of May: 7")[0][1] == "Year: 2014; 1st of May: 7"
+
+
+def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_them() -> None:
+    table = "Signal | Meaning\n|---|---|\nFour; slow | Send for help: run\nFive | Clear the line"
+    for row in ("Signal: Four; slow; Meaning: Send for help: run", "Signal: Five; Meaning: Clear the line"):
+        place = place_of(row, table)
+        assert place is not None
+        assert table[slice(*place)].replace(" | ", " ") == row.replace("Signal: ", "").replace("; Meaning: ", " ")
+    assert place_of("Signal: Six; Meaning: Clear the line", table) is None
 
 
 def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers import tables
+from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.html import page_text
 from ragcore.readers.markup import html_text
@@ -67,6 +68,54 @@ def test_a_row_carries_the_names_of_its_columns(rows: tuple[str, ...], last: str
 )
 def test_where_no_row_is_clearly_names_none_are_made_up(rows: tuple[str, ...]) -> None:
     assert lines(*rows) == list(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Fares:\n\n| Ticket | Price |\n|:---|---:|\n| Adult | £2 \\| £3 |\n| Child | **£1**<br>on foot |\n\nDogs are free.",
+         "Fares:\n\nTicket | Price\nTicket: Adult; Price: £2 | £3\nTicket: Child; Price: **£1** on foot\n\nDogs are free."),
+        ("Ticket | Price\n--- | ---\nAdult | £2\nDogs are free.", "Ticket | Price\nTicket: Adult; Price: £2\nDogs are free."),
+        ("|  | 2019 | 2018 |\n| Sales | 5 | 4 |", "2019 | 2018\nSales | 2019: 5; 2018: 4"),
+        ("|   |   |\n|---|---|\n| Adult | two pounds |", "Adult | two pounds"),
+        ("| Year | Sold |\n|------+------|\n| 2014 | 7 |", "Year | Sold\nYear: 2014; Sold: 7"),
+        ("|  | FY19 | FY18* |\n| Emissions | 5 | 4 |", "FY19 | FY18*\nEmissions | FY19: 5; FY18*: 4"),
+        ("| At 31 December: | 2019 | 2018 |\n| Sales | 5 | 4 |",
+         "At 31 December: | 2019 | 2018\nAt 31 December: Sales; 2019: 5; 2018: 4"),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_drawn_with_bars_is_read_like_any_other(text: str, read: str) -> None:
+    assert with_tables_as_lines(text) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run `ls | wc`, or\n`ls | sort | uniq`.",
+        "```\n| a | b |\n|---|---|\n| c | d |\n```",
+        "~~~~ text\n| a | b |\n~~~\n| c | d |\n~~~~",
+        "| a single row |",
+        "| Warning |\n| Keep out |",
+        "A rule\n---\nand | a bar",
+        "A | B",
+    ],
+)
+def test_bars_that_draw_no_table_stay(text: str) -> None:
+    assert with_tables_as_lines(text) == text
+
+
+@given(st.text("ab |-`~\\\n", max_size=60))
+def test_bars_are_all_that_a_drawn_table_loses(text: str) -> None:
+    left = {sign for sign in with_tables_as_lines(text) if sign in "ab`~"}
+    assert left == {sign for sign in text if sign in "ab`~"}
+
+
+def test_tables_in_texts_and_markdown_are_lines(tmp_path: Path) -> None:
+    for name in ("a.md", "a.txt", "a.py"):
+        (tmp_path / name).write_text("| Year | Sold |\n|---|---|\n| 2014 | 7 |\n")
+    assert "Year: 2014; Sold: 7" in read(tmp_path / "a.md")
+    assert "Year: 2014; Sold: 7" in read(tmp_path / "a.txt")
+    assert "| 2014 | 7 |" in read(tmp_path / "a.py")
 
 
 def test_another_table_below_an_empty_row_has_names_of_its_own() -> None:
