@@ -31,7 +31,7 @@ FEATURES = (
     "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the best three cosines in the passage
     "fitting_kind",  # 1 holds a name, date, number or reason as the question asks for, -1 does not, 0 nothing such is asked for
-    "is_fragment",  # 1 for a heading, a letterhead, a table row, "Summary:" without a list: no sentence
+    "is_fragment",  # 1 for a heading, a letterhead, a row without names of columns, "Summary:" without a list: no sentence
     "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
 WEIGHTS = (5.342, 2.769, 1.876, 5.619, 3.028, 0.586, -0.990, 0.593)
@@ -57,7 +57,7 @@ EMBEDDED = 6  # sentences of an answer
 EMBEDDED_BLIND = 32  # where words tell little
 TELLING = 0.25  # share of the question's words that the best sentence holds, from which words tell which to embed
 RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
-FRAGMENT = 0.2  # what a heading or a table row loses
+FRAGMENT = 0.2  # what a fragment loses
 FITS = 0.05  # what a sentence gains that holds a name, date, number or reason as the question asks for, and loses that does not
 LENT = 0.6  # what a word counts that a sentence has from the heading above it alone
 ELSEWHERE = 50  # texts without a word of the question, see `_idf`
@@ -157,7 +157,8 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 
 def _is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
-    return introduces_nothing or not _SENTENCE_END.search(quote.text) or is_heading(quote.text)
+    says_something = _SENTENCE_END.search(quote.text) and not is_heading(quote.text)
+    return introduces_nothing or not (says_something or _NAMED_CELLS.search(quote.text))
 
 
 def is_heading(text: str) -> bool:
@@ -232,6 +233,7 @@ def unrelated_cosine(vectors: Vectors) -> float:
     return min(max(mean, 0.0), 0.95)
 
 
+_NAMED_CELLS = re.compile(r": [^|;]+; [^|;:]+: |\| [^|;:]+: ")  # a row that says what its cells are
 _BRACKETS = re.compile(r"\([^()]+\)\W*$")
 UNRELATED = (
     "The recipe needs two eggs and a cup of flour.",

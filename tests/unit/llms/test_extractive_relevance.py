@@ -132,6 +132,8 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     assert measured(QUESTION, SENTENCES, [0, 1, 2])["is_fragment"] == [0, 0, 1]
     heads = ["Ada King, Consulting Engineers.", "It opened in May.", "葡萄牙 里斯本 欧洲。", "Rusk."]
     assert measured(QUESTION, heads, [0, 1, 2, 3])["is_fragment"] == [1, 0, 0, 0]
+    rows = ["Ticket: Adult; Price: £2", "Sales (in millions) | 2019: 5; 2018: 4", "Adult | £2", "Opening hours: 9 to 5"]
+    assert measured(QUESTION, rows, [0, 1, 2, 3])["is_fragment"] == [0, 0, 1, 1]
     # The year of the question is no answer to it.
     assert measured("When in 1998 did it open?", ["It opened in 1998."], [0])["fitting_kind"] == [-1]
 
