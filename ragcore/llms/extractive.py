@@ -343,6 +343,8 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         asked = idf_shares(query, [quote.text for quote in quotes]).sum(axis=1)
         fits = [fits_kind(kind, quote.text, query) for quote in quotes]
         odds = np.where(np.logical_or(asked, fits), odds, -np.inf)
+    if quotes[best].is_row:
+        odds = np.where(_weaker_rows(best, shares > 0, quotes), -np.inf, odds)
     while len(taken) < min(MAX_SENTENCES, len(quotes)):
         lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
         weighed = odds + BRINGS * lacking.sum(axis=1)
@@ -356,6 +358,15 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
     first = best if wants_fact and not leans else None
     return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
+
+
+def _weaker_rows(best: int, holds: npt.NDArray[np.bool_], quotes: Sequence[Quote]) -> npt.NDArray[np.bool_]:
+    """(n,): whether it is a row as the best one is, with fewer of the question's words and none that the best lacks. `holds`:
+    (n, words)."""
+    none_new = ~(holds & ~holds[best]).any(axis=1)
+    fewer = holds.sum(axis=1) < holds[best].sum()
+    weaker: npt.NDArray[np.bool_] = none_new & fewer & np.array([quote.is_row for quote in quotes])
+    return weaker
 
 
 def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:

@@ -24,7 +24,7 @@ class Quote:
     passage: int
     document: str
     lead: str = ""  # the heading or the question that it stands under
-    bullet: str | None = None  # what it stood behind in a list, "" for a number, which it keeps; None outside of lists
+    bullet: str | None = None  # what it stood behind in a list, "" for a number, which it keeps, "|" of a row; None elsewhere
     introduces: tuple[str, ...] = ()  # what is listed below it in its passage, each as Markdown has it
 
     def __str__(self) -> str:
@@ -47,6 +47,11 @@ class Quote:
     def with_bullet(self) -> str:
         """As an item of Markdown, which knows no "a)" or "(1)"."""
         return f"- {self.text}" if self.begins_item and not _NUMBERED.match(self.text) else self.text
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is a row of a table that says what its cells are, and no sentence."""
+        return _NAMED_CELLS.match(self.text) is not None
 
     @property
     def with_list(self) -> str:
@@ -78,6 +83,7 @@ _LINES = re.compile(
 )
 _LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|De|À|Objet|Para|Asunto): ")
 _RULE = re.compile(r"[\s|:=-]*")
+_NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;:\s]: (?!.*[.!?…。！？][\"'”’»)\]\s]*$)", re.S)
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
 _LAYOUT = "|*_`"
@@ -148,14 +154,15 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
         yield from _prose(text[start : lines.start()])
         if lines["pairs"]:
             letterhead = _LETTERHEAD.match(lines.group()) is not None
-            yield from ((line, letterhead, True, None) for line in map(_plain, lines.group().splitlines()))
+            for line in map(_plain, lines.group().splitlines()):
+                yield line, letterhead, True, "|" if _NAMED_CELLS.match(line) else None
         else:
             rows = list(_rows(lines.group()))
             below = text[lines.end() :].lstrip()
             names_columns = len(rows) == 1 and (
                 not _NUMBERS.search(rows[0]) or below.startswith(rows[0].split(" | ")[0] + ": ")
             )
-            yield from ((row, names_columns, True, None) for row in rows)
+            yield from ((row, names_columns, True, "|") for row in rows)
         start = lines.end()
     yield from _prose(text[start:])
 
@@ -178,6 +185,8 @@ def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
             bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
             item = _LISTED.match(span) if begins_line else None
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
+            if begins_line and not item and _NAMED_CELLS.match(said):
+                bullet = "|"
             yield said, heading or question or bold, "\n" in after, bullet
         begins_line = "\n" in after
 
@@ -384,9 +393,12 @@ def _unmarked(text: str) -> tuple[list[int], str]:
 
 def joined(quotes: Sequence[Quote]) -> str:
     """One text: sentences of one document follow each other, another document, or what follows a list, begins a new
-    paragraph."""
+    paragraph; rows of tables are listed."""
     text = ""
     for before, quote in zip((None, *quotes), quotes, strict=False):
+        listed = quote.is_row and len(quotes) > 1
         goes_on = before is not None and before.document == quote.document and not before.introduces
-        text += ("" if before is None else " " if goes_on else "\n\n") + str(quote)
+        if before is not None:
+            text += "\n" if goes_on and listed else " " if goes_on and not before.is_row else "\n\n"
+        text += "- " * listed + str(quote)
     return text

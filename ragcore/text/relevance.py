@@ -158,7 +158,7 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 def _is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
     says_something = _SENTENCE_END.search(quote.text) and not is_heading(quote.text)
-    return introduces_nothing or not (says_something or _NAMED_CELLS.search(quote.text))
+    return introduces_nothing or not (says_something or quote.is_row)
 
 
 def is_heading(text: str) -> bool:
@@ -233,7 +233,6 @@ def unrelated_cosine(vectors: Vectors) -> float:
     return min(max(mean, 0.0), 0.95)
 
 
-_NAMED_CELLS = re.compile(r": [^|;]+; [^|;:]+: |\| [^|;:]+: ")  # a row that says what its cells are
 _BRACKETS = re.compile(r"\([^()]+\)\W*$")
 UNRELATED = (
     "The recipe needs two eggs and a cup of flour.",
@@ -264,7 +263,7 @@ def _with_neighbours(vectors: Vectors, rows: Sequence[int], quotes: Sequence[Quo
 _KINDS = {
     "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
     "number": r"how (?:many|much|long|old|far|tall|large|big|high|often|fast|deep|wide|heavy)|at what (?:age|speed|price)"
-    r"|wie ?viele?\b|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
+    r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie ?viele?\b|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
     "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
     r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
     r"|什么时候|何时|哪一?年",

@@ -175,6 +175,15 @@ def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_
     said = quotes(["Rusk built it in 1908."], ["The town paid for all."], ["It was opened in 1909."], ["Rusk was mayor."])
     odds = np.array([3.0, 2.9, 2.0, 1.9])
     assert choose("When did Rusk build it?", odds, said) == [0, 2, 3]
+
+
+def test_beside_a_row_stands_none_that_has_less_of_the_question() -> None:
+    rows = [f"Ticket: {name}; 2024: £{price}; 2025: £{price + 1}" for name, price in (("Adult", 3), ("Child", 1), ("Dog", 2))]
+    said = [Quote(row, (1,), 0, "fares") for row in rows]
+    odds = np.array([2.0, 1.9, 1.8])
+    assert choose("How much is an adult ticket in 2025?", odds, said) == [0]
+    assert choose("How much are tickets for an adult and a child?", odds, said) == [0, 1]
+    assert choose("How much are tickets in 2025?", odds, said) == [0, 1, 2]
     assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
 
 

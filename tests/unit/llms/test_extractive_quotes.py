@@ -157,6 +157,27 @@ def test_names_of_columns_that_each_row_says_are_not_quoted_by_themselves() -> N
     assert led("Year | 1st of May\nYear: 2014; 1st of May: 7")[0][1] == "Year: 2014; 1st of May: 7"
 
 
+def test_rows_are_listed_and_read_back_and_one_stands_alone() -> None:
+    prices = (
+        "Prices hold in May.\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
+    )
+    quotes = quotes_in(prices, number=1, source="menu.md")
+    answer = joined(with_lists(range(len(quotes)), quotes))
+    assert answer == (
+        "Prices hold in May. [1]\n- Item: Tea; 2024: £1; 2025: £2 [1]\n- Item: Ale; 2024: £3; 2025: £4 [1]\n\nNo cards. [1]"
+    )
+    assert [quote.text for quote in quotes_in(answer, number=None)] == [quote.text for quote in quotes]
+    assert joined(with_lists([1], quotes)) == "Item: Tea; 2024: £1; 2025: £2 [1]"
+
+
+def test_rows_below_what_introduces_them_are_its_list() -> None:
+    text = "We sell these:\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
+    quotes = quotes_in(text, number=1)
+    whole = "We sell these:\n- Item: Tea; 2024: £1; 2025: £2\n- Item: Ale; 2024: £3; 2025: £4 [1]"
+    assert joined(with_lists([0, 1], quotes)) == whole
+    assert joined(with_lists([2], quotes)) == "We sell these:\n- Item: Ale; 2024: £3; 2025: £4 [1]"
+
+
 def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_them() -> None:
     table = "Signal | Meaning\n|---|---|\nFour; slow | Send for help: run\nFive | Clear the line"
     for row in ("Signal: Four; slow; Meaning: Send for help: run", "Signal: Five; Meaning: Clear the line"):
