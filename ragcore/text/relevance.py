@@ -263,7 +263,8 @@ def _with_neighbours(vectors: Vectors, rows: Sequence[int], quotes: Sequence[Quo
 _KINDS = {
     "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
     "number": r"how (?:many|much|long|old|far|tall|large|big|high|often|fast|deep|wide|heavy)|at what (?:age|speed|price)"
-    r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie ?viele?\b|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
+    r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie (?:teuer|viele?\b)|wieviele?\b|combien"
+    r"|cu[aá]nt[oa]s?|多少|几[个年次人]",
     "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
     r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
     r"|什么时候|何时|哪一?年",

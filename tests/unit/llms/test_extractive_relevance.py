@@ -143,6 +143,8 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     [
         ("How many days?", "number"),
         ("Wie viele Tage?", "number"),
+        ("Wie teuer ist es?", "number"),
+        ("What does a dog cost?", "number"),
         ("有多少人？", "number"),
         ("In what year was it built?", "date"),
         ("¿Cuándo nació?", "date"),
