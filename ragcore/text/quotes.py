@@ -158,11 +158,9 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
                 yield line, letterhead, True, "|" if _NAMED_CELLS.match(line) else None
         else:
             rows = list(_rows(lines.group()))
-            below = text[lines.end() :].lstrip()
-            names_columns = len(rows) == 1 and (
-                not _NUMBERS.search(rows[0]) or below.startswith(rows[0].split(" | ")[0] + ": ")
-            )
-            yield from ((row, names_columns, True, "|") for row in rows)
+            in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(rows[0].split(" | ")[0] + ": ")
+            names_columns = len(rows) == 1 and not _NUMBERS.search(rows[0])
+            yield from ((row, names_columns, True, "|") for row in rows if not in_each_row)
         start = lines.end()
     yield from _prose(text[start:])
 
