@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions, text_in
 from ragcore.readers.decode import clean
 from ragcore.readers.markup import html_text
@@ -40,7 +41,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _cell(cell: dict[str, Any]) -> list[str]:
     source = _joined(cell.get("source", cell.get("input")))
     if cell.get("cell_type") != "code":
-        return [source]
+        return [with_tables_as_lines(source)]
     return [f"```\n{source}\n```" if source.strip() else "", *(_output(output) for output in _list(cell.get("outputs")))]
 
 

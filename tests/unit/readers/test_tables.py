@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import zipfile
 from pathlib import Path
 
@@ -110,11 +111,13 @@ def test_bars_are_all_that_a_drawn_table_loses(text: str) -> None:
     assert left == {sign for sign in text if sign in "ab`~"}
 
 
-def test_tables_in_texts_and_markdown_are_lines(tmp_path: Path) -> None:
+def test_tables_in_texts_markdown_and_notebooks_are_lines(tmp_path: Path) -> None:
+    table = "| Year | Sold |\n|---|---|\n| 2014 | 7 |\n"
     for name in ("a.md", "a.txt", "a.py"):
-        (tmp_path / name).write_text("| Year | Sold |\n|---|---|\n| 2014 | 7 |\n")
-    assert "Year: 2014; Sold: 7" in read(tmp_path / "a.md")
-    assert "Year: 2014; Sold: 7" in read(tmp_path / "a.txt")
+        (tmp_path / name).write_text(table)
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": table}]}))
+    for name in ("a.md", "a.txt", "a.ipynb"):
+        assert "Year: 2014; Sold: 7" in read(tmp_path / name)
     assert "| 2014 | 7 |" in read(tmp_path / "a.py")
 
 
