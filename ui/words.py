@@ -128,10 +128,10 @@ def size(count: int) -> str:
         told = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     else:
         told = _("{number} GB").format(number=numeral(count / 1e9, 2))
-    return _unbroken(told)
+    return unbroken(told)
 
 
-def _unbroken(told: str) -> str:
+def unbroken(told: str) -> str:
     """With the unit, which comes last, on the line of its number."""
     return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))
 
@@ -187,7 +187,7 @@ def part(page_word: str, label: str) -> str:
 
 def seconds(number: float) -> str:
     """A time that was measured: "1.8 s"."""
-    return _unbroken(_("{seconds} s").format(seconds=numeral(number, 1)))
+    return unbroken(_("{seconds} s").format(seconds=numeral(number, 1)))
 
 
 def time_left(seconds: float) -> str:
@@ -199,10 +199,10 @@ def duration(seconds: float) -> str:
     if seconds < 5:
         return _("a few seconds")
     if seconds < 55:
-        return _unbroken(_("about {number} s").format(number=round(seconds / 5) * 5))
+        return unbroken(_("about {number} s").format(number=round(seconds / 5) * 5))
     if seconds < 3600:
-        return _unbroken(_("about {number} min").format(number=round(seconds / 60)))
-    return _unbroken(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
+        return unbroken(_("about {number} min").format(number=round(seconds / 60)))
+    return unbroken(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
 
 
 def file_facts(file: FileRow) -> str:

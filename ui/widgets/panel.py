@@ -73,7 +73,9 @@ def _close() -> None:
 
 
 def _source_title(source: Source | None) -> str:
-    return f"{source.number} · {words.place(source)}" if source else ""
+    if source is None:
+        return ""
+    return " · ".join(filter(None, [str(source.number), source.file_name, words.unbroken(words.page(source))]))
 
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
