@@ -189,6 +189,7 @@ def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, 
     page.get_by_role("button", name="Rename", exact=True).click()
     page.get_by_label("Name of this conversation").fill("The stair")
     page.get_by_label("Name of this conversation").press("Enter")
+    page.get_by_role("button", name="Rename, copy, export or delete: The stair").wait_for()
     page.reload()
     page.get_by_role("button", name="Rename, copy, export or delete: The stair").click()
     page.get_by_role("button", name="Delete", exact=True).click()
