@@ -132,7 +132,7 @@ def size(count: int) -> str:
 
 
 def unbroken(told: str) -> str:
-    """With the unit, which comes last, on the line of its number."""
+    """With its last word on the line of the one before: a unit beside its number, a page's number beside "p."."""
     return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))
 
 

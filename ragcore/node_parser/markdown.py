@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.nodes import Cut, trimmed
 from ragcore.schema import Document, Scalar, TextNode
+from ragcore.text.fences import fenced
 
 _LINE = re.compile(r"[^\r\n]+")  # not splitlines, which ends lines that Markdown goes on with (CommonMark 0.31, section 2.1)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 
 
 class MarkdownNodeParser(NodeParser):
@@ -51,14 +51,7 @@ class MarkdownNodeParser(NodeParser):
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
     """(where its line begins, rank 1 to 6, title) of each."""
-    fence = ""  # the mark that opened the block of code we are in
-    for found in _LINE.finditer(text):
-        line = found[0]
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not mark[2].strip():
-                fence = ""
-        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
-            fence = mark[1]
-        elif heading := _HEADING.match(line):
+    lines = list(_LINE.finditer(text))
+    for found, in_code in zip(lines, fenced(line[0] for line in lines), strict=True):
+        if not in_code and (heading := _HEADING.match(found[0])):
             yield found.start(), len(heading[1]), heading[2]

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragcore.readers import tables
+from ragcore.text.fences import fenced
 
 _BETWEEN = re.compile(r"[ \t]*\|.*\|[ \t]*")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:[|+][ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _BAR = re.compile(r"(?<!\\)\|")
+_HAS_BAR = re.compile(rf".*{_BAR.pattern}.*")
 _BREAK = re.compile(r"<br ?/?>", re.I)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 FEWEST = 2  # rows, and cells of each
 
 
@@ -27,30 +28,26 @@ def with_tables_as_lines(text: str) -> str:
 
 
 def _lines(lines: Sequence[str]) -> Iterator[str]:
-    at, fence = 0, ""
+    in_code, at = list(fenced(lines)), 0
     while at < len(lines):
-        end = at if fence else _end_of_table(lines, at)
+        end = _end_of_table(lines, in_code, at)
         if end > at:
             yield from _table(lines[at:end])
-            at = end
-            continue
-        if mark := _FENCE.match(lines[at]):
-            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
-        yield lines[at]
-        at += 1
+        else:
+            yield lines[at]
+        at = max(end, at + 1)
 
 
-def _end_of_table(lines: Sequence[str], start: int) -> int:
+def _end_of_table(lines: Sequence[str], in_code: Sequence[bool], start: int) -> int:
     """Where the table ends that begins with this line; `start` where none does."""
     if start + 1 == len(lines) or not _BAR.search(lines[start]):
         return start
     ruled = "|" in lines[start + 1] and _RULE.fullmatch(lines[start + 1])
-    if not ruled and not (_BETWEEN.fullmatch(lines[start]) and _BETWEEN.fullmatch(lines[start + 1])):
-        return start
+    row = _HAS_BAR if ruled else _BETWEEN
     end = start
-    while end < len(lines) and (_BAR.search(lines[end]) if ruled else _BETWEEN.fullmatch(lines[end])):
+    while end < len(lines) and row.fullmatch(lines[end]) and not in_code[end]:
         end += 1
-    return end
+    return end if end > start + 1 else start
 
 
 def _table(lines: Sequence[str]) -> Iterator[str]:
@@ -60,7 +57,7 @@ def _table(lines: Sequence[str]) -> Iterator[str]:
         yield from lines
         return
     named = any(any(row) for row in rows[:rule])
-    yield from tables.lines(rows if named or not rule else rows[rule:], name_rows=rule if named else None)
+    yield from tables.lines(rows, name_rows=rule if named else None)
 
 
 def _cells(line: str) -> list[str]:

@@ -142,8 +142,10 @@ def _may_begin(row: Sequence[str], width: int) -> bool:
 def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     """Whether the row could be names: no numbers but years, and below other names years, units, or what those left open."""
     cells = _filled(row)
+    if len(cells) > 2 and cells[0] == row[0] and cells[0].endswith(":") and all(map(_PERIOD.fullmatch, cells[1:])):
+        return True  # "At 31 December:" beside years
     if any((_NUMBER.fullmatch(cell) and not _PERIOD.fullmatch(cell)) or cell.endswith(":") for cell in cells):
-        return len(cells) > 2 and cells[0] == row[0] and all(_PERIOD.fullmatch(cell) for cell in cells[1:])
+        return False
     if not above or (len(cells) == 1 and _UNIT.fullmatch(cells[0])):
         return True
     if len(cells) == 1 and row[0]:

@@ -364,7 +364,7 @@ def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
     at = letters.find(wanted)
     if wanted and at >= 0:
         return places[at], places[at + len(wanted) - 1] + 1
-    if wanted and ": " in sentence and (row := _as_row(sentence).search(letters)):
+    if ": " in sentence and (row := _as_row(sentence).search(letters)) and row.group():
         return places[row.start()], places[row.end() - 1] + 1
     return None
 

@@ -175,6 +175,7 @@ def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_
     said = quotes(["Rusk built it in 1908."], ["The town paid for all."], ["It was opened in 1909."], ["Rusk was mayor."])
     odds = np.array([3.0, 2.9, 2.0, 1.9])
     assert choose("When did Rusk build it?", odds, said) == [0, 2, 3]
+    assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
 
 
 def test_beside_a_row_stands_none_that_has_less_of_the_question() -> None:
@@ -184,7 +185,11 @@ def test_beside_a_row_stands_none_that_has_less_of_the_question() -> None:
     assert choose("How much is an adult ticket in 2025?", odds, said) == [0]
     assert choose("How much are tickets for an adult and a child?", odds, said) == [0, 1]
     assert choose("How much are tickets in 2025?", odds, said) == [0, 1, 2]
-    assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
+    assert choose(
+        "How much was an adult in 2024 and 2025, and how much a dog?",
+        odds[[0, 2]],
+        [said[0], Quote("Toll: Dog; Price: £2", (1,), 0, "fares")],
+    ) == [0, 1]
 
 
 def test_a_sentence_far_behind_the_best_is_quoted_only_for_words_that_the_best_lacks() -> None:

@@ -146,6 +146,8 @@ def test_a_row_is_quoted_whole_with_the_names_of_its_columns() -> None:
 
 def test_a_row_that_nothing_sets_apart_names_no_columns() -> None:
     rows = "Ale | cold\nTea | hot"
+    assert led(rows) == [("", "Ale | cold"), ("", "Tea | hot")]
+    assert led("We sell this:\n\nAle | £2\nTea | £1")[1:] == [("", "Ale | £2"), ("", "Tea | £1")]
     assert led("We sell this:\n\n" + rows) == [("", "We sell this:"), ("", "Ale | cold"), ("", "Tea | hot")]
     assert led("Sales\n\nYear | Sold\n\nIt was a good one.") == [("Sales Year | Sold", "It was a good one.")]
 
@@ -185,6 +187,7 @@ def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_
         assert place is not None
         assert table[slice(*place)].replace(" | ", " ") == row.replace("Signal: ", "").replace("; Meaning: ", " ")
     assert place_of("Signal: Six; Meaning: Clear the line", table) is None
+    assert place_of("Signal: *; Meaning: *", "Nothing of it.") is None
 
 
 def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:

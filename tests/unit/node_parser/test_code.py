@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ragcore.node_parser.markdown
+import ragcore.node_parser.html
 from ragcore.errors import ConfigError, MissingPackageError
 from ragcore.node_parser import CodeSplitter
 from ragcore.schema import Document
@@ -88,7 +88,7 @@ def test_nothing_is_lost_and_no_chunk_is_too_long(lines: list[str], chunk_lines:
 
 
 def test_real_code_is_split_at_its_functions() -> None:
-    source = Path(ragcore.node_parser.markdown.__file__ or "").read_text("utf-8")
+    source = Path(ragcore.node_parser.html.__file__ or "").read_text("utf-8")
     chunks = CodeSplitter("python", chunk_lines=30, chunk_lines_overlap=0).split_text(source)
     assert len(chunks) > 2
     assert sum(chunk.startswith(("class ", "def ", "    def ")) for chunk in chunks) >= len(chunks) - 2

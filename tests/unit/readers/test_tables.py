@@ -64,6 +64,7 @@ def test_a_row_carries_the_names_of_its_columns(rows: tuple[str, ...], last: str
         ("Cliff Top | 1871 | 84", "Harbour | 1872 | 3"),
         ("Opened | 1871", "Closed | 1930"),
         ("Name: | Ada", "Born: | London"),
+        ("1,204 | 2019 | 2018", "1,310 | 5 | 4"),
         ("Applicant | Ada Byron", "Address | London"),
     ],
 )
@@ -80,7 +81,8 @@ def test_where_no_row_is_clearly_names_none_are_made_up(rows: tuple[str, ...]) -
         ("|  | 2019 | 2018 |\n| Sales | 5 | 4 |", "2019 | 2018\nSales | 2019: 5; 2018: 4"),
         ("|   |   |\n|---|---|\n| Adult | two pounds |", "Adult | two pounds"),
         ("| Year | Sold |\n|------+------|\n| 2014 | 7 |", "Year | Sold\nYear: 2014; Sold: 7"),
-        ("|  | FY19 | FY18* |\n| Emissions | 5 | 4 |", "FY19 | FY18*\nEmissions | FY19: 5; FY18*: 4"),
+        ("| Emissions from: | FY19 | Q3 2018* |\n| Fuel | 5 | 4 |",
+         "Emissions from: | FY19 | Q3 2018*\nEmissions from: Fuel; FY19: 5; Q3 2018*: 4"),
         ("| At 31 December: | 2019 | 2018 |\n| Sales | 5 | 4 |",
          "At 31 December: | 2019 | 2018\nAt 31 December: Sales; 2019: 5; 2018: 4"),
     ],
@@ -94,7 +96,8 @@ def test_a_table_that_is_drawn_with_bars_is_read_like_any_other(text: str, read:
     [
         "Run `ls | wc`, or\n`ls | sort | uniq`.",
         "```\n| a | b |\n|---|---|\n| c | d |\n```",
-        "~~~~ text\n| a | b |\n~~~\n| c | d |\n~~~~",
+        "~~~~ text\n| a | b |\n~~~\n| c | d |\n| e | f |\n~~~~",
+        "```\n```python\n| a | b |\n| c | d |\n```",
         "| a single row |",
         "| Warning |\n| Keep out |",
         "A rule\n---\nand | a bar",
