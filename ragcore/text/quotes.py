@@ -50,8 +50,7 @@ class Quote:
 
     @property
     def is_row(self) -> bool:
-        """Whether it is a row of a table that says what its cells are, and no sentence."""
-        return _NAMED_CELLS.match(self.text) is not None
+        return is_row(self.text)
 
     @property
     def with_list(self) -> str:
@@ -155,7 +154,7 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
         if lines["pairs"]:
             letterhead = _LETTERHEAD.match(lines.group()) is not None
             for line in map(_plain, lines.group().splitlines()):
-                yield line, letterhead, True, "|" if _NAMED_CELLS.match(line) else None
+                yield line, letterhead, True, "|" if is_row(line) else None
         else:
             rows = list(_rows(lines.group()))
             in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(rows[0].split(" | ")[0] + ": ")
@@ -183,7 +182,7 @@ def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
             bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
             item = _LISTED.match(span) if begins_line else None
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
-            if begins_line and not item and _NAMED_CELLS.match(said):
+            if begins_line and not item and is_row(said):
                 bullet = "|"
             yield said, heading or question or bold, "\n" in after, bullet
         begins_line = "\n" in after
@@ -233,6 +232,11 @@ def _list_after(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
             break
         items.append(quote.with_bullet)
     return tuple(items)
+
+
+def is_row(text: str) -> bool:
+    """Whether it is a row of a table that says what its cells are, and no sentence."""
+    return _NAMED_CELLS.match(text) is not None
 
 
 def introduces_list(text: str) -> bool:

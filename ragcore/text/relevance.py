@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.text.keywords import content_words, telling_words
-from ragcore.text.quotes import Quote, introduces_list
+from ragcore.text.quotes import Quote, introduces_list, is_row
 from ragcore.text.word_vectors import Words
 
 if TYPE_CHECKING:
@@ -157,14 +157,15 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 
 def _is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
-    says_something = _SENTENCE_END.search(quote.text) and not is_heading(quote.text)
-    return introduces_nothing or not (says_something or quote.is_row)
+    says_something = _SENTENCE_END.search(quote.text) or quote.is_row
+    return introduces_nothing or not says_something or is_heading(quote.text)
 
 
 def is_heading(text: str) -> bool:
     """Whether each of several words begins with a capital or is a number, as in a letterhead."""
     words = text.split()
-    return len(words) > 2 and text != text.lower() and not any(word[0].islower() for word in words)
+    capitals = len(words) > 2 and text != text.lower() and not any(word[0].islower() for word in words)
+    return capitals and not is_row(text)
 
 
 def met_words(question: Words, quotes: Sequence[Quote], rows: Sequence[int], said: Sequence[Words]) -> npt.NDArray[np.float64]:

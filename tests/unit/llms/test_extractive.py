@@ -178,6 +178,12 @@ def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_
     assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
 
 
+def test_a_row_is_no_heading_though_all_its_words_begin_with_capitals() -> None:
+    rows = ["Day: Monday to Friday; Opens: 9:00; Closes: 17:30", "Day: Sunday; Opens: 10:00; Closes: 16:00"]
+    said = [Quote(row, (1,), 0, "hours") for row in (*rows, "Harbour Shop Prices.")]
+    assert choose("What are the opening hours?", np.array([2.0, 1.9, 1.8]), said) == [0, 1]
+
+
 def test_beside_a_row_stands_none_that_has_less_of_the_question() -> None:
     rows = [f"Ticket: {name}; 2024: £{price}; 2025: £{price + 1}" for name, price in (("Adult", 3), ("Child", 1), ("Dog", 2))]
     said = [Quote(row, (1,), 0, "fares") for row in rows]
