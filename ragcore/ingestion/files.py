@@ -451,24 +451,23 @@ class Files:
             if row and row["path"] and Stage(row["stage"]) not in WORKING:
                 self._queue(db, file_id, anew=True)
 
-    def remove(self, file_id: str, *, worker: str = "") -> bool:
-        """Forget the row and delete the file's bytes. Where a `worker` has done with it, False, and nothing happens, when its
-        work is no longer wanted, as for `advance`."""
-        with self.database.transaction() as db:
-            if worker and not self.sign(file_id, worker):
-                return False
-            self._forget(db, file_id)
-        self._bytes.drop(file_id)
-        return True
+    def remove(self, file_id: str) -> None:
+        """Forget the row and delete the file's bytes."""
+        with self.forgetting(file_id):
+            pass
 
     @contextmanager
-    def forgetting(self, file_id: str) -> Iterator[None]:
+    def forgetting(self, file_id: str, *, worker: str = "") -> Iterator[bool]:
         """`remove`, in one transaction with what is done inside. The bytes go after it, or, if this process does not live to
-        see that, when they are next swept."""
+        see that, when they are next swept. Where a `worker` has done with the file, it stays, and the value is False, when its
+        work is no longer wanted, as for `advance`."""
         with self.database.transaction() as db:
-            self._forget(db, file_id)
-            yield
-        self._bytes.drop(file_id)
+            forgotten = not worker or self.sign(file_id, worker)
+            if forgotten:
+                self._forget(db, file_id)
+            yield forgotten
+        if forgotten:
+            self._bytes.drop(file_id)
 
     @staticmethod
     def _forget(db: Connection, file_id: str) -> None:

@@ -340,11 +340,12 @@ class Worker:
             anything_new = [self._take(lease, member, settings) for member in members]
         finally:
             shutil.rmtree(into, ignore_errors=True)
-        if not self._files.remove(file.id, worker=lease.worker):
-            raise Cancelled  # stopped, deleted or replaced at the last moment
-        if not any(anything_new):
-            said = f"Everything in {file.name} is in your library already."
-            self._files.refuse(file.name, 0, AlreadyThereError(said, hint="There is nothing more to do."))
+        with self._files.forgetting(file.id, worker=lease.worker) as forgotten:  # who waits sees the zip or what is said
+            if not forgotten:
+                raise Cancelled  # stopped, deleted or replaced at the last moment
+            if not any(anything_new):
+                said = f"Everything in {file.name} is in your library already."
+                self._files.refuse(file.name, 0, AlreadyThereError(said, hint="There is nothing more to do."))
 
     def _take(self, lease: Lease, member: Unpacked, settings: IngestSettings) -> bool:
         """Whether this file of a zip is new."""

@@ -610,6 +610,24 @@ def test_a_zip_that_is_replaced_while_the_last_of_the_one_before_is_taken_is_unp
     assert stages(library) == {"lamp.txt": "ready", "mast.txt": "ready"}
 
 
+def test_whoever_waits_for_a_zip_in_which_nothing_is_new_sees_it_until_that_is_said(library: Library) -> None:
+    seen: list[dict[str, str]] = []
+
+    class Looked(Files):
+        def refuse(self, *given: Any) -> FileRow:
+            looker = threading.Thread(target=lambda: seen.append(stages(library)))
+            looker.start()
+            looker.join()
+            return super().refuse(*given)
+
+    for _ in range(2):
+        zipped(library, lamp="The lamp is lit.")
+        while meanwhile(library, Looked).run_once():
+            pass
+    assert seen == [{"all.zip": "reading", "lamp.txt": "ready"}]
+    assert stages(library) == {"all.zip": "Everything in all.zip is in your library already.", "lamp.txt": "ready"}
+
+
 def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library: Library) -> None:
     lost, unpacked = threading.Event(), threading.Event()
 
