@@ -23,7 +23,7 @@ from ragcore.library import Library
 from ragcore.shelf import Shelf
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FilePayload, Locator, Page, Request
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
@@ -271,6 +271,16 @@ def wait_until_read(page: Page, timeout: float = 180_000) -> None:
     """Wait until no file of the list is waiting or being read."""
     # One selector for both: between two, the list may be drawn anew.
     page.wait_for_selector('ul:has(li.row):not(:has(li.row[data-state="active"]))', timeout=timeout)
+
+
+def drop(page: Page, *files: FilePayload | Path) -> None:
+    """Give files to the area for them, once it is there: of what is given before, nobody hears."""
+    given = [payload(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files]
+    page.locator('.area:not([hidden]) input[type="file"]').set_input_files(given)
+
+
+def payload(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "", "buffer": content}
 
 
 def row(page: Page, name: str) -> Locator:

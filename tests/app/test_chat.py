@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragcore.conversations import Ask, Conversations
 from ragcore.sqlite import SQLiteDatabase
-from tests.app.conftest import App, Watch, answered, row, settled, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_query import choose
 
 if TYPE_CHECKING:
@@ -251,9 +251,7 @@ def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed
 
 def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:
     page.goto(app.url)
-    page.set_input_files(
-        'input[type="file"]', {"name": "ferry.txt", "mimeType": "", "buffer": b"The ferry to Nessay leaves at noon on Sundays."}
-    )
+    drop(page, payload("ferry.txt", b"The ferry to Nessay leaves at noon on Sundays."))
     row(page, "ferry.txt").wait_for()
     wait_until_read(page)
     page.get_by_role("link", name="Chat").click()

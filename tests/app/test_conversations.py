@@ -13,7 +13,7 @@ from ragcore.config import LLMSettings, read_settings, write_settings
 from ragcore.conversations import Ask, Conversations
 from ragcore.sqlite import SQLiteDatabase
 from ragcore.transcript import from_json
-from tests.app.conftest import App, Look, answered, row, settled, until, wait_until_read
+from tests.app.conftest import App, Look, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.scripted_server import ScriptedServer
 
@@ -146,7 +146,7 @@ def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: A
     page.get_by_role("dialog").wait_for(state="detached")
     button(page, STAIR).wait_for()
     answered(page)
-    assert transcript(page)[0] == STAIR
+    until(page, lambda: transcript(page)[0] == STAIR)  # for a moment the answer before stands below it
     assert button(page, DOG).count() == 1
 
 
@@ -268,7 +268,7 @@ def test_a_question_suggested_from_a_dropped_document_is_answered_from_it(page: 
     page.goto(empty_app.url)
     page.get_by_role("button", name="Try it with a sample").wait_for()
     settled(page)
-    page.set_input_files('input[type="file"]', {"name": "weir.txt", "mimeType": "", "buffer": WEIR.encode()})
+    drop(page, payload("weir.txt", WEIR.encode()))
     row(page, "weir.txt").wait_for()
     wait_until_read(page)
     suggested = page.locator(".st-key-suggested").get_by_role("button", name="When was the Marrow Weir built?")
@@ -292,9 +292,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     page.goto(empty_app.url)
     settled(page)
     text = " ".join([f"The keeper oiled gate {number}." for number in range(20)])
-    page.set_input_files(
-        'input[type="file"]', {"name": "lock.txt", "mimeType": "", "buffer": f"{text} {built} {text}".encode()}
-    )
+    drop(page, payload("lock.txt", f"{text} {built} {text}".encode()))
     row(page, "lock.txt").wait_for()
     wait_until_read(page)
     ask_anew(page, empty_app, "Who dug the lock at Ossing?")

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Look, Watch, answered, row, settled, started, until, wait_until_read
+from tests.app.conftest import App, Look, Watch, answered, drop, payload, row, settled, started, until, wait_until_read
 from tests.making import make_pdf
 from tests.unit.readers.test_locked import locked
 from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
 from tests.unit.readers.test_web import Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, FilePayload, Page
+    from playwright.sync_api import BrowserContext, Page
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
 WIDGETS = Path(__file__).parents[2] / "ui" / "widgets"
@@ -45,16 +45,6 @@ def reaching_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     next(apps, None)
 
 
-def drop(page: Page, *files: FilePayload | Path) -> None:
-    page.set_input_files(
-        'input[type="file"]',
-        [
-            file if isinstance(file, dict) else {"name": file.name, "mimeType": "", "buffer": file.read_bytes()}
-            for file in files
-        ],
-    )
-
-
 def is_read(app: App, name: str) -> bool:
     with closing(sqlite3.connect(app.home / "library.db")) as db:
         return bool(db.execute("SELECT 1 FROM files WHERE name = ? AND stage = 'ready'", (name,)).fetchone())
@@ -70,10 +60,6 @@ def last_signed(app: App, name: str) -> float:
     """When a worker last had the file in hand."""
     with closing(sqlite3.connect(app.home / "library.db")) as db:
         return float(db.execute("SELECT heartbeat FROM files WHERE name = ?", (name,)).fetchone()[0])
-
-
-def payload(name: str, content: bytes) -> FilePayload:
-    return {"name": name, "mimeType": "", "buffer": content}
 
 
 def state(page: Page, name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragcore.library import Library
 from ragcore.shelf import Shelf
-from tests.app.conftest import App, answered, row, settled, until, wait_until_read
+from tests.app.conftest import App, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.faults.test_replicas import until as wait_until
 
@@ -41,10 +41,6 @@ def picked(page: Page) -> str:
 def figure(page: Page, name: str) -> str:
     one = page.locator(".st-key-index_figures").get_by_test_id("stMetric").filter(has_text=name)
     return one.get_by_test_id("stMetricValue").inner_text()
-
-
-def drop(page: Page, name: str, text: str) -> None:
-    page.set_input_files('input[type="file"]', {"name": name, "mimeType": "", "buffer": text.encode()})
 
 
 def table_row(page: Page, name: str) -> Locator:
@@ -83,7 +79,7 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
         assert add.count() == 1
     add.click()
     page.get_by_text("Drop your files here").wait_for()
-    drop(page, "mill.txt", BARRELS)
+    drop(page, payload("mill.txt", BARRELS.encode()))
     row(page, "mill.txt").wait_for()
     wait_until_read(page)
     assert page.locator("li.row").count() == 1
@@ -223,7 +219,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     until(page, lambda: figure(page, "Documents") == "0")
     page.get_by_role("link", name="Documents", exact=True).click()
     page.get_by_text("Drop your files here").wait_for()
-    drop(page, "mill.txt", BARRELS + "\n\n" + "The wheel turned all day. " * 100)
+    drop(page, payload("mill.txt", (BARRELS + "\n\n" + "The wheel turned all day. " * 100).encode()))
     row(page, "mill.txt").wait_for()
     wait_until_read(page)
     page.get_by_role("link", name="Chat").click()
@@ -278,7 +274,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
 def test_documents_are_found_filtered_sorted_replaced_read_again_and_deleted(page: Page, app: App) -> None:
     page.goto(app.url)
     page.locator(".st-key-ask_here").wait_for()
-    drop(page, "zebra.txt", "Zebras are not allowed on the railway. " * 3)
+    drop(page, payload("zebra.txt", b"Zebras are not allowed on the railway. " * 3))
     row(page, "zebra.txt").wait_for()
     wait_until_read(page)
     open_indexes(page, app)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, Watch, answered, row, settled, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask
 from ui.i18n import read
 
@@ -52,8 +52,7 @@ def test_what_the_library_says_of_a_file_is_in_the_readers_language(browser: Bro
     watch.forgiven.append("status of 422")  # the file is refused, as it should be
     with tab(browser, watch, "de") as page:
         page.goto(empty_app.url)
-        page.locator('input[type="file"]').wait_for(state="attached")
-        page.set_input_files('input[type="file"]', {"name": "leer.txt", "mimeType": "", "buffer": b""})
+        drop(page, payload("leer.txt", b""))
         refused = row(page, "leer.txt")
         refused.get_by_text(text("de", "{name} is empty.").format(name="leer.txt")).wait_for()
         refused.get_by_role("button", name=text("de", "Delete {name}").format(name="leer.txt")).click()
@@ -137,8 +136,7 @@ def choose_language(page: Page, name: str) -> None:
 def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_app: App) -> None:
     with tab(browser, watch, "en-US") as page:
         page.goto(empty_app.url)
-        page.locator('input[type="file"]').wait_for(state="attached")
-        page.set_input_files('input[type="file"]', {"name": "maktaba.txt", "mimeType": "", "buffer": ARABIC.encode()})
+        drop(page, payload("maktaba.txt", ARABIC.encode()))
         row(page, "maktaba.txt").wait_for()
         wait_until_read(page)
         page.goto(f"{empty_app.url}/chat")

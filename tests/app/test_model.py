@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragcore.config import read_settings
-from tests.app.conftest import App, Look, answered, row, settled, until
+from tests.app.conftest import App, Look, answered, drop, payload, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
 from tests.scripted_server import FAULTS, Fault, ScriptedServer
@@ -224,7 +224,7 @@ def test_a_slow_answer_is_written_while_a_document_is_read(
     connect(settings, server)
     settings.goto(app.url)
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
-    settings.locator("input[type=file]").set_input_files({"name": "towns.txt", "mimeType": "", "buffer": text})
+    drop(settings, payload("towns.txt", text))
     row(settings, "towns.txt").get_by_role("button", name="Stop").wait_for()
     settings.get_by_role("link", name="Chat").click()
     settings.get_by_role("heading", name="Ask your documents").wait_for()  # the box of the screen before is gone
@@ -293,7 +293,7 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
     assert settings.get_by_label("Room for the answer", exact=True).input_value() == "320"
     settings.goto(app.url)
     settings.get_by_text("Drop your files here").wait_for()
-    settings.locator("input[type=file]").set_input_files({"name": "large.txt", "mimeType": "", "buffer": b"x" * 3_000_001})
+    drop(settings, payload("large.txt", b"x" * 3_000_001))
     settings.get_by_text("large.txt has 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
     settings.goto(f"{app.url}/settings")
     set_limit(settings, "500")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, settled, until, wait_until_read
-from tests.app.test_documents import drop, payload, state
+from tests.app.conftest import App, drop, payload, settled, until, wait_until_read
+from tests.app.test_documents import state
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, WebSocket

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragcore.config import LLMSettings, Settings, write_settings
-from tests.app.conftest import ROOT, App, answered, settled, started, until, wait_until_read
+from tests.app.conftest import ROOT, App, answered, drop, settled, started, until, wait_until_read
 from tests.app.test_chat import ask_anew, transcript
 from tests.app.test_compare import compare, finished
 from tests.app.test_everything import agree, choose_in_menu, facts
@@ -54,7 +54,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
     for app in started(tmp_path_factory.mktemp("real")):
         page = browser.new_page()
         page.goto(app.url)
-        page.locator("input[type=file]").first.set_input_files(FILES)
+        drop(page, *FILES)
         page.locator("li.row").nth(len(FILES) - 1).wait_for()
         wait_until_read(page)
         assert page.locator('li.row[data-state="failed"]').count() == 0

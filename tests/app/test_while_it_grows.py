@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, answered, row, settled, until
+from tests.app.conftest import App, answered, drop, payload, row, settled, until
 from tests.app.test_chat import ask
 from tests.app.test_compare import compare, finished, saying_slowly
 from tests.scripted_server import ScriptedServer
@@ -142,7 +142,7 @@ def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
 ) -> None:
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
     page.goto(app.url)
-    page.locator("input[type=file]").set_input_files({"name": "towns.txt", "mimeType": "", "buffer": text})
+    drop(page, payload("towns.txt", text))
     row(page, "towns.txt").get_by_role("button", name="Stop").wait_for()
     page.get_by_role("link", name="Chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
