@@ -10,6 +10,7 @@ import streamlit as st
 from ragcore.conversations import FileAnswer, Message, Source
 from ragcore.runs import Run
 from ragcore.text.citations import MARKS, cited_in
+from ragcore.text.refusals import is_refusal
 from ragcore.text.spreadsheet import as_csv
 from ui import words
 from ui.i18n import _, ngettext, said
@@ -61,7 +62,12 @@ def table_csv(rows: Sequence[FileAnswer]) -> bytes:
 
 def _bare(row: FileAnswer) -> str:
     """Without citations, whose numbers mean nothing elsewhere; the pages stand beside."""
-    return MARKS.sub("", row.text) + (f" {row.hint}" if row.hint else "")
+    return MARKS.sub("", _answer(row)) + (f" {row.hint}" if row.hint else "")
+
+
+def _answer(row: FileAnswer) -> str:
+    """Nothing where it only says that nothing was found, which stands beside."""
+    return "" if is_refusal(row.text) else row.text
 
 
 def _found(row: FileAnswer) -> str:
@@ -84,7 +90,7 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
     def link(number: int) -> str:
         return f' <a href="{escape(address(message, known[number]))}">{number}</a>' if number in known else f" [{number}]"
 
-    text = said(row.text) if row.found == "failed" else row.text
+    text = said(row.text) if row.found == "failed" else _answer(row)
     answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace("\n", "<br>")
     hint = f"<br>{escape(said(row.hint))}" if row.hint else ""
     pages = words.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
