@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from ragcore.conversations import Price, Reading
 from ragcore.errors import Problem
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ragcore.checks import CheckedSentence
     from ragcore.config import AnswerSettings
     from ragcore.llms.connect import ConnectionReport
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Session:
 def open_index(index_id: str) -> None:
     """Begin anew with another index: nothing of the one before is shown any more."""
     before = session()
-    st.session_state["_session"] = Session(
+    anew = Session(
         language=before.language,
         index=index_id,
         addressed=dict(before.addressed),
@@ -117,9 +120,9 @@ def open_index(index_id: str) -> None:
         renamings=before.renamings + 1,
         readings=before.readings + 1,
     )
+    fill_widget("_session", anew)
     _run.context = None
-    for key in [key for key in st.session_state if str(key).endswith("_files")]:
-        del st.session_state[key]  # documents of the other index
+    forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])  # documents of the other index
 
 
 class _Run(threading.local):
@@ -136,31 +139,57 @@ def session() -> Session:
     """This tab's session."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or _run.context is not context:
-        kept: Session | None = st.session_state.get("_session")
-        if kept is None:
-            kept = st.session_state["_session"] = Session()
-        _run.context, _run.session = context, kept
+        _run.session = _undisturbed(lambda: st.session_state.setdefault("_session", Session()))
+        _run.context = context
     return _run.session
 
 
 def widget(key: str) -> Any:
     """What the widget with this key holds now, or None."""
-    return st.session_state.get(key)
+    return _undisturbed(lambda: st.session_state.get(key))
 
 
 def fill_widget(key: str, value: object) -> None:
     """Give a widget its value before it is drawn."""
-    st.session_state[key] = value
+    _undisturbed(lambda: st.session_state.update({key: value}))
 
 
 def fill_new_widget(key: str, value: object) -> None:
     """Give a widget its first value; one that has a value keeps it."""
-    st.session_state.setdefault(key, value)
+    _undisturbed(lambda: st.session_state.setdefault(key, value))
+
+
+def forget_widgets(*keys: str) -> None:
+    """Have these widgets begin anew when they are drawn next."""
+    for key in keys:
+        _undisturbed(partial(st.session_state.pop, key, None))
 
 
 def event(key: str, name: str) -> Any:
     """What the component with this key has just reported under `name`, or None."""
-    return getattr(st.session_state.get(key), name, None)
+    return getattr(widget(key), name, None)
+
+
+def _undisturbed(look: Callable[[], T]) -> T:
+    """What this look at the session gives.
+
+    Any look is a moment at which the next click ends the run of the script before it. That may be so while a screen is drawn,
+    which is out of date, but not in a callback: Streamlit would go on without the rest of it, and the first click be lost. So
+    there the next click waits.
+    """
+    waiting: list[Callable[[], bool]] = []
+    while True:
+        try:
+            found = look()
+            break
+        except RerunException as next_click:
+            context = get_script_run_ctx()
+            if context is None or context.script_requests is None or context.has_script_started:
+                raise
+            waiting.append(partial(context.script_requests.request_rerun, next_click.rerun_data))
+    for request in waiting:
+        request()
+    return found
 
 
 def interruptible() -> None:

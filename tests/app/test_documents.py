@@ -239,6 +239,32 @@ def add_link(page: Page, *links: str) -> None:
     page.get_by_role("button", name="Add to my documents").click()
 
 
+def test_a_way_that_is_chosen_in_the_moment_in_which_files_have_landed_opens(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("notes.txt", b"The kettle is at the upper station."))
+    row(page, "notes.txt").wait_for()
+    settled(page)
+    link = page.get_by_role("textbox", name="Link")
+    for milliseconds in (20, 40, 45, 49, 50, 55):  # after the last; the screen is told of it after 50
+        page.get_by_role("button", name="Paste a link").evaluate(
+            """(button, milliseconds) => {
+              const send = XMLHttpRequest.prototype.send;
+              XMLHttpRequest.prototype.send = function (body) {
+                XMLHttpRequest.prototype.send = send;
+                this.addEventListener("load", () => setTimeout(() => button.click(), milliseconds));
+                send.call(this, body);
+              };
+            }""",
+            milliseconds,
+        )
+        drop(page, payload("notes.txt", b"The kettle is at the upper station."))
+        link.wait_for()
+        settled(page)
+        page.keyboard.press("Escape")
+        link.wait_for(state="detached")
+        settled(page)
+
+
 def test_a_page_behind_a_link_becomes_a_document_and_a_failure_says_why(page: Page, reaching_app: App, site: Site) -> None:
     page.goto(reaching_app.url)
     add_link(page, site.page("/kettle", "<title>The kettle</title><p>The kettle is at the upper station."), site.link("/no"))

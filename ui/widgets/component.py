@@ -21,7 +21,3 @@ def component(name: str, html: str) -> Component:
     js = (HERE / "base.js").read_text("utf-8") + (HERE / f"{name}.js").read_text("utf-8")
     made: Component = st.components.v2.component(f"lectern_{name}", html=html, css=css, js=js)
     return made
-
-
-def nothing() -> None:
-    """For events that are read after the component is drawn."""

@@ -58,7 +58,7 @@ function ended(zone) {
   const idle = !zone.running && !zone.waiting.length;
   clearTimeout(zone.timer);
   // Many files landing together are told of together.
-  zone.timer = setTimeout(() => zone.trigger("landed", Date.now()), idle ? 50 : 700);
+  zone.timer = setTimeout(() => zone.tell("landed", Date.now()), idle ? 50 : 700);
 }
 
 function send(zone, upload) {
@@ -126,7 +126,7 @@ function drawWays(zone, place, data) {
   };
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   let zone = zones.get(parentElement);
   const area = parentElement.querySelector(".area");
   const input = parentElement.querySelector("input");
@@ -141,7 +141,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   zone.address = data.address;
   zone.ticket = data.ticket;
   zone.limit = data.limit;
-  zone.trigger = setTriggerValue;
+  zone.tell = setStateValue; // of two triggers of one element the later would take the place of a way just chosen
   zone.words = data.words;
   parentElement.querySelector(".big").textContent = data.words.drop;
   parentElement.querySelector(".quiet").textContent = data.words.kinds;

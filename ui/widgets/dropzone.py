@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ui import resources, words
 from ui.i18n import _, language
+from ui.state import event
 from ui.web import page_ticket
-from ui.widgets.component import component, nothing
+from ui.widgets.component import component
 
 _DROPZONE = component(
     "dropzone",
@@ -23,11 +24,18 @@ stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.
 )
 
 
-def dropzone(ways: Mapping[str, str], more: Mapping[str, str], *, small: bool) -> str:
-    """Where files are dropped; gives the way that was chosen instead, or "". `ways`: their names to the words on their
-    buttons; `more`: those behind one more button."""
+def dropzone(
+    ways: Mapping[str, str],
+    more: Mapping[str, str],
+    *,
+    small: bool,
+    on_landed: Callable[[], None],
+    on_way: Callable[[str], None],
+) -> None:
+    """Where files are dropped. `ways`: the names of other ways to the words on their buttons; `more`: those behind one more
+    button. `on_landed` is called when files have come to this computer, `on_way` with the name of a way that was chosen."""
     limit = resources.library().settings.ingest.max_file_mb * 1_000_000
-    result = _DROPZONE(
+    _DROPZONE(
         key="dropzone",
         data={
             "address": "/api/upload",
@@ -38,11 +46,15 @@ def dropzone(ways: Mapping[str, str], more: Mapping[str, str], *, small: bool) -
             "more": [{"name": name, "label": label} for name, label in more.items()],
             "words": _words(limit),
         },
-        on_landed_change=nothing,
-        on_way_change=nothing,
+        on_landed_change=on_landed,
+        on_way_change=lambda: _way(on_way),
     )
-    chosen = result.way
-    return str(chosen.get("name", "")) if isinstance(chosen, dict) else ""
+
+
+def _way(on_way: Callable[[str], None]) -> None:
+    chosen = event("dropzone", "way")
+    if isinstance(chosen, dict):
+        on_way(str(chosen.get("name", "")))
 
 
 def _words(limit: int) -> dict[str, str]:

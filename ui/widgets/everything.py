@@ -15,7 +15,7 @@ from ui import resources, words
 from ui.i18n import _, ngettext, numeral
 from ui.pricing import price_of
 from ui.safetext import label
-from ui.state import Offer, fill_new_widget, fill_widget, session, widget
+from ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, session, widget
 from ui.widgets.price import price_tag
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ def take_offer(question: str, *, chat: bool) -> bool:
         session().offer = None
         return False
     files = widget("chat_files" if chat else "query_files")
-    for name in ("offered_files", "offered_way"):
-        st.session_state.pop(name, None)
+    forget_widgets("offered_files", "offered_way")
     conversation = session().conversation if chat else None
     session().offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
     return True

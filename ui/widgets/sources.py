@@ -26,6 +26,17 @@ LINES = 10  # links that may be pasted at once
 
 def ways_in(*, small: bool) -> None:
     """The place to drop files, with the other ways to add documents, and what is being fetched."""
+    st.fragment(_zone)(small)
+    if session().adding in _dialogs():
+        title, draw = _dialogs()[session().adding]
+        st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
+    running = resources.fetching().running()
+    st.fragment(_fetching, run_every=0.7 if running else None)(running)
+
+
+def _zone(small: bool) -> None:
+    """The place to drop files. It tells what happens in it to itself alone, and that draws the screen anew: were the whole
+    screen told of a file that has just landed, it might be in the very moment in which a click is taken, and drop that."""
     allowed = allowed_sources()
     more = {}
     if allowed.folders:
@@ -34,13 +45,7 @@ def ways_in(*, small: bool) -> None:
         more["database"] = _("Database query")
     if allowed.storage:
         more["storage"] = _("Storage address")
-    state = session()
-    state.adding = dropzone({"link": _("Paste a link"), "text": _("Paste text")}, more, small=small) or state.adding
-    if state.adding in _dialogs():
-        title, draw = _dialogs()[state.adding]
-        st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
-    running = resources.fetching().running()
-    st.fragment(_fetching, run_every=0.7 if running else None)(running)
+    dropzone({"link": _("Paste a link"), "text": _("Paste text")}, more, small=small, on_way=_open, on_landed=st.rerun)
 
 
 def _fetching(known: list[str]) -> None:
@@ -63,6 +68,11 @@ def _already(there: Sequence[Added]) -> str:
         return _("{names} and others are in your library already.").format(names=", ".join(names[:3]))
     told = ngettext("{names} is in your library already.", "{names} are in your library already.", len(names))
     return told.format(names=", ".join(names))
+
+
+def _open(way: str) -> None:
+    session().adding = way
+    st.rerun()
 
 
 def _close() -> None:
