@@ -275,8 +275,12 @@ def wait_until_read(page: Page, timeout: float = 180_000) -> None:
 
 def drop(page: Page, *files: FilePayload | Path) -> None:
     """Give files to the area for them, once it is there: of what is given before, nobody hears."""
-    given = [payload(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files]
-    page.locator('.area:not([hidden]) input[type="file"]').set_input_files(given)
+    area = page.locator('.area:not([hidden]) input[type="file"]')
+    paths = [file for file in files if isinstance(file, Path)]  # which the browser reads by itself, so much faster
+    if len(paths) == len(files):
+        area.set_input_files(paths)
+    else:
+        area.set_input_files([payload(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files])
 
 
 def payload(name: str, content: bytes) -> FilePayload:

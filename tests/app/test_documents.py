@@ -479,9 +479,13 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     assert all(state(page, name) == "ready" for name in names)
 
 
-def test_a_copy_whose_page_is_closed_while_it_is_made_does_not_stay_on_the_disk(page: Page, empty_app: App) -> None:
+def test_a_copy_whose_page_is_closed_while_it_is_made_does_not_stay_on_the_disk(
+    page: Page, empty_app: App, tmp_path: Path
+) -> None:
+    noise = tmp_path / "noise.bin"
+    noise.write_bytes(os.urandom(40_000_000))  # of which a copy takes a while
     page.goto(empty_app.url)
-    drop(page, payload("noise.bin", os.urandom(40_000_000)))  # of which a copy takes a while
+    drop(page, noise)
     row(page, "noise.bin").wait_for()
     wait_until_read(page)
     page.goto(f"{empty_app.url}/settings")
