@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from tests.scripted_server import ScriptedServer
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+WIDGETS = Path(__file__).parents[2] / "ui" / "widgets"
 KEPT = "What had been written is kept."
 LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
 
@@ -102,6 +104,35 @@ def test_an_answer_in_a_chat_that_is_given_again_begins_empty_and_its_end_is_tol
     slow_model.words_per_second = 0.0
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
+
+
+def test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_one_that_heard_of_it(page: Page) -> None:
+    script = "".join((WIDGETS / f"{name}.js").read_text("utf-8") for name in ("base", "citations"))
+    page.set_content("<div id='host'></div>")
+    texts = page.evaluate(
+        """async (script) => {
+          const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+          const draw = (of, told) => {
+            const host = document.createElement("div");
+            document.getElementById("host").replaceChildren(host);
+            const parentElement = host.attachShadow({ mode: "open" });
+            parentElement.innerHTML = '<span role="status"></span>';
+            const data = { answering: Boolean(told), of, told, open: "", last: "", reveal: "" };
+            return [parentElement.firstChild, begin({ data, parentElement, setTriggerValue: () => {} })];
+          };
+          const longer = () => new Promise((done) => setTimeout(done, 250));
+          const [first, end] = draw("a", "It is being answered.");
+          end();
+          const [second] = draw("a", "It is being answered.");
+          const at_once = second.textContent;
+          await longer();
+          const [third] = draw("a", "It is being answered.");
+          const [another] = draw("b", "");
+          return [first.textContent, at_once, second.textContent, third.textContent, another.textContent];
+        }""",
+        script,
+    )
+    assert texts == ["", "", "It is being answered.", "It is being answered.", ""]
 
 
 def test_a_citation_that_is_pressed_while_its_answer_grows_opens_and_stays(

@@ -69,15 +69,20 @@ function follow(target, send) {
   return Boolean(asked);
 }
 
-let answered = ""; // the conversation in which something is being answered; known to an element in the place of this one, too
+// Known to an element in the place of this one, too: the conversation in which something is being answered, what was said of
+// which, and where it is said.
+let answered = "", said = { of: "", text: "" }, place;
 
 // Said once the element has been there for a moment: what it holds from the beginning is not read out.
 function tell(parent, { answering, of, told }) {
+  place = parent.querySelector('[role="status"]');
+  if (said.of !== of) said = { of, text: "" };
+  if (place.textContent !== said.text) place.textContent = said.text;
   const now = answering ? of : "";
   if (now === answered) return;
   const ended = !now && answered === of;
   answered = now;
-  if (now || ended) setTimeout(() => { parent.querySelector('[role="status"]').textContent = told; }, 150);
+  if (now || ended) setTimeout(() => { if (said.of === of) place.textContent = said.text = told; }, 150);
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
