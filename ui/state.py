@@ -72,7 +72,7 @@ class Session:
     deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
     question_page: int = 1  # of the list of its questions
     uploads: int = 0  # of question sets, so that each gets an empty field
-    renamings: int = 0  # of indexes, so that the field begins anew with the name after each
+    shelf_forms: int = 0  # filled in on the shelf of indexes, so that each begins anew, closed, after that
     editing: str = ""  # the question of a set that is being edited
     setting_from: AnswerSettings | None = None  # what the form of a new setting on the evaluate page began with
     new_settings: int = 0  # saved on the evaluate page, so that the form is closed after each
@@ -117,7 +117,7 @@ def open_index(index_id: str) -> None:
         notice=before.notice,
         making=before.making,
         uploads=before.uploads + 1,
-        renamings=before.renamings + 1,
+        shelf_forms=before.shelf_forms + 1,
         readings=before.readings + 1,
     )
     fill_widget("_session", anew)

@@ -64,7 +64,7 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     open_indexes(page, app)
     assert page.locator(".st-key-index_picker").count() == 0, "one index needs no picker"
     assert "i=" not in page.url
-    page.locator(".st-key-new_index button").first.click()
+    page.locator('[class*="st-key-make_index_"] button').first.click()
     page.get_by_label("Name", exact=True).fill("Mill")
     page.locator(".st-key-create_index button").click()
     picker = page.locator(".st-key-index_picker")
@@ -190,7 +190,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
 
 def test_a_name_typed_before_a_slow_server_answers_is_the_one_that_is_saved(page: Page, app: App) -> None:
     open_indexes(page, app)
-    page.locator(".st-key-new_index button").first.click()
+    page.locator('[class*="st-key-make_index_"] button').first.click()
     page.get_by_label("Name", exact=True).wait_for()  # the browser has what it needs for such a field
     page.keyboard.press("Escape")
     settled(page)
@@ -211,9 +211,32 @@ def test_a_name_typed_before_a_slow_server_answers_is_the_one_that_is_saved(page
         before = name
 
 
+def test_a_link_leads_where_it_says_from_an_open_form_and_right_after_an_index_was_made(page: Page, app: App) -> None:
+    open_indexes(page, app)
+    page.locator('[class*="st-key-make_index_"] button').first.click()
+    name = page.get_by_label("Name", exact=True)
+    name.wait_for()
+    settled(page)
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    page.get_by_role("link", name="Indexes").click()
+    page.locator('[class*="st-key-make_index_"] button').first.click()
+    name.fill("Mill")
+    page.locator(".st-key-create_index button").click()
+    until(page, lambda: picked(page) == "Mill")
+    name.wait_for(state="detached")
+    settled(page)
+    page.get_by_test_id("stMain").get_by_role("link", name="Add documents").click()
+    page.get_by_text("Drop your files here").wait_for()
+    page.get_by_role("link", name="Indexes").click()
+    page.locator(".st-key-delete_popover button").first.click()
+    page.locator(".st-key-delete_index button").click()
+    until(page, lambda: page.locator(".st-key-index_picker").count() == 0)
+
+
 def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page, app: App, tmp_path: Path) -> None:
     open_indexes(page, app)
-    page.locator(".st-key-new_index button").first.click()
+    page.locator('[class*="st-key-make_index_"] button').first.click()
     page.get_by_label("Name", exact=True).fill("Mill")
     page.locator(".st-key-create_index button").click()
     until(page, lambda: figure(page, "Documents") == "0")
@@ -244,7 +267,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     broken = tmp_path / "broken.lectern"
     broken.write_bytes(copy.read_bytes()[:200])
     for chosen in (broken, copy):
-        page.locator(".st-key-new_index button").first.click()
+        page.locator('[class*="st-key-make_index_"] button').first.click()
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Import a copy").click()
         chooser.value.set_files(chosen)

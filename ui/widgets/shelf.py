@@ -11,7 +11,7 @@ from ragcore.shelf import MAIN, NAME_CHARS, Index
 from ui import resources, words
 from ui.i18n import _
 from ui.safetext import label
-from ui.state import event, fill_widget, open_index, session, widget
+from ui.state import event, open_index, session, widget
 from ui.web import page_ticket
 from ui.widgets.component import component
 from ui.widgets.library_copy import library_copy
@@ -46,12 +46,20 @@ def shelf() -> None:
                 disabled=is_open and len(all_) == 1,
                 help=_("This one is open") if is_open else _("Open this index"),
             )
-        with st.popover(_("New index"), icon=":material/add:", type="tertiary", key="new_index", on_change="rerun"):
-            st.text_input(_("Name"), key="new_index_name", max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
-            st.button(_("Create"), key="create_index", type="primary", on_click=_create)
-            st.caption(_("Or from a copy that was exported:"))
-            _import()
+        _new_box()
     _making()
+
+
+def _new_box() -> None:
+    """Closed by drawing another after each index: one that was opened and filled in within one run does not hear that it is to
+    close. It tells nothing when it is closed: that would follow a link that closes it, and lead back to this page."""
+    anew = session().shelf_forms
+    key = f"new_index_name_{anew}"
+    with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{anew}"):
+        st.text_input(_("Name"), key=key, max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
+        st.button(_("Create"), key="create_index", type="primary", on_click=_create, args=(key,))
+        st.caption(_("Or from a copy that was exported:"))
+        _import()
 
 
 def _making() -> None:
@@ -110,28 +118,22 @@ def index_actions() -> None:
 
 def _rename_box(index: Index) -> None:
     """Its field has the name before it is opened: filled on opening, what is typed at once would be overwritten. It is closed
-    by drawing another after each renaming: one that was opened and saved within one run does not hear that it is to close."""
-    anew = session().renamings
+    as `_new_box` is."""
+    anew = session().shelf_forms
     key = f"index_name_{anew}"
     with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
         st.text_input(_("Name"), words.index_name(index.name), key=key, max_chars=NAME_CHARS)
         st.button(_("Save"), key="rename_index", type="primary", on_click=_rename, args=(key,))
 
 
-def _create() -> None:
-    with_problem(lambda: _open_made(resources.shelf().create(str(widget("new_index_name") or "")).id))
-
-
-def _open_made(id_: str) -> None:
-    open_index(id_)
-    fill_widget("new_index_name", "")
-    fill_widget("new_index", False)
+def _create(key: str) -> None:
+    with_problem(lambda: open_index(resources.shelf().create(str(widget(key) or "")).id))
 
 
 def _rename(key: str) -> None:
     def rename() -> None:
         resources.shelf().rename(session().index, str(widget(key) or ""))
-        session().renamings += 1
+        session().shelf_forms += 1
 
     with_problem(rename)
 
@@ -185,4 +187,4 @@ def _sent() -> None:
     if isinstance(sent, dict):
         session().problem = None
         session().making = str(sent.get("id", ""))
-        fill_widget("new_index", False)
+        session().shelf_forms += 1
