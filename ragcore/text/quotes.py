@@ -206,6 +206,8 @@ def _rows(table: str) -> Iterator[str]:
     """Each row of a table but the names of its columns, which are in each row: "Ticket: Adult; Price: £2.50"."""
     lines = [line for line in table.split("\n") if line.strip()]
     cells = [[_plain(cell) for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
+    if not cells:
+        return
     names = [cell.rstrip(":").replace("; ", ", ").replace(": ", ", ") for cell in cells[0]]
     ruled = len(cells) > 1 and _RULE.fullmatch(lines[1]) is not None
     said = len(cells) > 1 and any(name and f"{name}: " in lines[1] for name in names)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from ragcore.text.quotes import (
     Quote,
     distinct,
@@ -150,6 +152,12 @@ def test_a_row_that_nothing_sets_apart_names_no_columns() -> None:
     assert led("We sell this:\n\nAle | £2\nTea | £1")[1:] == [("", "Ale | £2"), ("", "Tea | £1")]
     assert led("We sell this:\n\n" + rows) == [("", "We sell this:"), ("", "Ale | cold"), ("", "Tea | hot")]
     assert led("Sales\n\nYear | Sold\n\nIt was a good one.") == [("Sales Year | Sold", "It was a good one.")]
+
+
+@pytest.mark.parametrize("rule", ["|-", "|---|", "| :-: |\n|-"])
+def test_a_rule_without_a_row_is_no_table(rule: str) -> None:
+    quotes = quotes_in(f"The tower is high.\n\n{rule}\n\nIt has a lamp.", number=1)
+    assert [quote.text for quote in quotes] == ["The tower is high.", "It has a lamp."]
 
 
 def test_names_of_columns_that_each_row_says_are_not_quoted_by_themselves() -> None:
