@@ -59,7 +59,7 @@ def _new_box() -> None:
         st.text_input(_("Name"), key=key, max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
         st.button(_("Create"), key="create_index", type="primary", on_click=_create, args=(key,))
         st.caption(_("Or from a copy that was exported:"))
-        _import()
+        st.fragment(_import)()
 
 
 def _making() -> None:
@@ -167,6 +167,7 @@ def with_problem(act: Callable[[], None]) -> None:
 
 
 def _import() -> None:
+    """Told to itself alone when a copy has been sent, as this may be in the very moment in which something is clicked."""
     _IMPORT(
         key="import_index",
         data={
@@ -188,3 +189,4 @@ def _sent() -> None:
         session().problem = None
         session().making = str(sent.get("id", ""))
         session().shelf_forms += 1
+        st.rerun()

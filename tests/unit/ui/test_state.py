@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -80,3 +83,9 @@ def test_a_click_while_the_screen_is_drawn_ends_the_drawing(look: str) -> None:
     page.run()
     assert not page.exception
     assert page.session_state.told == ["drawing", "second", "drawing", "drawn"]
+
+
+def test_a_click_does_not_stop_what_another_does() -> None:
+    """With fast reruns it would: Streamlit then stops the script at its next look at the session, callback or not."""
+    configuration = Path(__file__).parents[3] / ".streamlit" / "config.toml"
+    assert tomllib.loads(configuration.read_text("utf-8"))["runner"]["fastReruns"] is False
