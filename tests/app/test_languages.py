@@ -117,20 +117,25 @@ def test_what_streamlit_says_is_in_the_readers_language(browser: Browser, watch:
 
 
 def choose_language(page: Page, name: str) -> None:
+    from playwright.sync_api import TimeoutError as NotInTime
+
     box = page.locator(".st-key-set_language")
     box.wait_for()
     settled(page)
     option = page.get_by_role("option", name=name, exact=True)
     box.scroll_into_view_if_needed()
 
-    def opened() -> bool:  # a list closes while the page scrolls
+    def chosen() -> bool:  # a list closes while the page scrolls
         if not option.is_visible():
             box.locator("input").click()
             page.wait_for_timeout(300)
-        return option.is_visible()
+        try:
+            option.click(timeout=1000)
+        except NotInTime:
+            return False
+        return True
 
-    until(page, opened)
-    option.click()
+    until(page, chosen)
 
 
 def test_arabic_runs_from_right_to_left(browser: Browser, watch: Watch, empty_app: App) -> None:
