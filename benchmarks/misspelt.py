@@ -1,10 +1,12 @@
 """How well questions with a slip of the keyboard are answered, beside the same questions as they are.
 
     python -m benchmarks.misspelt
+    python -m benchmarks.misspelt --forms
 
 Of each question of squad2_500 and clapnq_dev in ../shared/data one word of five letters or more, never its first letter, has
-two letters in the wrong order, one left out, one twice or another in its place. Passages and answers are the application's,
-without a language model. "changed": questions of which a word was taken for a misspelt one.
+two letters in the wrong order, one left out, one twice or another in its place. With --forms, of the questions that hold a form
+of an irregular word, such as "written", each has another in its place. Passages and answers are the application's, without a
+language model. "taken for misspelt": questions of which a word was taken for another.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
@@ -25,6 +28,7 @@ from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.evaluation.said import token_recall
 from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.observe import span
+from ragcore.text.irregular import USUAL
 from ragcore.text.keywords import STOP_WORDS
 from ragcore.text.refusals import is_refusal
 from ragcore.trials.data_set import read_data_set
@@ -33,6 +37,7 @@ from ragcore.trials.settings import setting_of
 
 SETS = ("squad2_500", "clapnq_dev")
 _WORD = re.compile(r"\b[^\W\d_]{5,}\b")
+_WORD_OR_SHORT = re.compile(r"\b[^\W\d_]+\b")
 
 
 def misspelt(question: str, chance: random.Random) -> str:
@@ -51,13 +56,36 @@ def misspelt(question: str, chance: random.Random) -> str:
     return question[: found.start()] + chance.choice(slips) + question[found.end() :]
 
 
-def measured(name: str, embedder: HuggingFaceEmbedding, work: Path) -> None:
+def in_another_form(question: str, chance: random.Random) -> str | None:
+    """With another form of one irregular word; None where it has none."""
+    found = [found for found in _WORD_OR_SHORT.finditer(question) if found[0].lower() in FORMS]
+    if not found:
+        return None
+    one = chance.choice(found)
+    return question[: one.start()] + chance.choice(FORMS[one[0].lower()]) + question[one.end() :]
+
+
+def _forms() -> dict[str, list[str]]:
+    """The other forms of each irregular word."""
+    same: dict[str, set[str]] = {}
+    for form, usual in USUAL.items():
+        same.setdefault(usual, {usual}).add(form)
+    return {form: sorted(forms - {form}) for forms in same.values() for form in forms}
+
+
+FORMS = _forms()
+
+
+def measured(name: str, change: Callable[[str, random.Random], str | None], embedder: HuggingFaceEmbedding, work: Path) -> None:
     setting, data_set, chance = setting_of("default"), read_data_set(DATA / name), random.Random(7)
     reader = ExtractiveLLM(embedder)
-    rows: dict[str, list[dict[str, Any]]] = {"as they are": [], "misspelt": []}
+    rows: dict[str, list[dict[str, Any]]] = {"as they are": [], "changed": []}
     with indexed(data_set, setting, work, print, embedder) as opened:
         for trial in data_set.trials:
-            for how, question in zip(rows, (trial.question.text, misspelt(trial.question.text, chance)), strict=True):
+            changed = change(trial.question.text, chance)
+            if changed is None:
+                continue
+            for how, question in zip(rows, (trial.question.text, changed), strict=True):
                 ask = replace(setting.ask, question=question, chat_mode=None)
                 found = finding(ask, opened.library.store, embedder)
                 said = "".join(answer(ask, (), llm=reader, finding=found))
@@ -71,11 +99,12 @@ def measured(name: str, embedder: HuggingFaceEmbedding, work: Path) -> None:
                         "tokens in the answer": token_recall(said, answers) if answers else None,
                         "answerable refused": is_refusal(said) if answers else None,
                         "unanswerable refused": None if answers else is_refusal(said),
-                        "changed": any("meant" in step.facts for step in root.named("retrieve")),
+                        "taken for misspelt": any("meant" in step.facts for step in root.named("retrieve")),
                     }
                 )
-    print(f"{name:28s}" + "".join(f"{how:>14s}" for how in rows))
-    for line in rows["misspelt"][0]:
+    title = f"{name}, {len(rows['changed'])} questions"
+    print(f"{title:28s}" + "".join(f"{how:>14s}" for how in rows))
+    for line in rows["changed"][0]:
         means = [float(np.mean([row[line] for row in some if row[line] is not None])) for some in rows.values()]
         print(f"  {line:26s}" + "".join(f"{mean:14.3f}" for mean in means))
 
@@ -83,10 +112,11 @@ def measured(name: str, embedder: HuggingFaceEmbedding, work: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=WORK, help="where indexes are kept, as for lectern eval")
+    parser.add_argument("--forms", action="store_true", help="another form of an irregular word in place of a slip")
     given = parser.parse_args()
     embedder = HuggingFaceEmbedding()
     for name in SETS:
-        measured(name, embedder, given.work)
+        measured(name, in_another_form if given.forms else misspelt, embedder, given.work)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
 
+from ragcore.text.irregular import USUAL
+
 
 def words(text: str) -> list[str]:
     """Every word in order, ready to compare: stemmed, without capitals or accents; stop words are kept.
@@ -48,6 +50,8 @@ def stem(word: str) -> str:
 
 def _terms(text: str, *, without_stop_words: bool) -> list[str]:
     folded = _folded(text)
+    if " up" in folded:
+        folded = _GROW_UP.sub("growup", folded)
     if without_stop_words and "may " in folded:
         folded = _MAY.sub("", folded)
     found = _WORD.findall(folded)
@@ -108,6 +112,8 @@ def _stem(word: str) -> str:
     word = word.replace("'s", "").replace("’s", "").replace("'", "").replace("’", "")
     language = "english" if word.isascii() else _language(word)
     # Numbers, codes and very long runs are compared as they are.
+    if language == "english":
+        word = USUAL.get(word, word)
     if language and len(word) <= 40 and not any(letter.isdigit() for letter in word):
         with _stemming:  # a stemmer keeps its state in itself
             word = _stemmer(language).stemWord(word)
@@ -166,6 +172,7 @@ _SOUNDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{_WITHOUT_SPACES}]+|[^{_WITHOUT_SPACES}]+")
 
+_GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # as a child does; what grows gets larger
 _MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # no month
 
 # English, German, French, Spanish, Italian, Portuguese, Dutch; without those that mean something in English ("die", "son").

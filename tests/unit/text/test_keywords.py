@@ -17,6 +17,11 @@ SAME = [
     ("herons", "Heron"),
     ("running", "runs"),
     ("connected", "connections"),
+    ("wrote", "Writing"),
+    ("built", "builds"),
+    ("children", "child’s"),
+    ("analyses", "analysis"),
+    ("grew up", "growing up"),
     ("naïve", "NAIVE"),
     ("company's", "companies"),
     ("company’s", "company"),
@@ -38,7 +43,16 @@ def test_forms_of_a_word_meet(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("university", "universe"), ("2019", "2020"), ("GPT-4", "GPT-5"), ("wales", "whales")]
+    ("one", "other"),
+    [
+        ("university", "universe"),
+        ("2019", "2020"),
+        ("GPT-4", "GPT-5"),
+        ("wales", "whales"),
+        ("rose", "rise"),
+        ("growing up", "growing"),
+        ("grew up", "grew up to"),
+    ],
 )
 def test_different_words_stay_apart(one: str, other: str) -> None:
     assert words(one) != words(other)
