@@ -45,6 +45,7 @@ from ragcore.prompts import (
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text import refusals
 from ragcore.text.about import about, apart_from_name
+from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
@@ -328,8 +329,8 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     """The rows to quote: the best by its log odds, what is nearly as good, what it leans on; beside a sentence no heading, and
     beside a fact that is asked for nothing that holds neither such a fact nor a word of the question.
 
-    The passage with the best comes first; within a passage they stay in reading order, but a fact that is asked for, in a
-    sentence that leans on none, comes before what is said around it.
+    The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
+    asked, or a fact that is asked for, in a sentence that leans on none, comes before what is said around it.
     """
     best = int(odds.argmax())
     kind = expected_kind(query)
@@ -356,7 +357,8 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     if leans and best - 1 not in taken:
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
-    first = best if wants_fact and not leans else None
+    thing = asked_what_it_is(query)
+    first = next((row for row in taken if says_what_it_is(thing, quotes[row].text)), best if wants_fact and not leans else None)
     return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
 
 

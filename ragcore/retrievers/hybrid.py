@@ -21,6 +21,9 @@ cosine to the LIKED best by this score is added to the cosine, and the sum is br
 Where the question says the name of a document of which many passages are candidates, passages of other documents have OTHERS
 of their score: which of two benefit plans is meant is often told by the file's name alone.
 
+Where a question asks what something is, DEFINES is added for a passage that has a sentence which begins by saying that, as the
+others use the word as much, or more; the sum is brought back to 0 to 1.
+
 Often one passage answers, and the others of the `top_k` best are there because their number was set. Those that are far behind
 the best, in score and in meaning, can be left out: of the first five of Chroma's study of splitters a half more of the text is
 wanted then (precision 0.055, 0.083), and of what is wanted as good as nothing is lost (recall 0.883, 0.881).
@@ -43,7 +46,9 @@ from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.text.about import named
+from ragcore.text.about import in_first_person, named
+from ragcore.text.definitions import asked_what_it_is, says_what_it_is
+from ragcore.text.sentences import sentences
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 
 if TYPE_CHECKING:
@@ -56,6 +61,7 @@ FEEDBACK = 1 / 3  # what being like them counts where the cosine to the question
 FOREIGN_SHARE = 0.2
 MANY = 6  # candidates of a document, from which on its name tells which document is meant
 OTHERS = 0.8
+DEFINES = 0.1  # where the best possible score is 1
 LEAST_SCORE = 0.65  # of the best one's, and
 LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
 LAST_LATIN = "\u024f"
@@ -130,6 +136,8 @@ class HybridRetriever(BaseRetriever):
         own = {id_: score(id_) for id_ in cosines}
         like = _like_the_best(own, vectors) if self._feedback and vectors else {}
         scores = {id_: score(id_, self._feedback, like[id_]) for id_ in own} if like else own
+        if defining := _defining(query.query_str, nodes.values()):
+            scores = {id_: (scores[id_] + DEFINES * (id_ in defining)) / (1 + DEFINES) for id_ in scores}
         ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
         unknown = None if len(sharing) == self._pool else 0.0
         facts: list[dict[str, Any]] = [
@@ -144,6 +152,9 @@ class HybridRetriever(BaseRetriever):
     def _candidates(self, query: QueryBundle, step: Span) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
         """The question's vector, the `pool` best by cosine and the `pool` best by BM25."""
         vector = query_vector(self._embedder, query)
+        own = in_first_person(query.query_str)
+        if own != query.query_str and query.embedding is None and not query.custom_embedding_strs:
+            vector = np.mean([vector, self._embedder.embed_query(own)], axis=0, dtype=np.float32)
         return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
@@ -173,6 +184,14 @@ class HybridRetriever(BaseRetriever):
             step.note(damaged=error.what)
             return None
         return dict(zip(found.ids, found.rows, strict=True))
+
+
+def _defining(question: str, candidates: Collection[TextNode]) -> set[str]:
+    """The ids of those that say what the thing is of which that is asked."""
+    thing = asked_what_it_is(question)
+    if not thing:
+        return set()
+    return {node.id_ for node in candidates if any(says_what_it_is(thing, said) for said in sentences(node.text))}
 
 
 def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 from ragcore.text.keywords import content_words, telling_words
 from ragcore.text.quotes import Quote, introduces_list, is_row
 from ragcore.text.word_vectors import Words
@@ -30,7 +31,7 @@ FEATURES = (
     "cosine",  # sentence to question
     "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the best three cosines in the passage
-    "fitting_kind",  # 1 holds a name, date, number or reason as the question asks for, -1 does not, 0 nothing such is asked for
+    "fitting_kind",  # 1 holds what is asked for, such as a name or what a thing is, -1 does not, 0 see `_fitting`
     "is_fragment",  # 1 for a heading, a letterhead, a row without names of columns, "Summary:" without a list: no sentence
     "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
@@ -58,7 +59,7 @@ EMBEDDED_BLIND = 32  # where words tell little
 TELLING = 0.25  # share of the question's words that the best sentence holds, from which words tell which to embed
 RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
 FRAGMENT = 0.2  # what a fragment loses
-FITS = 0.05  # what a sentence gains that holds a name, date, number or reason as the question asks for, and loses that does not
+FITS = 0.05  # what a sentence gains that holds what the question asks for, and one loses that does not
 LENT = 0.6  # what a word counts that a sentence has from the heading above it alone
 ELSEWHERE = 50  # texts without a word of the question, see `_idf`
 CARRIED = 0.3  # what one counts that stands in brackets at the question's end, where a follow-up has what it is about
@@ -306,6 +307,9 @@ def fits_kind(kind: str | None, sentence: str, question: str) -> bool:
 
 
 def _fitting(kind: str | None, sentence: str, question: str) -> int:
+    """1 also where it says what the thing is of which that is asked; 0 where no name, date, number or reason is asked for."""
+    if says_what_it_is(asked_what_it_is(question), sentence):
+        return 1
     if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
         return 0
     said = question.lower()

@@ -171,6 +171,13 @@ def test_a_fact_comes_before_what_is_said_around_it_unless_it_leans_on_that() ->
     assert choose("When did Rusk build it?", odds, leaning) == [0, 1, 2]
 
 
+def test_what_a_thing_is_comes_before_what_else_is_said_of_it() -> None:
+    said = quotes(["Oil the pinion daily.", "A pinion is a small gear."], ["The pinion squeaks."])
+    odds = np.array([2.0, 1.9, 1.8])
+    assert choose("What is a pinion?", odds, said) == [1, 0, 2]
+    assert choose("How is a pinion oiled?", odds, said) == [0, 1, 2]
+
+
 def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_the_question() -> None:
     said = quotes(["Rusk built it in 1908."], ["The town paid for all."], ["It was opened in 1909."], ["Rusk was mayor."])
     odds = np.array([3.0, 2.9, 2.0, 1.9])

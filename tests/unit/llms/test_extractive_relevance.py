@@ -134,6 +134,9 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     assert measured(QUESTION, heads, [0, 1, 2, 3])["is_fragment"] == [1, 0, 0, 0]
     rows = ["Ticket: Adult; Price: £2", "Sales (in millions) | 2019: 5; 2018: 4", "Adult | £2", "Opening hours: 9 to 5"]
     assert measured(QUESTION, rows, [0, 1, 2, 3])["is_fragment"] == [0, 0, 1, 1]
+    told = ["The Lisbon office is a house in Porto.", "It opened in May."]
+    assert measured("What is the Lisbon office?", told, [0, 1])["fitting_kind"] == [1, 0]
+    assert measured("Who is Ada King?", ["Ada King is an engineer.", "It opened."], [0, 1])["fitting_kind"] == [1, -1]
     # The year of the question is no answer to it.
     assert measured("When in 1998 did it open?", ["It opened in 1998."], [0])["fitting_kind"] == [-1]
 

@@ -57,7 +57,7 @@ class Damaged(MemoryStore):
 
 
 PASSAGES = {
-    "both": ("the invoice E-4711 is due", (0.8, 0.6)),
+    "both": ("the invoice E-4711 falls due", (0.8, 0.6)),
     "near": ("when must it be paid", (1.0, 0.0)),
     "word": ("list: E-4711, E-4712", (-0.6, 0.8)),
     "none": ("the weather is fine", (0.0, 1.0)),
@@ -170,6 +170,41 @@ def test_a_long_document_whose_name_the_question_says_goes_before_others(passage
     if first == "Acme_Standard_Details.pdf":
         every = HybridRetriever(store, Constant(), 2 * passages, cosine_share=0.9).retrieve(question)
         assert max(hit.get_score() for hit in every if hit.node.ref_doc_id != first) <= OTHERS
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What is a pinion?", "says"),
+        ("What is a pinion, and how is it cleaned?", "says"),
+        ("When is a pinion cleaned?", "uses"),
+        ("How many teeth has a pinion?", "uses"),
+    ],
+)
+def test_what_says_what_a_thing_is_goes_before_what_uses_the_word_as_often(question: str, first: str) -> None:
+    passages = {
+        "uses": ("A pinion has teeth, ten of them, and no pinion may squeak.", (1.0, 0.0)),
+        "says": ("The train climbs. A pinion (of brass) is a small gear.", (0.98, 0.199)),
+    }
+    found = HybridRetriever(filled(passages), Constant(), 2, cosine_share=0.9).retrieve(question)
+    assert found[0].node.id_ == first
+    assert found[0].get_score() <= 1
+
+
+def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it_too() -> None:
+    asked: list[str] = []
+
+    class Listening(Constant):
+        def embed_query(self, text: str) -> Any:
+            asked.append(text)
+            return np.array([1.0, 0.0] if "author" in text else [0.0, 1.0], np.float32)
+
+    store = filled({"at": ("the tower", (1.0, 0.0)), "own": ("my tower", (0.0, 1.0)), "both": ("towers", (0.707, 0.707))})
+    found = HybridRetriever(store, Listening(), 3, cosine_share=1.0).retrieve("What did the author build?")
+    assert asked == ["What did the author build?", "What did I build?"]
+    assert found[0].node.id_ == "both"
+    given = QueryBundle("What did the author build?", embedding=np.array([0.0, 1.0], np.float32))
+    assert HybridRetriever(store, Listening(), 3, cosine_share=1.0).retrieve(given)[0].node.id_ == "own"
 
 
 WEAKER = {

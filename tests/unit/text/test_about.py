@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.about import about, apart_from_name, named
+from ragcore.text.about import about, apart_from_name, in_first_person, named
 from ragcore.vector_stores.search import query_terms
 
 
@@ -127,3 +127,21 @@ def test_documents_are_named_by_what_tells_their_names_apart(question: str, mean
 def test_the_name_of_the_only_document_tells_nothing() -> None:
     assert named("What does Northwind Standard cover?", PLANS[1:2]) == set()
     assert named("What is said?", ["", "2024.pdf"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("question", "own"),
+    [
+        ("What did the author do in school?", "What did I do in school?"),
+        ("Where does the author live?", "Where do I live?"),
+        ("How long has the author lived there?", "How long have I lived there?"),
+        ("Why is the author sad?", "Why am I sad?"),
+        ("When was the writer born?", "When was I born?"),
+        ("What was the narrator’s first job?", "What was my first job?"),
+        ("Who is the author?", "Who is the author?"),
+        ("Who was the author of Emma?", "Who was the author of Emma?"),
+        ("Who built the tower?", "Who built the tower?"),
+    ],
+)
+def test_what_is_asked_of_the_author_is_asked_as_the_author_would(question: str, own: str) -> None:
+    assert in_first_person(question) == own
