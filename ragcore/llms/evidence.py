@@ -95,11 +95,12 @@ class Evidence:
         texts = [quotes[row].read_with_lead for row in rows]
         if not texts:
             return Weighed(0, rows, np.zeros((0, len(FEATURES))), None)
-        spoken = language_of(query) or language_of(" ".join(texts))
-        words = self._with_words([query, *texts]) if spoken == LANGUAGE else None
+        language = language_of(query)
+        words = self._with_words([query, *texts]) if language == LANGUAGE else None
         met = None if words is None else met_words(words[0], quotes, rows, words[1:])
         asked = self.query(query) if words is None else self.embed([query])[0]  # without instructions they are the same
         measured = measure(query, asked, quotes, self.embed(texts), rows, floor=self._floor)
+        spoken = language or language_of(" ".join(texts))
         foreign = self.embedder.name.startswith(bundled.NAME) and spoken not in (LANGUAGE, "")
         letters = [letter for letter in query if letter.isalpha()]
         unread = foreign and 2 * sum(letter > LAST_LATIN for letter in letters) >= len(letters)

@@ -19,8 +19,7 @@ _SCRIPTS = {
 SHARE = 0.2  # of the letters that are of a script, from which the text is in its language
 _LETTER = re.compile(r"[^\W\d_]")
 _SMALL_WORDS = {
-    "en": "the of and to is was that with for what who when where which how did does do are were it by from this has have been"
-    " can could should would my our you your any there if at not",
+    "en": "the of and to is was that with for what who when where which how did does do are were it by from this has have been",
     "de": "der die das und ist den von mit nicht auf wer wie was wann wo warum ein eine einer einem dem des im zu wurde war"
     " viel viele gibt ich wir für kann bei",
     "fr": "le la les et des est du dans une que pour qui quand où comment pourquoi quel quelle au aux sur par il elle ce cette"
