@@ -57,9 +57,7 @@ def read(library: Library, data: Path) -> dict[str, tuple[str, set[str]]]:
         if named := set(content_words(one["title"])) & set(content_words(one["text"])):
             articles[added] = (one["_id"], named)
     for source in sorted((data / "azure_northwind" / "data").glob("*.pdf")):
-        path = library.incoming / source.name
-        path.write_bytes(source.read_bytes())
-        library.add(path, source.name)
+        library.add(source, source.name)
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
     while worker.run_once():
         pass

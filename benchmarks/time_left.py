@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import io
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -110,15 +109,13 @@ def measured(mix: str, load: str) -> Looks:
             ending.enter_context(subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE))
         library = Library.open(folder / "library")
         ending.callback(library.close)
-        looks = read(library, given, folder)
+        looks = read(library, given)
         return reindex(library) if mix == "reindex" else looks
 
 
-def read(library: Library, given: list[Path], folder: Path) -> Looks:
-    for number, path in enumerate(given):
-        copy = folder / f"given{number}"
-        shutil.copyfile(path, copy)
-        library.add(copy, path.name)
+def read(library: Library, given: list[Path]) -> Looks:
+    for path in given:
+        library.add(path, path.name)
     library.start_worker()
     return looked_at(lambda: seconds_left(library.files.all()))
 

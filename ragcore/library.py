@@ -42,7 +42,8 @@ from ragcore.feedback import SCHEMA as FEEDBACK_SCHEMA
 from ragcore.feedback import Feedback
 from ragcore.ingestion.current_index import IndexVersion
 from ragcore.ingestion.embedders import Embedders
-from ragcore.ingestion.files import ACTIVE, Added, FileRow, Link, process_name
+from ragcore.ingestion.file_bytes import unwritten
+from ragcore.ingestion.files import ACTIVE, Added, FileRow, Link, check_size, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
@@ -307,8 +308,25 @@ class Library:
         return bool(self.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
     def add(self, source: Path, name: str, *, origin: str = "", beside: bool = False) -> Added:
-        """Take a file in (it is moved); the worker reads it. `beside`: see `Files.add`. InputError when it cannot be taken."""
+        """Take a copy of a file in; the worker reads it. What lies in `incoming` is the library's own by then, and is moved.
+        `beside`: see `Files.add`. InputError when it cannot be taken, OSError when it cannot be read."""
+        if source.parent != self.incoming:
+            source = self._copied(source, name)
         return self.files.add(source, name, self.settings.ingest, origin=origin, beside=beside)
+
+    def _copied(self, source: Path, name: str) -> Path:
+        """A copy in `incoming`."""
+        copy = self.incoming / f"{new_id()}{source.suffix}"
+        with source.open("rb") as given:
+            check_size(name, source.stat().st_size, self.settings.ingest)  # before a copy of it fills the disk
+            try:
+                with copy.open("wb") as taken:
+                    shutil.copyfileobj(given, taken)
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    copy.unlink()
+                raise unwritten(copy, error) from error
+        return copy
 
     def take(self, gathered: Iterable[Gathered], *, beside: bool = False) -> list[Added]:
         """Take in what a source gives, see ragcore.ingestion.sources. A file that cannot be taken is a failed row instead.
@@ -329,12 +347,7 @@ class Library:
 
     def add_sample(self) -> list[Added]:
         """Take in the sample documents."""
-        added = []
-        for path in sorted(SAMPLE.iterdir()):
-            copy = self.incoming / f"{new_id()}{path.suffix}"
-            shutil.copyfile(path, copy)
-            added.append(self.add(copy, path.name))
-        return added
+        return [self.add(path, path.name) for path in sorted(SAMPLE.iterdir())]
 
     def delete_file(self, file_id: str) -> Deleted:
         """Remove a file with its text, passages and vectors."""

@@ -90,7 +90,7 @@ class FolderBytes:
             except OSError:  # not every file system has links
                 shutil.copyfile(source, target)
         except OSError as error:
-            raise _unwritten(target, error) from error
+            raise unwritten(target, error) from error
         return True
 
     def incoming(self) -> Path:
@@ -142,7 +142,7 @@ class _Moving:
             self._placed = None if target.exists() else target  # the same bytes again, of a file that could not be read
             shutil.move(self._source, target)
         except OSError as error:
-            raise _unwritten(target, error) from error
+            raise unwritten(target, error) from error
 
     def undo(self) -> None:
         """The transaction was undone: the file is back where it came from."""
@@ -260,7 +260,7 @@ def _file_of(path: str) -> str:
     return PurePosixPath(path).parts[1]
 
 
-def _unwritten(target: Path, error: OSError) -> StoreError:
+def unwritten(target: Path, error: OSError) -> StoreError:
     return StoreError(
         f"The file cannot be written to {target.parent}: {error.strerror}. Nothing was changed.",
         hint="Check that the disk has room and that you may write in this folder.",

@@ -235,16 +235,9 @@ class Files:
         where a file from elsewhere has its own. `beside`: it replaces none but a row without bytes, takes another name where it
         must, and has no origin that another has. EmptyFileError, TooLargeError.
         """
-        limit = (settings or IngestSettings()).max_file_mb
         size = source.stat().st_size
         try:
-            if size == 0:
-                raise EmptyFileError(f"{name} is empty.", hint="Choose the file again, or check that it was saved.")
-            if size > limit * 1_000_000:
-                raise TooLargeError(
-                    f"{name} has {size / 1e6:,.0f} MB; the limit is {limit} MB.",
-                    hint="Split the file, or raise the limit in Settings.",
-                )
+            check_size(name, size, settings or IngestSettings())
         except InputError:
             source.unlink()
             raise
@@ -709,6 +702,17 @@ def _told(text: str) -> str:
 
 
 _BYTES = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")  # as os.fsdecode gives them
+
+
+def check_size(name: str, size: int, settings: IngestSettings) -> None:
+    """EmptyFileError, TooLargeError for a file that is not taken in."""
+    if size == 0:
+        raise EmptyFileError(f"{name} is empty.", hint="Choose the file again, or check that it was saved.")
+    if size > settings.max_file_mb * 1_000_000:
+        raise TooLargeError(
+            f"{name} has {size / 1e6:,.0f} MB; the limit is {settings.max_file_mb} MB.",
+            hint="Split the file, or raise the limit in Settings.",
+        )
 
 
 def file_hash(path: Path) -> str:

@@ -72,6 +72,25 @@ def take_in(library: Library, text: str, name: str) -> FileRow:
     return file
 
 
+def test_a_file_is_copied_and_stays_where_it_was_also_when_it_is_not_taken(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    small = library.settings.ingest.model_copy(update={"max_file_mb": 1})
+    library.update_settings(library.settings.model_copy(update={"ingest": small}))
+    given = {"tower.txt": TOWER.encode(), "again.txt": TOWER.encode(), "empty.txt": b"", "large.txt": b"a tower " * 200_000}
+    for name, content in given.items():
+        (tmp_path / name).write_bytes(content)
+    assert [library.add(tmp_path / name, name).outcome for name in ("tower.txt", "again.txt")] == ["added", "duplicate"]
+    for name in ("empty.txt", "large.txt"):
+        with pytest.raises(InputError, match=name):
+            library.add(tmp_path / name, name)
+    with pytest.raises(FileNotFoundError):
+        library.add(tmp_path / "gone.txt", "gone.txt")
+    assert {name: (tmp_path / name).read_bytes() for name in given} == given
+    assert list(library.incoming.iterdir()) == []
+
+
 def finished(library: Library, runs: AnswerRuns, ask: Ask, conversation: str | None = None) -> str:
     run = runs.start(conversation or library.conversations.create().id, ask)
     assert run.wait(30)
