@@ -708,10 +708,10 @@ def check_size(name: str, size: int, settings: IngestSettings) -> None:
     """EmptyFileError, TooLargeError for a file that is not taken in."""
     if size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Choose the file again, or check that it was saved.")
-    if size > settings.max_file_mb * 1_000_000:
+    limit = settings.max_file_mb
+    if size > limit * 1_000_000:
         raise TooLargeError(
-            f"{name} has {size / 1e6:,.0f} MB; the limit is {settings.max_file_mb} MB.",
-            hint="Split the file, or raise the limit in Settings.",
+            f"{name} has {size / 1e6:,.0f} MB; the limit is {limit} MB.", hint="Split the file, or raise the limit in Settings."
         )
 
 
