@@ -26,7 +26,8 @@ from typing import IO, TYPE_CHECKING, Any
 from ragcore.config import IngestSettings
 from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, UnreadableFileError
 from ragcore.ingestion.drafts import Drafts, content_of
-from ragcore.ingestion.sources import Gathered, too_large
+from ragcore.ingestion.files import too_large
+from ragcore.ingestion.sources import Gathered
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:

@@ -708,11 +708,17 @@ def check_size(name: str, size: int, settings: IngestSettings) -> None:
     """EmptyFileError, TooLargeError for a file that is not taken in."""
     if size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Choose the file again, or check that it was saved.")
-    limit = settings.max_file_mb
-    if size > limit * 1_000_000:
-        raise TooLargeError(
-            f"{name} has {size / 1e6:,.0f} MB; the limit is {limit} MB.", hint="Split the file, or raise the limit in Settings."
-        )
+    if problem := too_large(name, size, settings.max_file_mb):
+        raise problem
+
+
+def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
+    """Why a file of so many bytes is not taken in; None when it is. Asked before it is copied: a copy could fill the disk."""
+    if size <= max_mb * 1_000_000:
+        return None
+    return TooLargeError(
+        f"{name} has {size / 1e6:,.0f} MB; the limit is {max_mb} MB.", hint="Split the file, or raise the limit in Settings."
+    )
 
 
 def file_hash(path: Path) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from ragcore.config import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
+from ragcore.ingestion.files import too_large
 from ragcore.readers import tables
 from ragcore.readers.database import READ_ONLY, DatabaseReader, keep_to
 from ragcore.readers.listing import LocalFiles, Wanted, files_in, name_of
@@ -171,15 +172,6 @@ def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gat
         target.unlink(missing_ok=True)
         raise
     return Gathered(target, name, origin)
-
-
-def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
-    """Why a file of so many bytes is not taken in; None when it is. Asked before it is copied: a copy could fill the disk."""
-    if size <= max_mb * 1_000_000:
-        return None
-    return TooLargeError(
-        f"{name} has {size / 1e6:,.0f} MB; the limit is {max_mb} MB.", hint="Split the file, or raise the limit in Settings."
-    )
 
 
 def _is_below(address: str, root: str) -> bool:
