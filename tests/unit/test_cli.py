@@ -22,6 +22,15 @@ from tests import postgres
 from tests.making import make_pdf
 
 
+@pytest.fixture
+def library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The options that name a new library, whose embedder is there at once."""
+    library = ["--library", str(tmp_path / "library")]
+    assert cli.main([*library, "rebuild", "--embed-model", "hashing"]) == 0
+    capsys.readouterr()
+    return library
+
+
 def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,9 +53,9 @@ def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
 
 
 def test_a_file_that_is_there_already_is_said_to_be_and_by_which_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, library = tmp_path / "given", ["--library", str(tmp_path / "library")]
+    folder = tmp_path / "given"
     folder.mkdir()
     for name in ("tower.txt", "copy of tower.txt"):
         (folder / name).write_text("The tower was built by Ada Penrose in 1871.", "utf-8")
@@ -56,12 +65,14 @@ def test_a_file_that_is_there_already_is_said_to_be_and_by_which_name(
     assert "tower.txt is in the library already.\n" in capsys.readouterr().out
 
 
-def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archive_is_taken_in_to_the_last_of_its_files(
+    tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")
         archive.writestr("cellar.txt", "The cellar holds three hundred barrels.")
         archive.writestr("scan.xyz", "unknown")
-    assert cli.main(["--library", str(tmp_path / "library"), "ingest", str(tmp_path / "all.zip")]) == 1
+    assert cli.main([*library, "ingest", str(tmp_path / "all.zip")]) == 1
     told = capsys.readouterr().out
     assert "tower.txt is ready: 1 passage." in told
     assert "cellar.txt is ready: 1 passage." in told
@@ -69,11 +80,11 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(tmp_path: Path, capsys:
 
 
 def test_an_archive_in_which_nothing_is_new_says_so_and_nothing_has_failed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")
-    add = ["--library", str(tmp_path / "library"), "add", str(tmp_path / "all.zip")]
+    add = [*library, "add", str(tmp_path / "all.zip")]
     assert cli.main(add) == 0
     assert "Everything in" not in capsys.readouterr().out
     assert cli.main(add) == 0
@@ -105,20 +116,22 @@ def test_a_terminal_that_cannot_show_a_letter_shows_the_others(tmp_path: Path, m
 
 
 def test_of_a_file_that_is_read_in_part_both_is_said_and_nothing_has_failed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     torn = make_pdf(tmp_path / "torn.pdf", ["The first page.", "The tower was built by Ada Penrose in 1871."])
     torn.write_bytes(torn.read_bytes().replace(b"/Type /Page\n", b"/Type /Pear\n", 1))
-    assert cli.main(["--library", str(tmp_path / "library"), "ingest", str(torn)]) == 0
+    assert cli.main([*library, "ingest", str(torn)]) == 0
     told = capsys.readouterr().out
     assert "torn.pdf is ready: 1 passage.\ntorn.pdf was read without one page, which could not be opened." in told
 
 
-def test_a_file_that_is_not_there_keeps_no_other_from_being_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_keeps_no_other_from_being_read(
+    tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("tower", "cellar"):
         (tmp_path / f"{name}.txt").write_text(f"The {name} is old.", "utf-8")
     given = [str(tmp_path / name) for name in ("tower.txt", "nowhere.txt", "cellar.txt")]
-    assert cli.main(["--library", str(tmp_path / "library"), "add", *given]) == 1
+    assert cli.main([*library, "add", *given]) == 1
     told = capsys.readouterr()
     assert "There is no file" in told.err
     assert "tower.txt is ready: 1 passage." in told.out
