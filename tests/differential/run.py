@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,25 +62,31 @@ def _ours(name: str, case: Case) -> Any:
 
 
 def _theirs(name: str, cases: list[Case], python: str) -> list[Any]:
-    # Its keyword index orders ties by the hashes of strings: with one seed, the same cases differ at each run.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "IS_TESTING": "1", "PYTHONHASHSEED": "0"}
-    done = subprocess.run(
-        [python, "-W", "ignore", "-m", "tests.differential.peer", name],
-        input="".join(json.dumps(case.given) + "\n" for case in cases),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=environment,
-        cwd=ROOT,
-        timeout=280,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"the peer failed on {name}: {done.stderr[-2000:]}")
-    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    peer = _peer(python)
+    assert peer.stdin is not None
+    assert peer.stdout is not None
+    print(json.dumps([name, [case.given for case in cases]]), file=peer.stdin, flush=True)
+    line = peer.stdout.readline()
+    if not line:
+        _peer.cache_clear()
+        raise RuntimeError(f"the peer failed on {name}; what it says stands above")
+    outcomes: list[Any] = json.loads(line)
     if {"error": "ImportError"} in outcomes:
         raise RuntimeError(f"the peer lacks a package for {name}, or a name is not where it is looked for")
     return outcomes
+
+
+@cache
+def _peer(python: str) -> subprocess.Popen[str]:
+    """One that runs, until this process ends."""
+    # Its keyword index orders ties by the hashes of strings: with one seed, the same cases differ at each run.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "IS_TESTING": "1", "PYTHONHASHSEED": "0"}
+    peer = subprocess.Popen(
+        [python, "-W", "ignore", "-m", "tests.differential.peer"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment, cwd=ROOT,
+    )  # fmt: skip
+    atexit.register(peer.communicate)
+    return peer
 
 
 def _plain(value: Any) -> Any:
