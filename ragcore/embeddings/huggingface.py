@@ -1,4 +1,4 @@
-"""Embedding with sentence-transformers: the model that comes with the installation, or any other by its name or folder."""
+"""Embedding with the model that comes with the installation, or any of sentence-transformers by its name or folder."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
+    from ragcore.embeddings.minilm import MiniLM
     from ragcore.observe import Span
     from ragcore.schema import Vectors
 
@@ -108,7 +109,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
 class _LoadedModel:
     """A model in memory, with what is needed to divide long texts into its windows."""
 
-    def __init__(self, model: SentenceTransformer, max_length: int | None) -> None:
+    def __init__(self, model: SentenceTransformer | MiniLM, max_length: int | None) -> None:
         from tokenizers import Tokenizer
 
         self._transformer = model.eval()
@@ -233,17 +234,37 @@ def _moved(value: Any, device: torch.device) -> Any:
 def _load(model_name: str, max_length: int | None, device: str | None, cache_folder: str | None) -> _LoadedModel:
     from ragcore.onednn import with_onednn
 
-    if model_name in bundled.ALIASES:
-        folder = bundled.model_folder()
-        bundled.check(folder / "model.safetensors")
-        model_name = str(folder)
     check_device(device)
-    with _quietly():
-        model = _open(model_name, device, cache_folder)
+    model = _bundled(device) if model_name in bundled.ALIASES else _open(model_name, device, cache_folder)
     with_onednn(model)
     return _LoadedModel(model, max_length)
 
 
+def _bundled(device: str | None) -> MiniLM:
+    from ragcore.embeddings.minilm import MiniLM
+
+    folder = bundled.model_folder()
+    bundled.check(folder / "model.safetensors")
+    return MiniLM(folder, device)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the progress bars and load reports of the model's library."""
+    from transformers.utils import logging as library
+
+    bars, level = library.is_progress_bar_enabled(), library.get_verbosity()
+    library.disable_progress_bar()  # type: ignore[no-untyped-call]
+    library.set_verbosity_error()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        library.set_verbosity(level)
+        if bars:
+            library.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+@_quietly()
 def _open(model_name: str, device: str | None, cache_folder: str | None) -> SentenceTransformer:
     """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
     import httpx
@@ -275,22 +296,6 @@ def _reach_server() -> None:
     if constants.is_offline_mode():
         raise OSError("HF_HUB_OFFLINE is set")
     httpx.head(constants.ENDPOINT, timeout=5.0)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the progress bars and load reports of the model's library."""
-    from transformers.utils import logging as library
-
-    bars, level = library.is_progress_bar_enabled(), library.get_verbosity()
-    library.disable_progress_bar()  # type: ignore[no-untyped-call]
-    library.set_verbosity_error()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        library.set_verbosity(level)
-        if bars:
-            library.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _usual_instructions(model_name: str) -> tuple[str, str]:

@@ -42,6 +42,13 @@ def test_opening_a_library_and_listing_it_loads_no_model(tmp_path: Path) -> None
     assert not loaded_by(program) & HEAVY
 
 
+def test_the_bundled_embedder_loads_no_more_than_it_needs() -> None:
+    loaded = loaded_by("from ragcore.embeddings import HuggingFaceEmbedding; HuggingFaceEmbedding().warm()")
+    assert "torch" in loaded
+    # "sympy" comes with torch's compiler, which takes longer than the model.
+    assert not loaded & {"transformers", "sentence_transformers", "sklearn", "scipy", "pandas", "sympy"}
+
+
 def test_every_public_name_is_there_and_a_wrong_one_is_said_to_be_missing() -> None:
     for name in ragcore.__all__:
         assert getattr(getattr(ragcore, name), "__name__", name) == name  # Settings is a value
