@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -61,6 +61,12 @@ class Weighed:
         odds = np.full(self.count, -np.inf)
         odds[self.rows] = foreign_log_odds(self.measured) if self.unread else log_odds(self.measured)
         return odds
+
+    def among(self, wanted: Sequence[bool]) -> Weighed:
+        """Of the quotes that are wanted alone."""
+        kept = [at for at, row in enumerate(self.rows) if wanted[row]]
+        met = None if self.met is None else self.met[kept]
+        return replace(self, rows=[self.rows[at] for at in kept], measured=self.measured[kept], met=met)
 
     def margin(self, threshold: float) -> float:
         """Below 0 there is no answer among them; `threshold`, of the best log odds, where words have no vectors,

@@ -20,7 +20,7 @@ from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.spelling import as_meant
 from ragcore.llms import extractive_choices as choices
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
-from ragcore.llms.evidence import Evidence
+from ragcore.llms.evidence import Evidence, Weighed
 from ragcore.llms.extractive_judge import Judge
 from ragcore.prompts import (
     AGENT,
@@ -46,6 +46,7 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text import refusals
 from ragcore.text.about import about, apart_from_name
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
+from ragcore.text.fact_kinds import FACTS, MUST_HOLD, expected_kind, fits_kind, words_for_it
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
@@ -53,7 +54,7 @@ from ragcore.text.questions import questions_in
 from ragcore.text.quotes import Quote, distinct, joined, quotes_in, with_lists
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
-from ragcore.text.relevance import expected_kind, fits_kind, held, idf_shares, is_heading
+from ragcore.text.relevance import held, idf_shares, is_heading
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.summary_request import asked_length, is_question, is_summary_request, topic_of
 
@@ -209,11 +210,24 @@ class ExtractiveLLM(LLM):
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
         query = as_meant(about(query), [quote.read_with_lead for quote in quotes], self._evidence.embedder)
-        weighed = self._evidence.weighed(query, quotes)
-        if not quotes or (weighed.margin(THRESHOLD) < 0 and not sure):
+        weighed = self._weighed(query, quotes)
+        if not weighed.rows or (weighed.margin(THRESHOLD) < 0 and not sure):
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
         odds = weighed.odds()
         return joined(with_lists(choose(query, odds, quotes), quotes))
+
+    def _weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
+        """Where a telephone number or an address is asked for, what holds one is read as if its heading called it so, and where
+        it is asked for by name, nothing else is an answer."""
+        called = words_for_it(query)
+        if not called:
+            return self._evidence.weighed(query, quotes)
+        kind = expected_kind(query)
+        holds = [fits_kind(kind, quote.text, query) for quote in quotes]
+        headed = (replace(quote, lead=f"{quote.lead} {called}") for quote in quotes)
+        read = [under if held else quote for held, under, quote in zip(holds, headed, quotes, strict=True)]
+        weighed = self._evidence.weighed(query, read)
+        return weighed.among(holds) if kind in MUST_HOLD else weighed
 
     def _of_what_is_named(self, query: str, quotes: Sequence[Quote]) -> str:
         """An answer by a document that is named in the question, and does not say its own name: whose it is, in its own words,
@@ -327,20 +341,24 @@ class ExtractiveLLM(LLM):
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
     """The rows to quote: the best by its log odds, what is nearly as good, what it leans on; beside a sentence no heading, and
-    beside a fact that is asked for nothing that holds neither such a fact nor a word of the question.
+    beside a fact that is asked for nothing that holds neither such a fact nor a word of the question; beside a telephone number
+    or an address none of someone else.
 
     The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
     asked, or a fact that is asked for, in a sentence that leans on none, comes before what is said around it.
     """
     best = int(odds.argmax())
     kind = expected_kind(query)
-    wants_fact = kind in ("name", "date", "number")
+    wants_fact = kind in FACTS
     lowest = odds[best] - (BEHIND_FACT if wants_fact else BEHIND)
     shares = held(query, quotes)
     taken: list[int] = [best]
     if not is_heading(quotes[best].text):
         odds = np.where([is_heading(quote.text) for quote in quotes], -np.inf, odds)
-    if wants_fact:
+    if called := words_for_it(query):
+        of_whom = idf_shares(query.replace(called, " "), [quote.text for quote in quotes]).sum(axis=1)
+        odds = np.where(of_whom, odds, -np.inf) if of_whom.any() else odds
+    elif wants_fact:
         asked = idf_shares(query, [quote.text for quote in quotes]).sum(axis=1)
         fits = [fits_kind(kind, quote.text, query) for quote in quotes]
         odds = np.where(np.logical_or(asked, fits), odds, -np.inf)

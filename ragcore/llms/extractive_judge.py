@@ -14,10 +14,10 @@ import numpy as np
 from ragcore.llms.evidence import Evidence
 from ragcore.prompts import Passage
 from ragcore.text.citations import MARKS
+from ragcore.text.fact_kinds import expected_kind, fits_kind
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
-from ragcore.text.relevance import expected_kind, fits_kind
 from ragcore.text.sentences import sentences
 
 SAME = 0.6  # likeness, 0 to 1, from which two sentences say the same

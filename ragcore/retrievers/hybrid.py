@@ -22,7 +22,8 @@ Where the question says the name of a document of which many passages are candid
 of their score: which of two benefit plans is meant is often told by the file's name alone.
 
 Where a question asks what something is, DEFINES is added for a passage that has a sentence which begins by saying that, as the
-others use the word as much, or more; the sum is brought back to 0 to 1.
+others use the word as much, or more; the sum is brought back to 0 to 1. So it is for a passage with a telephone
+number or an address where one is asked for.
 
 Often one passage answers, and the others of the `top_k` best are there because their number was set. Those that are far behind
 the best, in score and in meaning, can be left out: of the first five of Chroma's study of splitters a half more of the text is
@@ -48,6 +49,7 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.text.about import in_first_person, named
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
+from ragcore.text.fact_kinds import MUST_HOLD, expected_kind, fits_kind
 from ragcore.text.sentences import sentences
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 
@@ -187,7 +189,10 @@ class HybridRetriever(BaseRetriever):
 
 
 def _defining(question: str, candidates: Collection[TextNode]) -> set[str]:
-    """The ids of those that say what the thing is of which that is asked."""
+    """The ids of those that say what the thing is of which that is asked, or hold the telephone number or address."""
+    kind = expected_kind(question)
+    if kind in MUST_HOLD:
+        return {node.id_ for node in candidates if fits_kind(kind, node.text, question)}
     thing = asked_what_it_is(question)
     if not thing:
         return set()

@@ -77,8 +77,10 @@ _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
+_LABELLED = r"^(?=[^\n:]{2,40}: )[A-Z][\w'’-]*(?: (?:&|\(?[\w'’-]+\)?)){0,4}: \S[^\n]*$\n?"  # "Front desk: 0161 496 0021"
 _LINES = re.compile(
-    r"(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:^[A-Z][\w-]{1,20}: \S[^\n]*$\n?){2,})", re.M
+    rf"(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:{_LABELLED}){{2,}})",
+    re.M,
 )
 _LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|De|À|Objet|Para|Asunto): ")
 _RULE = re.compile(r"[\s|:=-]*")

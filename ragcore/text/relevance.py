@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.text.definitions import asked_what_it_is, says_what_it_is
+from ragcore.text.fact_kinds import MUST_HOLD, expected_kind, fitting
 from ragcore.text.keywords import content_words, telling_words
 from ragcore.text.quotes import Quote, introduces_list, is_row
 from ragcore.text.word_vectors import Words
@@ -31,7 +31,7 @@ FEATURES = (
     "cosine",  # sentence to question
     "nearby_cosine",  # the sentence with half of each neighbour to the question
     "passage_cosine",  # the mean of the best three cosines in the passage
-    "fitting_kind",  # 1 holds what is asked for, such as a name or what a thing is, -1 does not, 0 see `_fitting`
+    "fitting_kind",  # 1 holds what is asked for, such as a name or what a thing is, -1 does not, 0 see `fitting`
     "is_fragment",  # 1 for a heading, a letterhead, a row without names of columns, "Summary:" without a list: no sentence
     "adds",  # logarithm of the number of words beyond the question's: what says nothing new seldom answers
 )
@@ -60,6 +60,7 @@ TELLING = 0.25  # share of the question's words that the best sentence holds, fr
 RANK, MOST_RANK = 0.1, 5  # what a passage loses for each that is better
 FRAGMENT = 0.2  # what a fragment loses
 FITS = 0.05  # what a sentence gains that holds what the question asks for, and one loses that does not
+MUST_FIT = 1.0  # the same where one that does not is no answer
 LENT = 0.6  # what a word counts that a sentence has from the heading above it alone
 ELSEWHERE = 50  # texts without a word of the question, see `_idf`
 CARRIED = 0.3  # what one counts that stands in brackets at the question's end, where a follow-up has what it is about
@@ -97,7 +98,8 @@ def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
     worth = shares + nearby - RANK * np.minimum([quote.passage for quote in quotes], MOST_RANK)
     worth -= FRAGMENT * np.array([_is_fragment(quote) for quote in quotes])
     kind = expected_kind(question)
-    worth += FITS * np.array([_fitting(kind, quote.text, question) for quote in quotes])
+    fits = MUST_FIT if kind in MUST_HOLD else FITS
+    worth += fits * np.array([fitting(kind, quote.text, question) for quote in quotes])
     most = EMBEDDED if shares.max() >= TELLING else EMBEDDED_BLIND
     return sorted(np.argsort(-worth, kind="stable")[:most].tolist())
 
@@ -137,7 +139,7 @@ def measure(
                 cosine,
                 nearby_cosine,
                 passage_cosine[quotes[row].passage],
-                _fitting(kind, quotes[row].text, question),
+                fitting(kind, quotes[row].text, question),
                 _is_fragment(quotes[row]),
                 math.log1p(len(set(content_words(quotes[row].text)) - asked)),
             )
@@ -262,55 +264,4 @@ def _with_neighbours(vectors: Vectors, rows: Sequence[int], quotes: Sequence[Quo
     return mixed
 
 
-_KINDS = {
-    "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
-    "number": r"how (?:many|much|long|old|far|tall|large|big|high|often|fast|deep|wide|heavy)|at what (?:age|speed|price)"
-    r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie (?:teuer|viele?\b)|wieviele?\b|combien"
-    r"|cu[aá]nt[oa]s?|多少|几[个年次人]",
-    "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
-    r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
-    r"|什么时候|何时|哪一?年",
-    "name": r"\bwho(?:m|se)?\b|\bwer\b|\bwe[mn]\b|\bqui\b|qui[eé]n(?:es)?\b|\bwhere\b|\bwo\b|\boù\b|d[oó]nde\b",
-}
-_EXPECTED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
-_NUMBER = re.compile(
-    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
-    r"|third|quarter|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dos|tres|cuatro|cinco)\b"
-    r"|[一二三四五六七八九十百千万亿]",
-    re.IGNORECASE,
-)
-_DATE = re.compile(
-    r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre"
-    r"|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
-    r"|\d+年|\b\d+(?:st|nd|rd|th) century|century|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b",
-)
-_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
-_REASON = re.compile(
-    r"\b(?:because|since|due to|owing to|caused?|causing|so that|in order to|as a result|result(?:s|ed|ing)? (?:of|in|from)"
-    r"|led to|leads? to|on account of|thanks to|reasons?|therefore|thus|for want of|weil|wegen|da|damit|parce que|car|à cause"
-    r"|porque|debido)\b|因为|由于|因此|所以",
-    re.IGNORECASE,
-)
-_SHAPES = {"reason": _REASON, "number": _NUMBER, "date": _DATE, "name": _NAME}
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;][\"'”’»)\]\s]*$")
-
-
-def expected_kind(question: str) -> str | None:
-    """What an answer has to hold: "number", "date", "name", "reason", or None where the question does not say."""
-    return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
-
-
-def fits_kind(kind: str | None, sentence: str, question: str) -> bool:
-    """Whether it holds a name, date, number or reason, as `kind` says, that the question does not hold itself."""
-    return _fitting(kind, sentence, question) > 0
-
-
-def _fitting(kind: str | None, sentence: str, question: str) -> int:
-    """1 also where it says what the thing is of which that is asked; 0 where no name, date, number or reason is asked for."""
-    if says_what_it_is(asked_what_it_is(question), sentence):
-        return 1
-    if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
-        return 0
-    said = question.lower()
-    return 1 if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)) else -1

@@ -81,7 +81,7 @@ def _abbreviates(word: str, text: str, start: int, following: int) -> bool:
     small = word.casefold()
     if small in _BEFORE_NAMES:
         return True
-    if small in _BEFORE_NUMBERS and text[following : following + 1].isdigit():
+    if small in _BEFORE_NUMBERS and text[following : following + 2].lstrip("+")[:1].isdigit():
         return True
     if word.isdecimal():
         # "1. Scope" opens a list item; "am 3. Mai" is a day.
@@ -142,7 +142,7 @@ _BEFORE_NUMBERS = _set(
     """
     no nos nr nrs num núm fig figs eq eqs eqn sec sect secs ch chap chapt vol vols art arts abs para par p pp pg
     pgs ed tab tbl ref refs app ex exh cap kap abb bd bl n nn col ver jan feb mar apr jun jul aug sep sept oct nov
-    dec mär okt dez стр рис
+    dec mär okt dez стр рис tel fax ext
     """
 )
 _AFTER_ORDINALS = _set(

@@ -120,6 +120,27 @@ def test_says_not_found_where_nothing_answers() -> None:
     assert answer("Who was elected chair?", Passage("", 1)) == NOT_FOUND
 
 
+LIBRARY = Passage(
+    "The phone number of the library is on every card, as is its email address.\n\nFront desk: 0161 496 0021\n"
+    "Reading room: 0161 496 0044, reading@library.example.\nBring a card.",
+    number=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is the phone number of the front desk?", "Front desk: 0161 496 0021 [1]"),
+        ("What is the email address of the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
+        ("How do I reach the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
+        ("What is the website of the library?", NOT_FOUND),
+        ("What is the phone number of the canteen?", NOT_FOUND),
+    ],
+)
+def test_where_a_number_or_address_is_asked_for_only_that_of_who_is_meant_is_an_answer(question: str, said: str) -> None:
+    assert answer(question, LIBRARY) == said
+
+
 def test_a_passage_without_number_is_quoted_without_citation() -> None:
     assert "[" not in answer("When did the office in Lisbon open?", Passage(HANDBOOK.text))
 

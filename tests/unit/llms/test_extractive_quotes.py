@@ -200,6 +200,11 @@ def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_
 
 def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:
     assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [("", "Height: 3 m"), ("", "Owner: Ann Lee"), ("", "It is red.")]
+    assert led("Front desk: 21\nSecurity (day & night): 99\nAsk here: the desk knows.") == [
+        ("", "Front desk: 21"),
+        ("", "Security (day & night): 99"),
+        ("", "Ask here: the desk knows."),
+    ]
     assert led("From: Ann Lee\nTo: Bo\nSubject: A boot\n\nDear sir, it is red.") == [
         ("To: Bo Subject: A boot", "Dear sir, it is red.")
     ]

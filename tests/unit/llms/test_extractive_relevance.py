@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.text.fact_kinds import expected_kind, fits_kind
 from ragcore.text.quotes import Quote, quotes_in
 from ragcore.text.relevance import (
     BIAS,
@@ -19,7 +20,6 @@ from ragcore.text.relevance import (
     SURE_WEIGHTS,
     UNRELATED,
     WEIGHTS,
-    expected_kind,
     held,
     idf_shares,
     likely,
@@ -154,10 +154,58 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
         ("Who is the chair?", "name"),
         ("Where is the office?", "name"),
         ("What is a premium?", None),
+        ("What is the phone number of Northwind Health?", "telephone"),
+        ("What is Anna Berg's mobile number?", "telephone"),
+        ("phone number for the front desk", "telephone"),
+        ("What number do I call in the morning?", None),
+        ("Wie lautet die Telefonnummer der Zentrale?", "telephone"),
+        ("Quel est le numéro de téléphone du musée ?", "telephone"),
+        ("¿Cuál es el teléfono de la oficina?", "telephone"),
+        ("前台的电话号码是多少？", "telephone"),
+        ("What happens to my phone number after I leave?", None),
+        ("What is the rule about giving a phone number to a customer?", None),
+        ("What is a phone number?", None),
+        ("When was the telephone number introduced?", "date"),
+        ("What is the email address of the help desk?", "mail"),
+        ("Which email do I write to?", "mail"),
+        ("Quelle est l'adresse électronique du musée ?", "mail"),
+        ("¿Cuál es el correo electrónico de la oficina?", "mail"),
+        ("What is the email policy?", None),
+        ("What is email used for?", None),
+        ("What is the website of the museum?", "web"),
+        ("What's Northwind's web address?", "web"),
+        ("Wie lautet die Webseite des Museums?", "web"),
+        ("网址是什么？", "web"),
+        ("What is a website?", None),
+        ("How do I reach the front desk?", "contact"),
+        ("Wie erreiche ich die Zentrale?", "contact"),
+        ("How do I change the website?", None),
     ],
 )
 def test_a_question_says_what_kind_of_thing_it_asks_for(question: str, kind: str | None) -> None:
     assert expected_kind(question) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "fits"),
+    [
+        ("telephone", "Call the desk on +44 20 7946 0958.", True),
+        ("telephone", "Tel. (206) 555-0142", True),
+        ("telephone", "Front desk: 555-0142", True),
+        ("telephone", "In an emergency dial 911.", True),
+        ("telephone", "The telephone number of the desk is on the door.", False),
+        ("telephone", "It opened on 2021-05-01 and closed on 12/31/2022.", False),
+        ("telephone", "From 1998 - 2004 it cost $1,200,000.", False),
+        ("mail", "Write to help.desk@northwind.example or call.", True),
+        ("mail", "The e-mail address of the desk is on the door.", False),
+        ("web", "See www.northwind.example for more.", True),
+        ("web", "Details: https://northwind.example/plans", True),
+        ("web", "Orders go to northwind.com/orders.", True),
+        ("web", "Write to desk@northwind.com.", False),
+    ],
+)
+def test_a_telephone_number_or_an_address_is_known_by_its_form(kind: str, sentence: str, fits: bool) -> None:
+    assert fits_kind(kind, sentence, "What is the telephone number of the desk?") == fits
 
 
 def test_log_odds_are_the_weighed_sum() -> None:

@@ -191,6 +191,19 @@ def test_what_says_what_a_thing_is_goes_before_what_uses_the_word_as_often(quest
     assert found[0].get_score() <= 1
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("What is the phone number of the desk?", "holds"), ("Is the phone number of the desk on the door?", "says")],
+)
+def test_what_holds_the_telephone_number_that_is_asked_for_goes_before_what_speaks_of_it(question: str, first: str) -> None:
+    passages = {
+        "says": ("The phone number of the desk is on the door.", (1.0, 0.0)),
+        "holds": ("The desk has the phone number 0161 496 0021.", (0.98, 0.199)),
+    }
+    found = HybridRetriever(filled(passages), Constant(), 2, cosine_share=0.9).retrieve(question)
+    assert found[0].node.id_ == first
+
+
 def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it_too() -> None:
     asked: list[str] = []
 

@@ -21,6 +21,7 @@ CASES = [
     "It costs $3.14 at example.com/a.b?c=1. today",
     "It fell by 3.5 per cent.¦ Then it rose.",
     "See Fig. 3 and No. 12 of vol. 2.¦ Next.",
+    "Ask Brill (Tel. (0161) 555-0142) or Tel. +44 161 5.¦ Next.",
     "Use fruit, e.g. Apples, i.e. Red ones.¦ Good.",
     "Well... maybe not.¦ Wait...¦ No!",
     "What?!¦ Really.",

@@ -1,0 +1,113 @@
+"""What kind of thing a question asks for: a name, a date, a number, a reason, a telephone number, an address; and whether a
+sentence holds one."""
+
+from __future__ import annotations
+
+import re
+
+from ragcore.text.definitions import asked_what_it_is, says_what_it_is
+
+MUST_HOLD = frozenset({"telephone", "mail", "web"})
+"""Kinds that have one form: a sentence without one is no answer, whatever it says of telephones."""
+
+FACTS = frozenset({"name", "date", "number"}) | MUST_HOLD
+
+_KINDS = {
+    "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
+    "number": r"how (?:many|much|long|old|far|tall|large|big|high|often|fast|deep|wide|heavy)|at what (?:age|speed|price)"
+    r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie (?:teuer|viele?\b)|wieviele?\b|combien"
+    r"|cu[aá]nt[oa]s?|多少|几[个年次人]",
+    "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
+    r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
+    r"|什么时候|何时|哪一?年",
+    "name": r"\bwho(?:m|se)?\b|\bwer\b|\bwe[mn]\b|\bqui\b|qui[eé]n(?:es)?\b|\bwhere\b|\bwo\b|\boù\b|d[oó]nde\b",
+}
+_ASKS = (
+    r"^\W*(?:(?:what|which)(?:['’]s| is| are)?|give me|tell me|show me|find|wie (?:ist|lautet|lauten)|was ist|welche[rs]?"
+    r"|quel(?:le)?s? (?:est|sont)|cu[aá]l(?:es)? (?:es|son)) "
+)
+_WHOSE = (  # a few words; with an article that names none, what such a thing is is asked
+    r"(?:(?!an?\b|about|on|for|of|to|with|when|if|in|do|does|eine?\b|über|une?\b|una\b)[^\s?]+ |l['’]){1,5}"
+)
+_OF_WHOM = r"(?=s? (?:(?:of|for|at|von|für|der|des|de|du|del|para|pour)\b\W*\w|d['’]\w|(?:do|can|should|must|to)\b))"
+_MUST_HOLD = {
+    "telephone": r"(?:(?:tele)?phone|mobile|cell|hotline|contact|customer service)[- ](?:number|line)|hotline"
+    r"|(?:telefon|handy|ruf)nummer|num[ée]ro de t[ée]l[ée]phone|(?:n[úu]mero de )?tel[ée]fono",
+    "mail": r"e-?mail(?:[- ]address(?:es)?|-?adresse)?|adresse (?:e-?mail|mail|[ée]lectronique)"
+    r"|(?:direcci[óo]n de )?(?:correo(?: electr[óo]nico)?|e-?mail)",
+    "web": r"web ?site|web ?page|web address(?:es)?|url|home ?page|web(?:seite|adresse)|internetadresse|site (?:web|internet)"
+    r"|(?:sitio|p[áa]gina) web",
+}
+_CONTACT = (
+    r"\bhow (?:do|can|could|should|would) (?:i|we|you|one|someone) (contact|reach|get in touch with|get hold of)\b"
+    r"|\bwie (?:kann|könn\w+) (?:ich|wir|man) [^?]*\b(erreichen|kontaktieren)\b"
+    r"|\bwie (erreiche|kontaktiere)n? (?:ich|wir|man)\b"
+)
+_CHINESE = {"telephone": r"(?:电话|手机)号?码?", "mail": r"(?:电子)?(?:邮箱|邮件)(?:地址)?", "web": r"(?:网址|网站)"}
+_NUMBER = re.compile(
+    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
+    r"|third|quarter|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dos|tres|cuatro|cinco)\b"
+    r"|[一二三四五六七八九十百千万亿]",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre"
+    r"|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
+    r"|\d+年|\b\d+(?:st|nd|rd|th) century|century|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b",
+)
+_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
+_REASON = re.compile(
+    r"\b(?:because|since|due to|owing to|caused?|causing|so that|in order to|as a result|result(?:s|ed|ing)? (?:of|in|from)"
+    r"|led to|leads? to|on account of|thanks to|reasons?|therefore|thus|for want of|weil|wegen|da|damit|parce que|car|à cause"
+    r"|porque|debido)\b|因为|由于|因此|所以",
+    re.IGNORECASE,
+)
+_TELEPHONE = re.compile(
+    r"(?<![\w.,$€£])(?!\d{4}-\d\d-\d\d\b|\d{4} ?[-–/] ?\d{4}\b|\d\d?[./-]\d\d?[./-](?:\d\d){1,2}\b)"  # dates
+    r"\+?(?:\(?\d\)?[ ./–-]{0,2}){6,14}\d(?![\w%])"
+    r"|\b1-8\d\d-[A-Z\d-]{5,}|\b(?:call|dial|ring|ext(?:ension|\.)|phone|telephone|tel\.?|durchwahl|telefon)\W{0,2}\d{3,6}\b",
+    re.IGNORECASE,
+)
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
+_WEB = re.compile(
+    r"https?://|\bwww\.\w|(?<![@\w.-])(?:[a-z\d-]{2,}\.)+(?:com|org|net|edu|gov|info|eu|uk|de|fr|es|cn|io|at|ch)\b",
+    re.IGNORECASE,
+)
+_SHAPES = {
+    "reason": _REASON, "number": _NUMBER, "date": _DATE, "name": _NAME, "telephone": _TELEPHONE, "mail": _MAIL, "web": _WEB,
+    "contact": re.compile(f"{_TELEPHONE.pattern}|{_MAIL.pattern}|{_WEB.pattern}", re.IGNORECASE),
+}  # fmt: skip
+_ASKED = {
+    kind: rf"{_ASKS}{_WHOSE}({said})(?:s?\W*$|{_OF_WHOM})|(?:{_ASKS}|^)({said}){_OF_WHOM}|({_CHINESE[kind]})是(?:多少|什么)"
+    for kind, said in _MUST_HOLD.items()
+}
+_EXPECTED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {**_ASKED, "contact": _CONTACT, **_KINDS}.items()}
+
+
+def expected_kind(question: str) -> str | None:
+    """What an answer has to hold: "number", "date", "name", "reason", "telephone", "mail", "web", "contact" (one of
+    the last three), or None where the question does not say."""
+    return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
+
+
+def words_for_it(question: str) -> str:
+    """What the question calls the telephone number or address that it asks for: "phone number", or "reach" of "How do I reach
+    the desk?"; "" where it asks for none."""
+    found = next(filter(None, (_EXPECTED[kind].search(question) for kind in (*_MUST_HOLD, "contact"))), None)
+    return next(filter(None, found.groups())) if found else ""
+
+
+def fits_kind(kind: str | None, sentence: str, question: str) -> bool:
+    """Whether it holds a name, date, number or reason, as `kind` says, that the question does not hold itself."""
+    return fitting(kind, sentence, question) > 0
+
+
+def fitting(kind: str | None, sentence: str, question: str) -> int:
+    """1 also where it says what the thing is of which that is asked; 0 where no name, date, number or reason is asked for."""
+    if kind not in MUST_HOLD and says_what_it_is(asked_what_it_is(question), sentence):
+        return 1
+    if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
+        return 0
+    said = question.lower()
+    return 1 if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)) else -1
