@@ -73,6 +73,7 @@ MAX_SENTENCES = 3
 BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number is asked for,
 BEHIND = 6.0  # more when something is to be explained
 BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
+ADVISES = 2.0  # log odds that a sentence gains by telling what to do, where that is asked
 LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
 DOCUMENTS = 40  # that a summary is made of; of more, the longest
 SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
@@ -347,8 +348,10 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
     asked, or a fact that is asked for, in a sentence that leans on none, comes before what is said around it.
     """
-    best = int(odds.argmax())
     kind = expected_kind(query)
+    if kind == "advice":
+        odds = odds + ADVISES * np.array([fits_kind(kind, quote.text, query) for quote in quotes])
+    best = int(odds.argmax())
     wants_fact = kind in FACTS
     lowest = odds[best] - (BEHIND_FACT if wants_fact else BEHIND)
     shares = held(query, quotes)

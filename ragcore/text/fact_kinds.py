@@ -10,11 +10,17 @@ from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 MUST_HOLD = frozenset({"telephone", "mail", "web"})
 """Kinds that have one form: a sentence without one is no answer, whatever it says of telephones."""
 
-FACTS = frozenset({"name", "date", "number"}) | MUST_HOLD
+FACTS = frozenset({"name", "date", "number", "frequency"}) | MUST_HOLD
 
 _KINDS = {
+    "advice": r"\bwhat (?:should|shall|must) [^?]{1,40}? do\b"
+    r"|\bwhat (?:(?:do|can) (?:i|we|you)|to) do (?:if|when|after|before|in case|about)\b"
+    r"|\bwas (?:soll|sollte|muss|kann) [^?]{1,40} (?:tun|machen)\b|\bwas (?:tue|mache) ich\b"
+    r"|\bque (?:faire|dois-je faire|faut-il faire)\b|\bqu[eé] (?:debo|tengo que|hay que|puedo) hacer\b|(?:该|应该)怎么办",
+    "frequency": r"\bhow (?:often|frequently|many times)\b|\bwie oft\b|quelle fréquence|combien de fois|qué frecuencia"
+    r"|cuántas veces|多久.{0,8}一次",
     "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
-    "number": r"how (?:many|much|long|old|far|tall|large|big|high|often|fast|deep|wide|heavy)|at what (?:age|speed|price)"
+    "number": r"how (?:many|much|long|old|far|tall|large|big|high|fast|deep|wide|heavy)|at what (?:age|speed|price)"
     r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie (?:teuer|viele?\b)|wieviele?\b|combien"
     r"|cu[aá]nt[oa]s?|多少|几[个年次人]",
     "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
@@ -63,6 +69,18 @@ _REASON = re.compile(
     r"|porque|debido)\b|因为|由于|因此|所以",
     re.IGNORECASE,
 )
+_ADVICE = re.compile(
+    r"\b(?:should|must|shall|ought to|needs? to|ha(?:s|ve) to|(?:required|encouraged|advised|asked|expected|best) to|please"
+    r"|recommend\w*|make sure|be sure|contact|report|call|notify|inform|tell|ask|seek|soll\w*|muss|müssen|bitte|doi(?:s|t|vent)"
+    r"|il faut|veuillez|deb(?:e|en|es)|hay que|tiene[ns]? que)\b|应|必须|请",
+    re.IGNORECASE,
+)
+_FREQUENCY = re.compile(
+    r"\b(?:(?:bi-?|semi-?)?(?:annual|year|month|week|fortnight|hour|quarter)ly|daily|annual|every|each|once|twice|thrice|times"
+    r"|per (?:year|month|week|day|hour|quarter)|always|never|rarely|regularly|jähr\w*|monatlich|wöchentlich|täglich|jede[nrs]?"
+    r"|\w+mal|chaque|tou(?:s|tes) les|fois|cada|tod[ao]s l[ao]s|ve(?:z|ces)|diario|anual\w*|mensual\w*)\b|每|次",
+    re.IGNORECASE,
+)
 _TELEPHONE = re.compile(
     r"(?<![\w.,$€£])(?!\d{4}-\d\d-\d\d\b|\d{4} ?[-–/] ?\d{4}\b|\d\d?[./-]\d\d?[./-](?:\d\d){1,2}\b)"  # dates
     r"\+?(?:\(?\d\)?[ ./–-]{0,2}){6,14}\d(?![\w%])"
@@ -75,9 +93,17 @@ _WEB = re.compile(
     re.IGNORECASE,
 )
 _SHAPES = {
-    "reason": _REASON, "number": _NUMBER, "date": _DATE, "name": _NAME, "telephone": _TELEPHONE, "mail": _MAIL, "web": _WEB,
+    "advice": _ADVICE,
+    "frequency": _FREQUENCY,
+    "reason": _REASON,
+    "number": _NUMBER,
+    "date": _DATE,
+    "name": _NAME,
+    "telephone": _TELEPHONE,
+    "mail": _MAIL,
+    "web": _WEB,
     "contact": re.compile(f"{_TELEPHONE.pattern}|{_MAIL.pattern}|{_WEB.pattern}", re.IGNORECASE),
-}  # fmt: skip
+}
 _ASKED = {
     kind: rf"{_ASKS}{_WHOSE}({said})(?:s?\W*$|{_OF_WHOM})|(?:{_ASKS}|^)({said}){_OF_WHOM}|({_CHINESE[kind]})是(?:多少|什么)"
     for kind, said in _MUST_HOLD.items()
@@ -86,8 +112,8 @@ _EXPECTED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {**_A
 
 
 def expected_kind(question: str) -> str | None:
-    """What an answer has to hold: "number", "date", "name", "reason", "telephone", "mail", "web", "contact" (one of
-    the last three), or None where the question does not say."""
+    """What an answer has to hold: a "name", "date", "number", "frequency", "reason" or "telephone" number, a "mail" or "web"
+    address, or one of the three, "contact", or "advice"; None where the question does not say."""
     return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
 
 
@@ -99,15 +125,18 @@ def words_for_it(question: str) -> str:
 
 
 def fits_kind(kind: str | None, sentence: str, question: str) -> bool:
-    """Whether it holds a name, date, number or reason, as `kind` says, that the question does not hold itself."""
+    """Whether it holds what `kind` says, and the question does not hold itself."""
     return fitting(kind, sentence, question) > 0
 
 
 def fitting(kind: str | None, sentence: str, question: str) -> int:
-    """1 also where it says what the thing is of which that is asked; 0 where no name, date, number or reason is asked for."""
+    """1 where it holds what is asked for, or says what the thing is of which that is asked; -1 where it holds none; 0 where
+    nothing of a kind is asked for, or advice, which may be given in any words."""
     if kind not in MUST_HOLD and says_what_it_is(asked_what_it_is(question), sentence):
         return 1
     if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
         return 0
     said = question.lower()
-    return 1 if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)) else -1
+    if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)):
+        return 1
+    return 0 if kind == "advice" else -1

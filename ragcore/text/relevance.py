@@ -90,7 +90,8 @@ def foreign_log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
 def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
     """The rows worth embedding, in order: those with the most of the question's words, in themselves and beside them.
 
-    EMBEDDED of them, or EMBEDDED_BLIND where words tell little, as between two languages.
+    EMBEDDED of them, or EMBEDDED_BLIND where words tell little, as between two languages; where advice is asked for, as many
+    that give it, too.
     """
     if len(quotes) <= EMBEDDED:
         return list(range(len(quotes)))
@@ -98,10 +99,13 @@ def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
     worth = shares + nearby - RANK * np.minimum([quote.passage for quote in quotes], MOST_RANK)
     worth -= FRAGMENT * np.array([_is_fragment(quote) for quote in quotes])
     kind = expected_kind(question)
-    fits = MUST_FIT if kind in MUST_HOLD else FITS
-    worth += fits * np.array([fitting(kind, quote.text, question) for quote in quotes])
+    fit = np.array([fitting(kind, quote.text, question) for quote in quotes])
+    worth += (MUST_FIT if kind in MUST_HOLD else FITS) * fit
     most = EMBEDDED if shares.max() >= TELLING else EMBEDDED_BLIND
-    return sorted(np.argsort(-worth, kind="stable")[:most].tolist())
+    found = np.argsort(-worth, kind="stable")[:most].tolist()
+    if kind == "advice":  # is seldom in the words of the question
+        found += np.argsort(-worth - MUST_FIT * fit, kind="stable")[:most].tolist()
+    return sorted(set(found))
 
 
 def measure(

@@ -199,6 +199,13 @@ def test_what_a_thing_is_comes_before_what_else_is_said_of_it() -> None:
     assert choose("How is a pinion oiled?", odds, said) == [0, 1, 2]
 
 
+def test_what_to_do_comes_before_what_else_is_said_of_the_case() -> None:
+    said = quotes(["A bell warns of fire."], ["Whoever hears it must leave."])
+    odds = np.array([2.0, 0.5])
+    assert choose("What should I do when the bell rings?", odds, said) == [1, 0]
+    assert choose("What warns of fire?", odds, said) == [0, 1]
+
+
 def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_the_question() -> None:
     said = quotes(["Rusk built it in 1908."], ["The town paid for all."], ["It was opened in 1909."], ["Rusk was mayor."])
     odds = np.array([3.0, 2.9, 2.0, 1.9])

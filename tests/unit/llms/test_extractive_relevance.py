@@ -149,6 +149,12 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
         ("Wie teuer ist es?", "number"),
         ("What does a dog cost?", "number"),
         ("有多少人？", "number"),
+        ("How often are the brakes tested?", "frequency"),
+        ("Wie oft wird geprüft?", "frequency"),
+        ("What should I do when the bell rings?", "advice"),
+        ("What must a driver do if the brake fails?", "advice"),
+        ("Was soll ich tun, wenn es läutet?", "advice"),
+        ("What does a driver do?", None),
         ("In what year was it built?", "date"),
         ("¿Cuándo nació?", "date"),
         ("Who is the chair?", "name"),
@@ -241,6 +247,15 @@ def test_of_quotes_with_the_same_words_those_that_hold_what_is_asked_for_are_wei
     quotes = [Quote(text, (), 0, "") for text in [*texts, "The club pays up to $1000 for what keeps you fit.", *texts]]
     assert 7 not in likely("Which club keeps me fit?", quotes)
     assert 7 in likely("How much do I get from the club for keeping fit?", quotes)
+
+
+def test_where_advice_is_asked_for_what_gives_it_is_weighed_beside_what_has_the_words() -> None:
+    told = [f"The {word} bell of the mill warns of fire." for word in ("red", "blue", "old", "new", "long", "short", "wide")]
+    quotes = [Quote(text, (), 0, "") for text in [*told, "Whoever hears it must leave at once.", *told]]
+    assert 7 not in likely("Which bell of the mill warns of fire?", quotes)
+    rows = likely("What should I do if the bell of the mill warns of fire?", quotes)
+    assert 7 in rows
+    assert len(rows) == len(set(rows)) > EMBEDDED
 
 
 def test_where_words_tell_nothing_more_quotes_are_weighed() -> None:
