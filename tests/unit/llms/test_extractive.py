@@ -141,6 +141,12 @@ def test_where_a_number_or_address_is_asked_for_only_that_of_who_is_meant_is_an_
     assert answer(question, LIBRARY) == said
 
 
+def test_what_is_said_of_a_number_is_no_number() -> None:
+    told = Passage("The phone number of the library is on every card.", number=1)
+    assert answer("What is the phone number of the library?", told) == NOT_FOUND
+    assert answer("Where is the phone number of the library?", told) == f"{told.text} [1]"
+
+
 def test_a_passage_without_number_is_quoted_without_citation() -> None:
     assert "[" not in answer("When did the office in Lisbon open?", Passage(HANDBOOK.text))
 
