@@ -17,8 +17,7 @@ _KINDS = {
     r"|\bwhat (?:(?:do|can) (?:i|we|you)|to) do (?:if|when|after|before|in case|about)\b"
     r"|\bwas (?:soll|sollte|muss|kann) [^?]{1,40} (?:tun|machen)\b|\bwas (?:tue|mache) ich\b"
     r"|\bque (?:faire|dois-je faire|faut-il faire)\b|\bqu[eé] (?:debo|tengo que|hay que|puedo) hacer\b|(?:该|应该)怎么办",
-    "frequency": r"\bhow (?:often|frequently|many times)\b|\bwie oft\b|quelle fréquence|combien de fois|qué frecuencia"
-    r"|cuántas veces|多久.{0,8}一次",
+    "frequency": r"\bhow (?:often|frequently)\b|\bwie oft\b|quelle fréquence|qué frecuencia|多久.{0,8}一次",
     "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
     "number": r"how (?:many|much|long|old|far|tall|large|big|high|fast|deep|wide|heavy)|at what (?:age|speed|price)"
     r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie (?:teuer|viele?\b)|wieviele?\b|combien"
@@ -131,7 +130,7 @@ def fits_kind(kind: str | None, sentence: str, question: str) -> bool:
 
 def fitting(kind: str | None, sentence: str, question: str) -> int:
     """1 where it holds what is asked for, or says what the thing is of which that is asked; -1 where it holds none; 0 where
-    nothing of a kind is asked for, or advice, which may be given in any words."""
+    nothing of a kind is asked for, or what may be told in any words."""
     if kind not in MUST_HOLD and says_what_it_is(asked_what_it_is(question), sentence):
         return 1
     if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
@@ -139,4 +138,4 @@ def fitting(kind: str | None, sentence: str, question: str) -> int:
     said = question.lower()
     if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)):
         return 1
-    return 0 if kind == "advice" else -1
+    return 0 if kind in ("advice", "contact") else -1

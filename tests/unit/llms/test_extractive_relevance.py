@@ -151,6 +151,7 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
         ("有多少人？", "number"),
         ("How often are the brakes tested?", "frequency"),
         ("Wie oft wird geprüft?", "frequency"),
+        ("How many times did the club win?", "number"),
         ("What should I do when the bell rings?", "advice"),
         ("What must a driver do if the brake fails?", "advice"),
         ("Was soll ich tun, wenn es läutet?", "advice"),
