@@ -136,7 +136,7 @@ class AnswerFacts:
     extractive: bool = False
     model: str = ""
     condensed: str | None = None  # a follow-up as it was searched for, where it differs from what was typed
-    meant: str | None = None  # what was searched for, where words of it are misspelt
+    meant: str | None = None  # what was searched for, where words of it are misspelt or abbreviated
     money: float | None = None  # what the tokens cost, where they have a price
     currency: str = ""
     expected: Price | None = None  # where the price was shown before

@@ -45,6 +45,7 @@ from ragcore.prompts import (
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text import refusals
 from ragcore.text.about import about, apart_from_name
+from ragcore.text.acronyms import spelt_out
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 from ragcore.text.fact_kinds import FACTS, MUST_HOLD, expected_kind, fits_kind, words_for_it
 from ragcore.text.follow_up import stand_alone
@@ -210,7 +211,8 @@ class ExtractiveLLM(LLM):
 
     def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
         """`sure`: the answer is among the quotes, whatever its odds."""
-        query = as_meant(about(query), [quote.read_with_lead for quote in quotes], self._evidence.embedder)
+        read = [quote.read_with_lead for quote in quotes]
+        query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
         weighed = self._weighed(query, quotes)
         if not weighed.rows or (weighed.margin(THRESHOLD) < 0 and not sure):
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)

@@ -48,6 +48,7 @@ from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.text.about import in_first_person, named
+from ragcore.text.acronyms import spelt_out
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 from ragcore.text.fact_kinds import MUST_HOLD, expected_kind, fits_kind
 from ragcore.text.sentences import sentences
@@ -75,8 +76,8 @@ class HybridRetriever(BaseRetriever):
     `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`. `feedback`: what being like the
     best counts beside the cosine, 0 or more. `weaker`: with those that are far weaker than the best, feedback aside.
 
-    A misspelt question is looked up as `as_meant` has it, which the span "retrieve" notes as `meant`; texts or a vector that it
-    brings along stay.
+    A misspelt question is looked up as `as_meant` has it, an abbreviation as `spelt_out` has it; the span "retrieve" notes that
+    as `meant`. Texts or a vector that the question brings along stay.
 
     The span "retrieve" holds `found` and `next_best` (at most `top_k` more, that just missed), each a list of {"id", "score",
     "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
@@ -112,7 +113,8 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector, near, sharing = self._candidates(query, step)
-        meant = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
+        texts = [hit.node.text for hit in [*sharing, *near]]
+        meant = spelt_out(as_meant(query.query_str, texts, self._embedder), texts)
         if meant != query.query_str:
             step.note(meant=meant)
             query = replace(query, query_str=meant)

@@ -141,6 +141,11 @@ def test_where_a_number_or_address_is_asked_for_only_that_of_who_is_meant_is_an_
     assert answer(question, LIBRARY) == said
 
 
+def test_an_abbreviation_is_read_as_the_passages_spell_it_out() -> None:
+    told = Passage("The canteen opens at noon. The Human Resources office opens at nine.", number=1)
+    assert answer("When does the HR office open?", told).startswith("The Human Resources office opens at nine. [1]")
+
+
 def test_what_is_said_of_a_number_is_no_number() -> None:
     told = Passage("The phone number of the library is on every card.", number=1)
     assert answer("What is the phone number of the library?", told) == NOT_FOUND

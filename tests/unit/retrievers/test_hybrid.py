@@ -204,6 +204,13 @@ def test_what_holds_the_telephone_number_that_is_asked_for_goes_before_what_spea
     assert found[0].node.id_ == first
 
 
+def test_an_abbreviation_is_looked_up_as_the_passages_spell_it_out() -> None:
+    passages = {"other": ("A note on paper.", (1.0, 0.0)), "own": ("Human Resources has room three.", (0.9, 0.436))}
+    retriever = HybridRetriever(filled(passages), Constant(), 2, cosine_share=0.6)
+    assert [hit.node.id_ for hit in retriever.retrieve("Which sheet has HR?")] == ["own", "other"]
+    assert [hit.node.id_ for hit in retriever.retrieve("Which sheet has hr?")] == ["other", "own"]
+
+
 def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it_too() -> None:
     asked: list[str] = []
 

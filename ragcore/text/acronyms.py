@@ -1,0 +1,45 @@
+"""An abbreviation of a question in the words that the passages have for it: "HR" in "Human Resources"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from ragcore.text.keywords import STOP_WORDS
+
+OFTEN = 2  # times that words have to be said for what begins like them, unless each begins with a capital
+
+_SHORT = re.compile(r"\b[A-Z]{2,5}\b")
+
+
+def spelt_out(question: str, texts: Iterable[str]) -> str:
+    """With words of the texts in place of each abbreviation that is not in them, and is made of the words' first letters.
+
+    Of several the ones that are said most often. Between three or more, "of", "and" and "for" may stand. A question that is all
+    in capitals stays as it is.
+    """
+    shorts = set(_SHORT.findall(question)) if question != question.upper() else set()
+    if not shorts:
+        return question
+    said = " ".join(" ".join(texts).split())
+    for short in sorted(shorts):
+        if not re.search(rf"\b{short}\b", said) and (words := _words_of(short, said)):
+            question = re.sub(rf"\b{short}\b", words, question)
+    return question
+
+
+def _words_of(short: str, said: str) -> str:
+    """The words whose first letters it is, as they are written most often; "" where there are none."""
+    between = "[ -](?:(?:of|and|for|&) )?" if len(short) > 2 else "[ -]"
+    pattern = r"\b" + between.join(rf"{letter}[a-z’'-]+" for letter in short) + r"\b"
+    written = Counter(re.findall(pattern, said, re.IGNORECASE))
+    times: Counter[str] = Counter()
+    for phrase, count in written.items():
+        words = [word for word in re.split(r"[ -]", phrase) if word not in ("of", "and", "for", "&")]
+        if not STOP_WORDS & {word.lower() for word in words}:
+            times[phrase.lower()] += count + OFTEN * all(word[0].isupper() for word in words)
+    best = max(times, key=lambda phrase: (times[phrase], phrase), default="")
+    return (
+        max((phrase for phrase in written if phrase.lower() == best), key=written.__getitem__) if times[best] >= OFTEN else ""
+    )
