@@ -79,7 +79,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     cause.get_by_text("Too few passages were looked at.").wait_for()
     assert "rank 2" in cause.inner_text()
     missed = page.locator(".st-key-why_passage")
-    assert SECOND in missed.inner_text()
+    missed.filter(has_text=SECOND).wait_for()
     assert "214 steps" in missed.inner_text()
     page.get_by_text("Looked for: How many steps has the Herring Stair?").wait_for()
     settled(page)
