@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragcore.embeddings import HuggingFaceEmbedding
 from ragcore.embeddings.huggingface import _load
-from ragcore.onednn import OneDNNLinear, with_onednn
+from ragcore.onednn import OneDNNLinear, is_faster, with_onednn
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this build of torch has no oneDNN")
 
@@ -20,8 +20,7 @@ def test_a_layer_gives_what_torchs_own_gives(rows: int, inner: int, outer: int, 
     turned = torch.randn(inner, rows).T  # not one row behind the other in memory
     with torch.inference_mode():
         expected, of_turned = layer(given_rows), layer(turned)
-        with_onednn(layer)
-        assert type(layer) is OneDNNLinear
+        layer.__class__ = OneDNNLinear
         torch.testing.assert_close(layer(given_rows), expected, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(layer(turned), of_turned, rtol=1e-4, atol=1e-5)
 
@@ -31,11 +30,13 @@ def test_what_is_not_float32_is_left_to_torch() -> None:
     rows = torch.randn(3, 8, dtype=torch.float64)
     with torch.inference_mode():
         expected = layer(rows)
-        with_onednn(layer)
+        layer.__class__ = OneDNNLinear
         assert torch.equal(layer(rows), expected)
 
 
-def test_only_plain_linear_layers_change() -> None:
+def test_only_plain_linear_layers_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcore.onednn.is_faster", lambda: True)
+
     class Own(torch.nn.Linear):
         pass
 
@@ -44,19 +45,24 @@ def test_only_plain_linear_layers_change() -> None:
     assert [type(layer) for layer in model] == [Own, torch.nn.LayerNorm, OneDNNLinear]
 
 
-def test_the_embedder_runs_on_it_and_its_vectors_stay_the_same() -> None:
+@pytest.mark.parametrize("faster", [True, False])
+def test_the_embedder_runs_on_it_where_it_is_faster_and_its_vectors_are_the_same(
+    faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = ["The tower was built in 1871.", "rain", "long " * 300]
-    embedder = HuggingFaceEmbedding()
-    rows = embedder.embed_passages(texts)
-    layers = [layer for layer in embedder._model._transformer.modules() if isinstance(layer, torch.nn.Linear)]
-    assert layers
-    assert all(type(layer) is OneDNNLinear for layer in layers)
+    expected = HuggingFaceEmbedding().embed_passages(texts)
+    monkeypatch.setattr("ragcore.onednn.is_faster", lambda: faster)
     _load.cache_clear()
-    plain = HuggingFaceEmbedding()
     try:
-        for layer in plain._model._transformer.modules():
-            if isinstance(layer, OneDNNLinear):
-                layer.__class__ = torch.nn.Linear
-        assert ((plain.embed_passages(texts) * rows).sum(axis=1) > 0.999999).all()
+        embedder = HuggingFaceEmbedding()
+        assert ((embedder.embed_passages(texts) * expected).sum(axis=1) > 0.999999).all()
+        layers = [layer for layer in embedder._model._transformer.modules() if isinstance(layer, torch.nn.Linear)]
+        assert {type(layer) for layer in layers} == {OneDNNLinear if faster else torch.nn.Linear}
     finally:
-        _load.cache_clear()  # nobody else shall get the model without it
+        _load.cache_clear()  # nobody else shall get this model
+
+
+@pytest.mark.parametrize(("capability", "faster"), [("AVX512", True), ("AVX2", False)])
+def test_processors_with_avx2_alone_are_left_to_mkl(capability: str, faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: capability)
+    assert is_faster() == faster
