@@ -137,6 +137,8 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     told = ["The Lisbon office is a house in Porto.", "It opened in May."]
     assert measured("What is the Lisbon office?", told, [0, 1])["fitting_kind"] == [1, 0]
     assert measured("Who is Ada King?", ["Ada King is an engineer.", "It opened."], [0, 1])["fitting_kind"] == [1, -1]
+    advised = ["Leave the office.", "You must leave it."]  # the first in words that no list has
+    assert measured("What should I do if it burns?", advised, [0, 1])["fitting_kind"] == [0, 1]
     # The year of the question is no answer to it.
     assert measured("When in 1998 did it open?", ["It opened in 1998."], [0])["fitting_kind"] == [-1]
 
