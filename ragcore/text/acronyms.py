@@ -26,6 +26,7 @@ def spelt_out(question: str, texts: Iterable[str]) -> str:
     for short in sorted(shorts):
         if not re.search(rf"\b{short}\b", said) and (words := _words_of(short, said)):
             question = re.sub(rf"\b{short}\b", words, question)
+            question = re.sub(rf"\b({re.escape(words)}(?<=s)['’])s\b", r"\1", question)
     return question
 
 

@@ -14,7 +14,7 @@ TEXTS = [
     ("question", "meant"),
     [
         ("Where is HR?", "Where is human resources?"),
-        ("Who is the HR's head?", "Who is the human resources's head?"),
+        ("Who is the HR's head?", "Who is the human resources' head?"),
         ("Whom did the CGS meet?", "Whom did the Chief of General Staff meet?"),  # said once, but as a name
         ("What is PTO?", "What is PTO?"),  # the texts have it
         ("What is RM?", "What is RM?"),  # nothing begins so
