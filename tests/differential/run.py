@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +18,7 @@ from typing import Any
 from tests.differential.cases import Area, Case, area, error
 
 ROOT = Path(__file__).parents[2]
+LIMIT = 280.0  # seconds for an area
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,18 @@ def _theirs(name: str, cases: list[Case], python: str) -> list[Any]:
     peer = _peer(python)
     assert peer.stdin is not None
     assert peer.stdout is not None
-    print(json.dumps([name, [case.given for case in cases]]), file=peer.stdin, flush=True)
-    line = peer.stdout.readline()
+    watchdog = threading.Timer(LIMIT, _end, [peer])
+    watchdog.start()
+    try:
+        print(json.dumps([name, [case.given for case in cases]]), file=peer.stdin, flush=True)
+        line = peer.stdout.readline()
+    except BrokenPipeError:
+        line = ""
+    finally:
+        watchdog.cancel()
     if not line:
         _peer.cache_clear()
-        raise RuntimeError(f"the peer failed on {name}; what it says stands above")
+        raise RuntimeError(f"the peer failed on {name}, or took over {LIMIT} s; what it says stands above")
     outcomes: list[Any] = json.loads(line)
     if {"error": "ImportError"} in outcomes:
         raise RuntimeError(f"the peer lacks a package for {name}, or a name is not where it is looked for")
@@ -84,9 +94,18 @@ def _peer(python: str) -> subprocess.Popen[str]:
     peer = subprocess.Popen(
         [python, "-W", "ignore", "-m", "tests.differential.peer"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment, cwd=ROOT,
+        start_new_session=True,
     )  # fmt: skip
     atexit.register(peer.communicate)
     return peer
+
+
+def _end(peer: subprocess.Popen[str]) -> None:
+    """With the process that it has forked, which would keep what it writes to open."""
+    if hasattr(os, "killpg"):
+        os.killpg(peer.pid, signal.SIGKILL)
+    else:
+        peer.kill()
 
 
 def _plain(value: Any) -> Any:

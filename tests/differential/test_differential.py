@@ -47,6 +47,16 @@ def test_every_difference_has_a_reason(name: str) -> None:
     assert not unexplained
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+def test_a_peer_that_says_nothing_is_ended_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = tmp_path / "python"
+    stuck.write_text("#!/bin/sh\nsleep 100 &\nsleep 100\n", "utf-8")
+    stuck.chmod(0o755)
+    monkeypatch.setattr("tests.differential.run.LIMIT", 0.5)
+    with pytest.raises(RuntimeError, match="the peer failed on packing"):
+        compared("packing", str(stuck))
+
+
 @pytest.mark.parametrize("name", area_names())
 def test_an_area_has_cases_with_names_of_their_own_and_the_same_ones_each_time(name: str) -> None:
     cases = list(area(name).cases())
