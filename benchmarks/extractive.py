@@ -90,7 +90,7 @@ def cases(name: str, evidence: Evidence, work: Path, *, corpus_of: str = "", wit
             answers = () if corpus_of or without_own else tuple(trial.question.answers)
             right = [bool(answers) and (plain(q.text) in wanted if wanted else holds(q.text, answers)) for q in quotes]
             words = bm25(set(content_words(question)), [Counter(content_words(quote.text)) for quote in quotes])
-            weighed, development = evidence.weighed(question, quotes), trial.part == "development"
+            weighed, development = evidence.answering(question, quotes), trial.part == "development"
             id_ = trial.question.id + " without its own" * without_own  # asked twice, it has two
             found.append(Case(name, id_, question, answers, development, quotes, weighed, words, np.array(right)))
     return found

@@ -187,7 +187,7 @@ class _Search:
         """How far above what it takes to be quoted as an answer, its document's own name left out where that helps."""
         quotes, question = quotes_in(node.text, number=1), about(question)
         rest = apart_from_name(question, str(node.metadata.get("file_name", "")), node.text)
-        return max(self.check.evidence.weighed(each, quotes).margin(THRESHOLD) for each in (question, rest) if each)
+        return max(self.check.evidence.answering(each, quotes).margin(THRESHOLD) for each in (question, rest) if each)
 
     def _nearest(self, nodes: Sequence[TextNode]) -> TextNode | None:
         """The one with the sentence that is the likeliest of all to be the answer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from ragcore.embeddings import bundled
 from ragcore.embeddings.base import Embedder, TokenEmbedder
 from ragcore.text.language import language_of
+from ragcore.text.opposed import opposed
 from ragcore.text.quotes import Quote
 from ragcore.text.relevance import (
     FEATURES,
@@ -62,12 +63,6 @@ class Weighed:
         odds[self.rows] = foreign_log_odds(self.measured) if self.unread else log_odds(self.measured)
         return odds
 
-    def among(self, wanted: Sequence[bool]) -> Weighed:
-        """Of the quotes that are wanted alone."""
-        kept = [at for at, row in enumerate(self.rows) if wanted[row]]
-        met = None if self.met is None else self.met[kept]
-        return replace(self, rows=[self.rows[at] for at in kept], measured=self.measured[kept], met=met)
-
     def margin(self, threshold: float) -> float:
         """Below 0 there is no answer among them; `threshold`, of the best log odds, where words have no vectors,
         or nothing tells the question's language."""
@@ -92,15 +87,20 @@ class Evidence:
         self._words: OrderedDict[str, Words] = OrderedDict()
         self._lock = threading.Lock()
 
+    def answering(self, query: str, quotes: Sequence[Quote]) -> Weighed:
+        """Of the quotes that may answer: what says something else than what is asked does not, see `opposed`."""
+        return self.weighed(query, quotes, [not each for each in opposed(query, quotes)])
+
     def odds(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
         """(n,): the log odds of each quote being the answer against there being none; -inf of those that were not weighed."""
         return self.weighed(query, quotes).odds()
 
-    def weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
-        rows = likely(query, quotes)
+    def weighed(self, query: str, quotes: Sequence[Quote], wanted: Sequence[bool] | None = None) -> Weighed:
+        """`wanted`: of the quotes that are wanted alone."""
+        rows = likely(query, quotes, wanted)
         texts = [quotes[row].read_with_lead for row in rows]
         if not texts:
-            return Weighed(0, rows, np.zeros((0, len(FEATURES))), None)
+            return Weighed(len(quotes), rows, np.zeros((0, len(FEATURES))), None)
         language = language_of(query)
         words = self._with_words([query, *texts]) if language == LANGUAGE else None
         met = None if words is None else met_words(words[0], quotes, rows, words[1:])

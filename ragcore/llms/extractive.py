@@ -114,7 +114,7 @@ class ExtractiveLLM(LLM):
     def weighed(self, query: str, passages: Sequence[Passage]) -> list[str]:
         """All sentences that an answer is chosen from, the likeliest first."""
         quotes = _quotes(passages)
-        odds = self._evidence.odds(query, quotes)
+        odds = self._evidence.answering(query, quotes).odds()
         return [quotes[row].text for row in np.argsort(-odds, kind="stable")]
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
@@ -214,7 +214,9 @@ class ExtractiveLLM(LLM):
         read = [quote.read_with_lead for quote in quotes]
         query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
         weighed = self._weighed(query, quotes)
-        if not weighed.rows or (weighed.margin(THRESHOLD) < 0 and not sure):
+        if sure and not weighed.rows:
+            return joined(quotes[:MAX_SENTENCES])
+        if weighed.margin(THRESHOLD) < 0 and not sure:
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
         odds = weighed.odds()
         return joined(with_lists(choose(query, odds, quotes), quotes))
@@ -224,13 +226,12 @@ class ExtractiveLLM(LLM):
         it is asked for by name, nothing else is an answer."""
         called = words_for_it(query)
         if not called:
-            return self._evidence.weighed(query, quotes)
+            return self._evidence.answering(query, quotes)
         kind = expected_kind(query)
         holds = [fits_kind(kind, quote.text, query) for quote in quotes]
         headed = (replace(quote, lead=f"{quote.lead} {called}") for quote in quotes)
         read = [under if held else quote for held, under, quote in zip(holds, headed, quotes, strict=True)]
-        weighed = self._evidence.weighed(query, read)
-        return weighed.among(holds) if kind in MUST_HOLD else weighed
+        return self._evidence.weighed(query, read, holds) if kind in MUST_HOLD else self._evidence.answering(query, read)
 
     def _of_what_is_named(self, query: str, quotes: Sequence[Quote]) -> str:
         """An answer by a document that is named in the question, and does not say its own name: whose it is, in its own words,

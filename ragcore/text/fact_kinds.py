@@ -50,8 +50,8 @@ _CONTACT = (
 )
 _CHINESE = {"telephone": r"(?:电话|手机)号?码?", "mail": r"(?:电子)?(?:邮箱|邮件)(?:地址)?", "web": r"(?:网址|网站)"}
 _NUMBER = re.compile(
-    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
-    r"|third|quarter|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dos|tres|cuatro|cinco)\b"
+    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens?|hundreds?|thousands?|millions?|billions?|half|third|quarter|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dos|tres|cuatro|cinco)\b"
     r"|[一二三四五六七八九十百千万亿]",
     re.IGNORECASE,
 )
@@ -59,7 +59,8 @@ _DATE = re.compile(
     r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre"
     r"|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
-    r"|\d+年|\b\d+(?:st|nd|rd|th) century|century|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b",
+    r"|\d+年|\b(?:\d+(?:st|nd|rd|th)|\w+(?:th|first|second|third)) century|century"
+    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b",
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
 _REASON = re.compile(

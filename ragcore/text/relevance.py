@@ -87,14 +87,16 @@ def foreign_log_odds(measured: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
     return odds
 
 
-def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
-    """The rows worth embedding, in order: those with the most of the question's words, in themselves and beside them.
+def likely(question: str, quotes: Sequence[Quote], wanted: Sequence[bool] | None = None) -> list[int]:
+    """The rows worth embedding, in order: of those `wanted`, or of all, those with the most of the question's words, in
+    themselves and beside them.
 
     EMBEDDED of them, or EMBEDDED_BLIND where words tell little, as between two languages; where advice is asked for, as many
     that give it, too.
     """
-    if len(quotes) <= EMBEDDED:
-        return list(range(len(quotes)))
+    among = list(range(len(quotes))) if wanted is None else [row for row, wants in enumerate(wanted) if wants]
+    if len(among) <= EMBEDDED:
+        return among
     shares, nearby = _coverage(question, quotes)
     worth = shares + nearby - RANK * np.minimum([quote.passage for quote in quotes], MOST_RANK)
     worth -= FRAGMENT * np.array([_is_fragment(quote) for quote in quotes])
@@ -102,9 +104,9 @@ def likely(question: str, quotes: Sequence[Quote]) -> list[int]:
     fit = np.array([fitting(kind, quote.text, question) for quote in quotes])
     worth += (MUST_FIT if kind in MUST_HOLD else FITS) * fit
     most = EMBEDDED if shares.max() >= TELLING else EMBEDDED_BLIND
-    found = np.argsort(-worth, kind="stable")[:most].tolist()
+    found = sorted(among, key=lambda row: -worth[row])[:most]
     if kind == "advice":  # is seldom in the words of the question
-        found += np.argsort(-worth - MUST_FIT * fit, kind="stable")[:most].tolist()
+        found += sorted(among, key=lambda row: -worth[row] - MUST_FIT * fit[row])[:most]
     return sorted(set(found))
 
 

@@ -141,6 +141,24 @@ def test_where_a_number_or_address_is_asked_for_only_that_of_who_is_meant_is_an_
     assert answer(question, LIBRARY) == said
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What does the plan not cover?", "The plan does not cover cosmetic surgery. [4]"),
+        ("What does the plan cover?", "The plan covers glasses and visits to the dentist. [4]"),
+        ("Which plan began in June 2021?", NOT_FOUND),
+    ],
+)
+def test_what_is_not_so_is_asked_apart_from_what_is(question: str, said: str) -> None:
+    text = "The plan covers glasses and visits to the dentist. The plan does not cover cosmetic surgery. It began in May 2021."
+    assert answer(question, Passage(text, 4, "plan.pdf")).startswith(said)
+
+
+def test_of_what_is_not_so_nothing_is_found_where_only_what_is_stands() -> None:
+    assert answer("Who was elected chair of the board?", MINUTES).startswith("Maria Silva was elected chair")
+    assert answer("Who was not elected chair of the board?", MINUTES) == NOT_FOUND
+
+
 def test_an_abbreviation_is_read_as_the_passages_spell_it_out() -> None:
     told = Passage("The canteen opens at noon. The Human Resources office opens at nine.", number=1)
     assert answer("When does the HR office open?", told).startswith("The Human Resources office opens at nine. [1]")
@@ -381,6 +399,12 @@ def test_what_answered_a_part_is_not_doubted_when_parts_are_combined() -> None:
     assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts) == parts[0].text
     nothing = (Passage(NOT_FOUND), Passage(NOT_FOUND))
     assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=nothing) == NOT_FOUND
+
+
+def test_what_answered_a_part_is_quoted_even_where_the_parts_together_say_nothing_of_the_kind() -> None:
+    answers = [Passage("Glasses are covered. [1]"), Passage("Visits to the dentist are covered. [2]")]
+    said = ask(TREE_SUMMARIZE, query_str="What is not covered?", context_str=answers)
+    assert "Glasses are covered. [1]" in said
 
 
 def test_refining_a_summary_takes_in_new_documents_and_keeps_the_old() -> None:

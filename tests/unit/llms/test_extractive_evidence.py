@@ -130,6 +130,18 @@ def test_in_a_language_that_the_embedder_does_not_know_words_say_whether_there_i
     assert (weighed.margin(THRESHOLD) > 0) is answers
 
 
+def test_what_says_something_else_than_is_asked_does_not_answer_however_near_it_is() -> None:
+    evidence = Evidence(HuggingFaceEmbedding())
+    said = quotes("The Lisbon office opened in March 1998.", "Parking is free.")
+    question = "In what month of 1997 did the Lisbon office open?"
+    assert evidence.weighed(question, said).rows == [0, 1]
+    assert evidence.answering(question, said).rows == [1]
+    assert evidence.answering(question, said).odds()[0] == -np.inf
+    nothing = evidence.answering("Which office did not open?", said[:1])
+    assert nothing.margin(THRESHOLD) == -np.inf
+    assert nothing.odds().tolist() == [-np.inf]
+
+
 def test_words_order_the_sentences_where_cosines_tell_little() -> None:
     holds_words = (0.6, 0.6, 0.2, 0.2, 0.3, 0.0, 0.0, 1.0)
     seems_near = (0.1, 0.1, 0.7, 0.75, 0.6, 0.0, 0.0, 1.0)

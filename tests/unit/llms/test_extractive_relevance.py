@@ -243,6 +243,15 @@ def test_of_many_quotes_those_with_the_words_of_the_question_are_weighed_and_tho
     assert rows == sorted(rows)
 
 
+def test_of_the_wanted_quotes_alone_as_many_are_weighed() -> None:
+    quotes = [Quote(f"The Lisbon office opened on day {day}.", (), 0, "") for day in range(40)]
+    rows = likely(QUESTION, quotes, [day % 3 == 0 for day in range(40)])
+    assert len(rows) == EMBEDDED
+    assert all(row % 3 == 0 for row in rows)
+    assert likely(QUESTION, quotes, [day in (4, 5) for day in range(40)]) == [4, 5]
+    assert likely(QUESTION, quotes, [False] * 40) == []
+
+
 def test_of_quotes_with_the_same_words_those_that_hold_what_is_asked_for_are_weighed() -> None:
     texts = [
         f"The {word} program of the club keeps you fit." for word in ("red", "blue", "old", "new", "long", "short", "wide")
