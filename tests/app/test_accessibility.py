@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, answered, settled, until
+from tests.app.conftest import ROOT, App, answered, settled, until
 from tests.app.test_chat import ask
 from tests.app.test_indexes import open_indexes
 from tests.app.test_replay import start, whole
@@ -277,6 +277,22 @@ LAST_WORDS = """chip => {
   return { text: range.toString(), left: box.left, right: box.right,
     nameRight: name.getBoundingClientRect().right - 1, chipRight: chip.getBoundingClientRect().right };
 }"""
+
+
+DRAWN_APART = """async (code) => {
+  const { default: draw } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  const own = document.createElement("div"), container = document.createElement("div"), gone = document.createElement("div");
+  container.className = "st-key-figures";
+  draw({ data: { key: "figures", name: "Setting" }, parentElement: own });
+  draw({ data: { key: "figures", name: "Gone" }, parentElement: gone })();
+  container.append(own, gone);
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  return [container.tabIndex, container.ariaLabel];
+}"""
+
+
+def test_a_wide_table_may_be_drawn_before_it_stands_in_its_container(page: Page) -> None:
+    assert page.evaluate(DRAWN_APART, (ROOT / "ui/widgets/wide_table.js").read_text("utf-8")) == [0, "Setting"]
 
 
 def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: App, made: Made) -> None:
