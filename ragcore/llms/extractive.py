@@ -344,9 +344,9 @@ class ExtractiveLLM(LLM):
 
 
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """The rows to quote: the best by its log odds, what is nearly as good, what it leans on; beside a sentence no heading, and
-    beside a fact that is asked for nothing that holds neither such a fact nor a word of the question; beside a telephone number
-    or an address none of someone else.
+    """The rows to quote: the best by its log odds, the list with which it goes on, what is nearly as good, what it leans on;
+    beside a sentence no heading, and beside a fact that is asked for nothing that holds neither such a fact nor a word of the
+    question; beside a telephone number or an address none of someone else.
 
     The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
     asked, or a fact that is asked for, in a sentence that leans on none, comes before what is said around it.
@@ -377,6 +377,9 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         if weighed.max() < lowest:
             break
         taken.append(int(weighed.argmax()))
+    listed = best + 1
+    if listed < len(quotes) and listed not in taken and _neighbours(quotes, best, listed) and _goes_on_as_list(quotes[listed]):
+        taken = [best, listed, *taken[1:]][:MAX_SENTENCES]
     leans = best > 0 and _neighbours(quotes, best - 1, best) and _LEANS.match(quotes[best].text) is not None
     if leans and best - 1 not in taken:
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
@@ -393,6 +396,11 @@ def _weaker_rows(best: int, holds: npt.NDArray[np.bool_], quotes: Sequence[Quote
     fewer = holds.sum(axis=1) < holds[best].sum()
     weaker: npt.NDArray[np.bool_] = none_new & fewer & np.array([quote.is_row for quote in quotes])
     return weaker
+
+
+def _goes_on_as_list(quote: Quote) -> bool:
+    """ "These include:", which lists what the sentence before it speaks of."""
+    return bool(quote.introduces and _LEANS.match(quote.text))
 
 
 def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:

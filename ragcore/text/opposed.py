@@ -109,11 +109,12 @@ _UNDER_A_CONDITION = re.compile(
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(
-    r"\b(?:no[tr]?|never|none|no(?:body|where|thing|ne)|neither|without|cannot|\w+n['’]t|except\w*|exclu\w+|exempt\w*|unless"
-    r"|fail\w*|lack\w*|refus\w+|den(?:y|ied|ies)|forb(?:id|ad)\w*|prohibit\w*|prevent\w*|avoid\w*|unable|only|but|(?:other"
-    r"|rather) than|instead|hardly|rarely|few|little|against|reject\w*|limit\w*|free (?:of|from)|waive\w*|regardless|absen\w+"
-    r"|dis\w{5,}|non\W?\w+|un(?!der|til|i)\w{3,}|in(?:eligible|valid|sufficient|complete|adequate|appropriate|dependent)\w*"
-    r"|i[lmr](?=[lmr])\w+|\w+less"
+    r"\b(?:no[tr]?(?! (?:only|just|merely|limited to)\b)|never|none|no(?:body|where|thing|ne)|neither|without|cannot|\w+n['’]t"
+    r"|except\w*|exclu\w+|exempt\w*|unless|fail\w*|lack\w*|refus\w+|den(?:y|ied|ies)|forb(?:id|ad)\w*|prohibit\w*"
+    r"|prevent(?:s|ed|ing)?|avoid\w*|unable|(?<!not )only|but(?! (?:are |is )?not limited to\b| also\b)|(?:other|rather) than"
+    r"|instead|hardly|rarely|few|little|against|reject\w*|limits?|free (?:of|from)|waive\w*|absen\w+|non\W?\w+"
+    r"|dis(?:allow|agree|approv|continu|connect|qualif|appear)\w*|un(?!der|til|i)\w{3,}"
+    r"|in(?:eligible|valid|sufficient|complete|adequate|appropriate|dependent)\w*|i(?:llegal|mpossible|mproper|rregular)\w*|\w+less"
     r"|nicht\w*|kein\w*|nie(?:mals|mand)?|ohne|außer\w*|ausge(?:schlossen|nommen)\w*|verboten\w*"
     r"|ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|sauf|interdit\w*|hors|nunca|jamás|ning[uú]n\w*|nada|sin|salvo|prohib\w*)\b"
     r"|-free\b|[不没無无非未除禁别免]",

@@ -159,6 +159,19 @@ def test_of_what_is_not_so_nothing_is_found_where_only_what_is_stands() -> None:
     assert answer("Who was not elected chair of the board?", MINUTES) == NOT_FOUND
 
 
+def test_what_goes_on_as_a_list_is_quoted_with_it() -> None:
+    text = """The club pays for many lessons. Some things are not paid for by the club.
+
+These include but are not limited to:
+- Travel
+- Food
+
+Lessons are held on Mondays."""
+    said = answer("What is not paid for by the club?", Passage(text, 1, "club.md"))
+    listed = "These include but are not limited to:\n- Travel\n- Food [1]"
+    assert said.startswith(f"Some things are not paid for by the club. [1] {listed}")
+
+
 def test_an_abbreviation_is_read_as_the_passages_spell_it_out() -> None:
     told = Passage("The canteen opens at noon. The Human Resources office opens at nine.", number=1)
     assert answer("When does the HR office open?", told).startswith("The Human Resources office opens at nine. [1]")

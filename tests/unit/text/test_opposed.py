@@ -19,6 +19,8 @@ def says_something_else(question: str, *sentences: str, at: int = 0, document: s
         ("What is not covered?", "Visits to the dentist are covered."),
         ("Which rooms can't be booked?", "The large hall can be booked by anyone."),
         ("Who never pays a fee?", "Members pay a fee each year."),
+        ("What is not covered?", "The plan covers many lessons, including but not limited to:"),
+        ("What is not covered?", "The plan covers not only lessons, but also gyms and preventive care."),
         ("Was ist nicht versichert?", "Das Fahrrad ist versichert."),
         ("Qu'est-ce qui n'est pas remboursé ?", "Les lunettes font partie du contrat."),
         ("¿Qué no cubre el seguro?", "El seguro cubre las gafas."),
