@@ -52,7 +52,7 @@ from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
 from ragcore.text.questions import questions_in
-from ragcore.text.quotes import Quote, distinct, joined, quotes_in, with_lists
+from ragcore.text.quotes import LEANS, Quote, distinct, joined, quotes_in, with_lists
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
 from ragcore.text.relevance import held, idf_shares, is_heading
@@ -84,13 +84,8 @@ MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest wo
 TRIED = 4  # questions tried for each one wanted
 MOST_KEYWORDS = 10  # where a call does not say
 
-_LEANS = re.compile(
-    r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
-    r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
-    re.IGNORECASE,
-)
 _LEANING = re.compile(
-    _LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|not|now|once"
+    LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|not|now|once"
     r"|later|meanwhile|when|after|before|what|there|here|both|others?|another|the (?:same|following|next|other|former|latter)"
     r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
     r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
@@ -361,6 +356,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     taken: list[int] = [best]
     if not is_heading(quotes[best].text):
         odds = np.where([is_heading(quote.text) for quote in quotes], -np.inf, odds)
+    odds = np.where([quote.goes_on_as_list for quote in quotes], -np.inf, odds)  # says nothing without what it goes on from
     if called := words_for_it(query):
         of_whom = idf_shares(query.replace(called, " "), [quote.text for quote in quotes]).sum(axis=1)
         odds = np.where(of_whom, odds, -np.inf) if of_whom.any() else odds
@@ -378,9 +374,9 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
             break
         taken.append(int(weighed.argmax()))
     listed = best + 1
-    if listed < len(quotes) and listed not in taken and _neighbours(quotes, best, listed) and _goes_on_as_list(quotes[listed]):
+    if listed < len(quotes) and listed not in taken and _neighbours(quotes, best, listed) and quotes[listed].goes_on_as_list:
         taken = [best, listed, *taken[1:]][:MAX_SENTENCES]
-    leans = best > 0 and _neighbours(quotes, best - 1, best) and _LEANS.match(quotes[best].text) is not None
+    leans = best > 0 and _neighbours(quotes, best - 1, best) and LEANS.match(quotes[best].text) is not None
     if leans and best - 1 not in taken:
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
@@ -396,11 +392,6 @@ def _weaker_rows(best: int, holds: npt.NDArray[np.bool_], quotes: Sequence[Quote
     fewer = holds.sum(axis=1) < holds[best].sum()
     weaker: npt.NDArray[np.bool_] = none_new & fewer & np.array([quote.is_row for quote in quotes])
     return weaker
-
-
-def _goes_on_as_list(quote: Quote) -> bool:
-    """ "These include:", which lists what the sentence before it speaks of."""
-    return bool(quote.introduces and _LEANS.match(quote.text))
 
 
 def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:

@@ -57,10 +57,22 @@ class Quote:
         return " ".join([self.text, *self.introduces])
 
     @property
+    def goes_on_as_list(self) -> bool:
+        """Whether it lists what the sentence before it speaks of: "These include:"."""
+        return bool(self.introduces and LEANS.match(self.text))
+
+    @property
     def answers_lead(self) -> bool:
         """Whether it stands under a question."""
         return _QUESTION.search(self.lead) is not None
 
+
+LEANS = re.compile(
+    r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
+    r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that speaks of what the one before it does."""
 
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
@@ -280,14 +292,20 @@ def _are_same(one: Quote, other: Quote) -> bool:
 
 def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more, and an
-    item below what introduces it."""
+    item below what introduces it, below what that goes on from."""
     told = {item for row in rows for item in quotes[row].introduces}
     below: dict[int, list[int]] = {}  # the rows of the items, by that of what introduces them; none for all others
     for row in rows:
         if quotes[row].with_bullet not in told:
             head = _introduced_by(row, quotes)
             below.setdefault(row if head is None else head, []).extend([] if head is None else [row])
-    return [_with_items(quotes[head], sorted(items), quotes) if items else quotes[head] for head, items in below.items()]
+    said: list[Quote] = []
+    for head, items in below.items():
+        goes_on = bool(items and quotes[head].goes_on_as_list and head)
+        if goes_on and head - 1 not in below and quotes[head - 1].passage == quotes[head].passage:
+            said.append(quotes[head - 1])
+        said.append(_with_items(quotes[head], sorted(items), quotes) if items else quotes[head])
+    return said
 
 
 def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Quote:

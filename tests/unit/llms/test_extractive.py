@@ -159,7 +159,7 @@ def test_of_what_is_not_so_nothing_is_found_where_only_what_is_stands() -> None:
     assert answer("Who was not elected chair of the board?", MINUTES) == NOT_FOUND
 
 
-def test_what_goes_on_as_a_list_is_quoted_with_it() -> None:
+def test_what_goes_on_as_a_list_is_quoted_with_it_and_never_without() -> None:
     text = """The club pays for many lessons. Some things are not paid for by the club.
 
 These include but are not limited to:
@@ -170,6 +170,10 @@ Lessons are held on Mondays."""
     said = answer("What is not paid for by the club?", Passage(text, 1, "club.md"))
     listed = "These include but are not limited to:\n- Travel\n- Food [1]"
     assert said.startswith(f"Some things are not paid for by the club. [1] {listed}")
+    before = [Quote("Some are not paid.", (1,), 0, ""), Quote("These include:", (1,), 0, "", introduces=("- Travel",))]
+    others = [Quote("The club pays.", (2,), 1, ""), *before]
+    assert choose("What does the club pay?", np.array([3.0, -9, 2.9]), others) == [0]
+    assert choose("What does the club pay?", np.array([1.0, -9, 2.9]), others)[:2] == [1, 2]
 
 
 def test_an_abbreviation_is_read_as_the_passages_spell_it_out() -> None:

@@ -242,6 +242,21 @@ def test_what_introduces_a_list_is_quoted_with_it_and_an_item_below_it_and_nothi
     assert [str(quote) for quote in with_lists([0], other)] == ["We saw: [1]"]  # the list of another passage
 
 
+def test_an_item_of_a_list_that_goes_on_from_a_sentence_is_quoted_below_that() -> None:
+    before = quotes_in("We pay for boats. Some things are not paid for. These include:\n- Travel\n- Food", number=1)
+
+    def told(*rows: int) -> list[str]:
+        return [str(quote) for quote in with_lists(rows, before)]
+
+    assert told(3) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
+    assert told(1, 3) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
+    assert told(1, 2) == ["Some things are not paid for. [1]", "These include:\n- Travel\n- Food [1]"]
+    first = quotes_in("These are not paid for:\n- Travel\n- Food", number=2, passage=1)
+    assert [str(quote) for quote in with_lists([1], first)] == ["These are not paid for:\n- Travel [2]"]
+    other = [*quotes_in("We pay for boats.", number=1), *first]
+    assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]  # of another passage
+
+
 def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
     text = "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n1. Write why.\n2. Send it."
     quotes = quotes_in(text, number=7, source="a.txt")
