@@ -47,12 +47,12 @@ from ragcore.text import refusals
 from ragcore.text.about import about, apart_from_name
 from ragcore.text.acronyms import spelt_out
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
-from ragcore.text.fact_kinds import FACTS, MUST_HOLD, expected_kind, fits_kind, words_for_it
+from ragcore.text.fact_kinds import FACTS, MUST_HOLD, asks_whether, expected_kind, fits_kind, words_for_it
 from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
 from ragcore.text.questions import questions_in
-from ragcore.text.quotes import LEANS, Quote, distinct, joined, quotes_in, with_lists
+from ragcore.text.quotes import LEANS, Quote, below_introductions, distinct, joined, quotes_in, with_lists
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
 from ragcore.text.relevance import held, idf_shares, is_heading
@@ -221,7 +221,7 @@ class ExtractiveLLM(LLM):
         it is asked for by name, nothing else is an answer."""
         called = words_for_it(query)
         if not called:
-            return self._evidence.answering(query, quotes)
+            return self._evidence.answering(query, below_introductions(quotes) if asks_whether(query) else quotes)
         kind = expected_kind(query)
         holds = [fits_kind(kind, quote.text, query) for quote in quotes]
         headed = (replace(quote, lead=f"{quote.lead} {called}") for quote in quotes)
@@ -344,7 +344,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     question; beside a telephone number or an address none of someone else.
 
     The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
-    asked, or a fact that is asked for, in a sentence that leans on none, comes before what is said around it.
+    asked, or a fact or yes or no that is asked for, in a sentence that leans on none, comes before what is said around it.
     """
     kind = expected_kind(query)
     if kind == "advice":
@@ -381,7 +381,8 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
     thing = asked_what_it_is(query)
-    first = next((row for row in taken if says_what_it_is(thing, quotes[row].text)), best if wants_fact and not leans else None)
+    tells = best if (wants_fact or asks_whether(query)) and not leans else None
+    first = next((row for row in taken if says_what_it_is(thing, quotes[row].text)), tells)
     return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
 
 

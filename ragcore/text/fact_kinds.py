@@ -92,6 +92,13 @@ _WEB = re.compile(
     r"https?://|\bwww\.\w|(?<![@\w.-])(?:[a-z\d-]{2,}\.)+(?:com|org|net|edu|gov|info|eu|uk|de|fr|es|cn|io|at|ch)\b",
     re.IGNORECASE,
 )
+_WHETHER = re.compile(
+    r"^\W*(?:(?:is|are|was|were|am|do|does|did|can|could|may|might|must|should|shall|will|would|has|have|had)(?:n['’]t)?"
+    r"|ist|sind|war|waren|kann|können|könnt|darf|dürfen|muss|müssen|soll|sollen|wird|werden|hat|haben|habe|gibt es|zahlt|gilt"
+    r"|gelten|gehör(?:t|en)|deckt|est-ce que|(?:est|sont|a|peut|peux|puis|dois|doit)-\w+|y a-t-il"
+    r"|(?:es|son|está|están|hay|puedo|puede|pueden|debo|debe|tiene|tengo|cubre|paga|incluye))(?= )|吗\W*$",
+    re.IGNORECASE,
+)
 _SHAPES = {
     "advice": _ADVICE,
     "frequency": _FREQUENCY,
@@ -115,6 +122,11 @@ def expected_kind(question: str) -> str | None:
     """What an answer has to hold: a "name", "date", "number", "frequency", "reason" or "telephone" number, a "mail" or "web"
     address, or one of the three, "contact", or "advice"; None where the question does not say."""
     return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
+
+
+def asks_whether(question: str) -> bool:
+    """Whether it is answered by yes or no."""
+    return _WHETHER.search(question) is not None
 
 
 def words_for_it(question: str) -> str:

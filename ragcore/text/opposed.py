@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ragcore.text.fact_kinds import expected_kind, fitting
+from ragcore.text.fact_kinds import asks_whether, expected_kind, fitting
 from ragcore.text.keywords import stem, words
 from ragcore.text.quotes import Quote
 
@@ -71,7 +71,7 @@ def _the_opposite(question: str) -> _Test | None:
     """ "Different", where is asked what is similar and nothing beside it says so."""
     asked = set(words(question))
     pairs = [(one, other) for one, other in _OPPOSITES if not asked.isdisjoint(one) and asked.isdisjoint(other)]
-    if not pairs or _EITHER_ANSWERS.search(question):
+    if not pairs or asks_whether(question) or _WEIGHS_BOTH.search(question):
         return None
 
     def says_opposite(said: _Said) -> bool:
@@ -120,10 +120,8 @@ _NEGATIVE = re.compile(
     r"|-free\b|[不没無无非未除禁别免]",
     re.IGNORECASE,
 )
-_EITHER_ANSWERS = re.compile(
-    r"^\W*(?:(?:in|on|at) \S+ )?(?:is|are|was|were|do|does|did|can|could|should|has|have|will|may|why)\b"
-    r"|\bshould (?:i|we|you|one|employees)\b|\b(?:aware|if|differen\w*|compar\w*|reasons?)\b",
-    re.IGNORECASE,
+_WEIGHS_BOTH = re.compile(
+    r"^\W*why\b|\bshould (?:i|we|you|one|employees)\b|\b(?:aware|if|differen\w*|compar\w*|reasons?)\b", re.IGNORECASE
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|un|semi|multi|inter|intra|sub|co|neo|over|under)-(\w{4,})", re.IGNORECASE)
 _SOME = re.compile(

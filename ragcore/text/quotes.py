@@ -299,13 +299,28 @@ def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
         if quotes[row].with_bullet not in told:
             head = _introduced_by(row, quotes)
             below.setdefault(row if head is None else head, []).extend([] if head is None else [row])
-    said: list[Quote] = []
+    said: dict[int, Quote] = {}
     for head, items in below.items():
-        goes_on = bool(items and quotes[head].goes_on_as_list and head)
-        if goes_on and head - 1 not in below and quotes[head - 1].passage == quotes[head].passage:
-            said.append(quotes[head - 1])
-        said.append(_with_items(quotes[head], sorted(items), quotes) if items else quotes[head])
-    return said
+        if items and _goes_on_from(head, quotes):
+            said.setdefault(head - 1, quotes[head - 1])
+        said.setdefault(head, _with_items(quotes[head], sorted(items), quotes) if items else quotes[head])
+    return list(said.values())
+
+
+def below_introductions(quotes: Sequence[Quote]) -> list[Quote]:
+    """The same, each item of a list standing under what introduces it, too, and under what that goes on from."""
+    below = list(quotes)
+    for row, quote in enumerate(quotes):
+        head = _introduced_by(row, quotes)
+        if head is not None:
+            said = quotes[head - 1 if _goes_on_from(head, quotes) else head : head + 1]
+            below[row] = replace(quote, lead=" ".join(filter(None, [quote.lead, *(each.text for each in said)])))
+    return below
+
+
+def _goes_on_from(head: int, quotes: Sequence[Quote]) -> bool:
+    """Whether what introduces a list does so from the sentence before it."""
+    return head > 0 and quotes[head].goes_on_as_list and quotes[head - 1].passage == quotes[head].passage
 
 
 def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Quote:
@@ -319,11 +334,17 @@ def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Qu
 
 
 def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
-    """The row of what introduces the list that this is an item of."""
-    for at in range(row, -1, -1):
-        if quotes[at].passage != quotes[row].passage or (at < row and quotes[at].bullet is None):
-            return at if quotes[row].with_bullet in quotes[at].introduces else None
-    return None
+    """The row of what introduces the list that this is an item of; of a passage that begins within the list, in another one."""
+    item = quotes[row]
+    if item.bullet is None:
+        return None
+    for at in range(row - 1, -1, -1):
+        if quotes[at].passage != item.passage:
+            break
+        if quotes[at].bullet is None:
+            return at if item.with_bullet in quotes[at].introduces else None
+    others = (at for at, quote in enumerate(quotes) if quote.passage != item.passage and quote.document == item.document)
+    return next((at for at in others if item.with_bullet in quotes[at].introduces), None)
 
 
 def quoted_from(answer: str) -> dict[int, list[str]]:

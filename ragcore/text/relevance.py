@@ -166,7 +166,7 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 
 def _is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
-    says_something = _SENTENCE_END.search(quote.text) or quote.is_row
+    says_something = _SENTENCE_END.search(quote.text) or quote.is_row or introduces_list(quote.lead)
     return introduces_nothing or not says_something or is_heading(quote.text)
 
 

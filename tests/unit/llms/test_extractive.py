@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.llms.extractive import NO_MODEL, NOT_FOUND, ExtractiveLLM, choose
 from ragcore.prompts import (
@@ -157,6 +158,44 @@ def test_what_is_not_so_is_asked_apart_from_what_is(question: str, said: str) ->
 def test_of_what_is_not_so_nothing_is_found_where_only_what_is_stands() -> None:
     assert answer("Who was elected chair of the board?", MINUTES).startswith("Maria Silva was elected chair")
     assert answer("Who was not elected chair of the board?", MINUTES) == NOT_FOUND
+
+
+PERKS = Passage(
+    """## Covered
+PerksPlus covers many activities, including:
+- Gym memberships
+- Horseback riding lessons
+
+## Not covered
+Other things are not covered by PerksPlus. These include:
+- Travel expenses
+- Food and supplements""",
+    1,
+    "perks.md",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "introduced", "item"),
+    [
+        (
+            "Is horseback riding covered by PerksPlus?",
+            "PerksPlus covers many activities, including:\n",
+            "- Horseback riding lessons",
+        ),
+        (
+            "Does PerksPlus cover food?",
+            "Other things are not covered by PerksPlus. [1] These include:\n",
+            "- Food and supplements",
+        ),
+    ],
+)
+def test_whether_an_item_of_a_list_is_covered_is_told_below_what_introduces_it(
+    question: str, introduced: str, item: str
+) -> None:
+    first = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[PERKS]).split(" [1]\n")[0]
+    assert first.startswith(introduced)
+    assert item in first
 
 
 def test_what_goes_on_as_a_list_is_quoted_with_it_and_never_without() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.text.fact_kinds import expected_kind, fits_kind
+from ragcore.text.fact_kinds import asks_whether, expected_kind, fits_kind
 from ragcore.text.quotes import Quote, quotes_in
 from ragcore.text.relevance import (
     BIAS,
@@ -227,6 +227,27 @@ def test_the_floor_is_the_mean_cosine_of_unrelated_texts() -> None:
     vectors = np.array([[1, 0], [0.6, 0.8], [0.8, 0.6]], dtype=np.float32)
     assert unrelated_cosine(vectors) == pytest.approx((0.6 + 0.8 + 0.96) / 3)
     assert unrelated_cosine(HashEmbedding().embed_passages(UNRELATED)) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("question", "whether"),
+    [
+        ("Is yoga covered?", True),
+        ("Doesn't the plan pay for food?", True),
+        ("Can I bring a dog?", True),
+        ("Ist Yoga versichert?", True),
+        ("Est-ce que le yoga est remboursé ?", True),
+        ("Peut-on venir avec un chien ?", True),
+        ("¿Puedo traer un perro?", True),
+        ("可以带狗吗？", True),
+        ("What is covered?", False),
+        ("Which plan is it?", False),
+        ("Isotopes", False),
+        ("Wo ist es?", False),
+    ],
+)
+def test_a_question_that_is_answered_by_yes_or_no_is_told(question: str, whether: bool) -> None:
+    assert asks_whether(question) is whether
 
 
 def test_few_quotes_are_all_weighed() -> None:
