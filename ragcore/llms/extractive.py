@@ -209,8 +209,6 @@ class ExtractiveLLM(LLM):
         read = [quote.read_with_lead for quote in quotes]
         query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
         weighed = self._weighed(query, quotes)
-        if sure and not weighed.rows:
-            return joined(quotes[:MAX_SENTENCES])
         if weighed.margin(THRESHOLD) < 0 and not sure:
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
         odds = weighed.odds()

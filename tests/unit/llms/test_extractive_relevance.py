@@ -7,7 +7,7 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.text.fact_kinds import asks_whether, expected_kind, fits_kind
-from ragcore.text.quotes import Quote, quotes_in
+from ragcore.text.quotes import Quote, below_introductions, quotes_in
 from ragcore.text.relevance import (
     BIAS,
     CARRIED,
@@ -122,6 +122,9 @@ def test_what_introduces_nothing_is_no_sentence() -> None:
     told = {quote.text: value for quote, value in zip(quotes, fragment.tolist(), strict=True)}
     assert told["The plan covers:"] == told["She leads the team."] == 0
     assert told["Manager at Acme, job summary:"] == 1
+    assert told["Visits"] == 1
+    below = measure(QUESTION, embedder.embed_query(QUESTION), below_introductions(quotes), vectors)  # "The plan covers: Visits"
+    assert below[quotes.index(next(quote for quote in quotes if quote.text == "Visits")), FEATURES.index("is_fragment")] == 0
 
 
 def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
