@@ -26,8 +26,8 @@ _Test: TypeAlias = Callable[[_Said], bool]
 
 
 def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
-    """Of each quote, whether it says something else than what is asked, so that it is no answer. Quotes of one passage are
-    neighbours in the order given."""
+    """Of each quote, whether it says something else than what is asked, so that it is no answer; never of one in a script whose
+    words for "not" and for numbers are not known here. Quotes of one passage are neighbours in the order given."""
     tests = [test for rule in _RULES if (test := rule(question))]
     of_passages: dict[int, list[str]] = defaultdict(list)
     for quote in quotes:
@@ -37,7 +37,7 @@ def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
     for row, quote in enumerate(quotes):
         beside = [other.read_with_lead for other in quotes[max(row - 1, 0) : row + 2] if other.passage == quote.passage]
         said = _Said(quote.read_with_lead, " ".join(beside), f"{quote.document} {passages[quote.passage]}")
-        found.append(any(test(said) for test in tests))
+        found.append(not _UNREAD.search(quote.text) and any(test(said) for test in tests))
     return found
 
 
@@ -93,6 +93,8 @@ def _uncounted(question: str) -> _Test | None:
     return None
 
 
+_UNREAD = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")  # all but Latin letters and Chinese
+
 _RULES = (_what_is, _without_prefix, _at_another_time, _the_opposite, _uncounted)
 
 _ASKS_WHAT_IS_NOT = re.compile(
@@ -129,7 +131,9 @@ _SOME = re.compile(
 )
 _NAMES_DATE = re.compile(r"\b(?:what|which) (?:year|date|century|decade)\b", re.IGNORECASE)
 _BORN = re.compile(r"\bborn\b", re.IGNORECASE)
-_BIRTH = re.compile(r"born\b|birth|\(.{0,40}\d{3,4}", re.IGNORECASE)
+_BIRTH = re.compile(
+    r"born\b|birth|geb(?:oren|\.)|\bnée?\b|naquit|nació|nacid[oa]|生于|出生|诞生|\(.{0,40}\d{3,4}", re.IGNORECASE
+)
 
 _MONTHS = """
 January Januar janvier enero, February Februar février febrero, March März mars marzo, April avril abril, May Mai mai mayo,

@@ -123,6 +123,10 @@ def test_the_opposite_is_no_answer_unless_the_word_itself_stands_beside_it() -> 
         ("In what year did the plague begin?", "The plague struck the Middle East.", "The plague struck in 1347."),
         ("In what century did it begin?", "It began at a church.", "It began in the early nineteenth century."),
         ("When was Ada born?", "Ada took office in 1251.", "Ada (3 May 1210 - 1270) took office."),
+        ("When was Ada born?", "Ada trat 1251 ihr Amt an.", "Ada wurde 1210 geboren."),
+        ("Wie viele kamen?", "Die Gäste kamen.", "Es kamen zweiundzwanzig."),
+        ("Combien sont venus ?", "Les gens sont venus.", "Quinze sont venus."),
+        ("¿Cuántos vinieron?", "La gente vino.", "Vinieron veintidós."),
     ],
 )
 def test_what_is_counted_or_dated_has_a_number_or_a_date(question: str, sentence: str, another: str) -> None:
@@ -133,6 +137,13 @@ def test_what_is_counted_or_dated_has_a_number_or_a_date(question: str, sentence
 
 def test_of_years_that_the_question_names_it_may_ask_for_one() -> None:
     assert not says_something_else("Which year was better, 2018 or 2019?", "Sales | 2018: 3; 2019: 4")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"), [("What is not paid?", "Проезд оплачен."), ("How many came?", "Пришли пятеро.")]
+)
+def test_nothing_is_held_against_a_sentence_in_a_script_whose_words_are_not_known(question: str, sentence: str) -> None:
+    assert not says_something_else(question, sentence)
 
 
 def test_another_passage_stands_beside_nothing() -> None:
