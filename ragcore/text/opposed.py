@@ -60,9 +60,9 @@ def _without_prefix(question: str) -> _Test | None:
 
 
 def _at_another_time(question: str) -> _Test | None:
-    """Another month, day of the week or year, where one that is asked for is not said at all."""
+    """Another month, day of the week or year, where one that is asked for is not said at all; "since 2019" asks for others."""
     asked = [(times, found) for times in (_months, _days, _years) if (found := times(question))]
-    if not asked:
+    if not asked or any(times(bound[1]) for bound in _BOUND.finditer(question) for times, _ in asked):
         return None
     return lambda said: any(found - times(said.passage) and times(said.sentence) - found for times, found in asked)
 
@@ -124,6 +124,11 @@ _NEGATIVE = re.compile(
 )
 _WEIGHS_BOTH = re.compile(
     r"^\W*why\b|\bshould (?:i|we|you|one|employees)\b|\b(?:aware|if|differen\w*|compar\w*|reasons?)\b", re.IGNORECASE
+)
+_BOUND = re.compile(
+    r"\b(?:since|after|before|until|till|by|from|between|than|through|prior to|up to|seit|nach|vor|bis|ab|zwischen"
+    r"|depuis|après|avant|jusqu\w*|entre|desde|después|antes|hasta)\b((?:\W+\w+){1,4})",
+    re.IGNORECASE,
 )
 _PREFIXED = re.compile(r"\b(non|pro|anti|pre|post|ex|un|semi|multi|inter|intra|sub|co|neo|over|under)-(\w{4,})", re.IGNORECASE)
 _SOME = re.compile(

@@ -91,6 +91,9 @@ def test_another_time_is_no_answer(question: str, sentence: str) -> None:
         ("May I bring a dog?", "In June dogs may be brought."),
         ("Can I march on?", "In June you can march on."),
         ("How did the 1990s end?", "In 2001 all was over."),
+        ("What has changed since 2019?", "In 2021 the fees changed."),
+        ("What is due before the end of March?", "In January the fee is due."),
+        ("Was geschah nach 1990?", "1995 kam die Bahn."),
         ("What weighs 1,500 kg?", "In 1998 the bell was weighed."),
     ],
 )
