@@ -96,7 +96,8 @@ _WEB = re.compile(
     re.IGNORECASE,
 )
 _WHETHER = re.compile(
-    r"^\W*(?:(?:is|are|was|were|am|do|does|did|can|could|may|might|must|should|shall|will|would|has|have|had)(?:n['’]t)?"
+    r"^\W*(?!was (?:ist|sind|waren?|wird|werden|kann|darf|muss|soll|hat|haben|gilt|gehört|deckt|zahlt|ich|man|wir)\b)"
+    r"(?:(?:is|are|was|were|am|do|does|did|can|could|may|might|must|should|shall|will|would|has|have|had)(?:n['’]t)?"
     r"|ist|sind|war|waren|kann|können|könnt|darf|dürfen|muss|müssen|soll|sollen|wird|werden|hat|haben|habe|gibt es|zahlt|gilt"
     r"|gelten|gehör(?:t|en)|deckt|est-ce que|(?:est|sont|a|peut|peux|puis|dois|doit)-\w+|y a-t-il"
     r"|(?:es|son|está|están|hay|puedo|puede|pueden|debo|debe|tiene|tengo|cubre|paga|incluye))(?= )|吗\W*$",

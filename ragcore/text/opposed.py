@@ -44,7 +44,9 @@ def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
 def _what_is(question: str) -> _Test | None:
     """Where it is asked what is not."""
     asked = _ASKS_WHAT_IS_NOT.search(question)
-    if asked is None or _UNDER_A_CONDITION.search(asked[1]) or expected_kind(question) == "advice":
+    if asked is None or asks_whether(question) or expected_kind(question) == "advice":
+        return None
+    if _UNDER_A_CONDITION.search(asked["head"] or asked["spanish"] or ""):
         return None
     return lambda said: _NEGATIVE.search(said.sentence) is None
 
@@ -98,11 +100,11 @@ _UNREAD = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")  # all but La
 _RULES = (_what_is, _without_prefix, _at_another_time, _the_opposite, _uncounted)
 
 _ASKS_WHAT_IS_NOT = re.compile(
-    r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)"
-    r"|was|welche\w*|we[rnm]|wo|wann|wie ?viele?|qu['’]\w*|quel\w*|qui|où|quand|combien"
-    r"|qu[eé]|cu[aá]l\w*|qui[eé]n\w*|d[oó]nde|cu[aá]ndo|cu[aá]nt\w*)\b"
-    r"(.{0,120}?)(?<!\b(?:of|by|in) )(?<!\bfor )"
-    r"\b(?:not|never|\w+n['’]t|cannot|nicht|niemals|nie|kein\w*|pas|jamais|no|nunca)\b",
+    r"\b(?:(?:what|which|who|whom|whose|where|when|how (?:many|much)"
+    r"|was|welche\w*|we[rnm]|wo|wann|wie ?viele?|qu['’]\w*|que|quel\w*|qui|où|quand|combien)\b"
+    r"(?P<head>.{0,120}?)(?<!\b(?:of|by|in) )(?<!\bfor )"
+    r"\b(?:not|never|\w+n['’]t|cannot|nicht|niemals|nie|kein\w*|pas|jamais)\b"
+    r"|(?:qu[eé]|cu[aá]l\w*|qui[eé]n\w*|d[oó]nde|cu[aá]ndo|cu[aá]nt\w*)\b(?P<spanish>.{0,120}?)\b(?:no|nunca)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _UNDER_A_CONDITION = re.compile(
@@ -114,7 +116,7 @@ _NEGATIVE = re.compile(
     r"\b(?:no[tr]?(?! (?:only|just|merely|limited to)\b)|never|none|no(?:body|where|thing|ne)|neither|without|cannot|\w+n['’]t"
     r"|except\w*|exclu\w+|exempt\w*|unless|fail\w*|lack\w*|refus\w+|den(?:y|ied|ies)|forb(?:id|ad)\w*|prohibit\w*"
     r"|prevent(?:s|ed|ing)?|avoid\w*|unable|(?<!not )only|but(?! (?:are |is )?not limited to\b| also\b)|(?:other|rather) than"
-    r"|instead|hardly|rarely|few|little|against|reject\w*|limits?|free (?:of|from)|waive\w*|absen\w+|non\W?\w+"
+    r"|instead|hardly|rarely|few|little|against|reject\w*|limit(?:s|ations?)?|free (?:of|from)|waive\w*|absen\w+|non\W?\w+"
     r"|dis(?:allow|agree|approv|continu|connect|qualif|appear)\w*|un(?!der|til|i)\w{3,}"
     r"|in(?:eligible|valid|sufficient|complete|adequate|appropriate|dependent)\w*|i(?:llegal|mpossible|mproper|rregular)\w*|\w+less"
     r"|nicht\w*|kein\w*|nie(?:mals|mand)?|ohne|außer\w*|ausge(?:schlossen|nommen)\w*|verboten\w*"

@@ -243,6 +243,8 @@ def test_the_floor_is_the_mean_cosine_of_unrelated_texts() -> None:
         ("Peut-on venir avec un chien ?", True),
         ("¿Puedo traer un perro?", True),
         ("可以带狗吗？", True),
+        ("Was it covered?", True),
+        ("Was ist versichert?", False),
         ("What is covered?", False),
         ("Which plan is it?", False),
         ("Isotopes", False),

@@ -45,6 +45,9 @@ def test_what_is_answers_no_question_for_what_is_not(question: str, sentence: st
         ("What was the goal of not using force?", "The goal was peace."),
         ("Why is the hall not heated?", "The boiler broke in May."),
         ("Isn't the hall heated?", "The hall is heated."),
+        ("Was the hall not heated?", "The hall was heated."),
+        ("What is the no. 1 hall?", "The large hall is the number one."),
+        ("What is not covered?", "Cosmetic surgery: see the limitations."),
     ],
 )
 def test_what_denies_it_does_and_where_nothing_of_that_kind_is_asked_anything_may(question: str, sentence: str) -> None:
