@@ -51,7 +51,8 @@ _CONTACT = (
 _CHINESE = {"telephone": r"(?:电话|手机)号?码?", "mail": r"(?:电子)?(?:邮箱|邮件)(?:地址)?", "web": r"(?:网址|网站)"}
 _NUMBER = re.compile(
     r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
-    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens?|hundreds?|thousands?|millions?|billions?|half|third|quarter|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+zehn|\w*(?:zwan|vier|fünf|sech|sieb|acht|neun)zig"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens?|hundreds?|thousands?|millions?|billions?|half|third|quarter"
+    r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+zehn|\w*(?:zwan|vier|fünf|sech|sieb|acht|neun)zig"
     r"|\w*dreißig|\w*hundert|\w*tausend|millionen|milliarden?|deux|trois|quatre|cinq|sept|huit|neuf|dix|onze|douze|treize|quatorze"
     r"|quinze|seize|vingt|trente|quarante|cinquante|soixante|cents?|mille|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|trece"
     r"|catorce|quince|veinti?\w*|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa|cien(?:to)?s?|mil)\b"
