@@ -13,9 +13,10 @@ import numpy as np
 
 from ragcore.embeddings import bundled
 from ragcore.embeddings.base import Embedder, TokenEmbedder
+from ragcore.text.fact_kinds import asks_whether
 from ragcore.text.language import language_of
 from ragcore.text.opposed import opposed
-from ragcore.text.quotes import Quote
+from ragcore.text.quotes import Quote, below_introductions
 from ragcore.text.relevance import (
     FEATURES,
     FOREIGN_THRESHOLD,
@@ -88,8 +89,12 @@ class Evidence:
         self._lock = threading.Lock()
 
     def answering(self, query: str, quotes: Sequence[Quote]) -> Weighed:
-        """Of the quotes that may answer: what says something else than what is asked does not, see `opposed`."""
-        return self.weighed(query, quotes, [not each for each in opposed(query, quotes)])
+        """Of the quotes that may answer: what says something else than what is asked does not, see `opposed`.
+
+        Where yes or no is asked, items of lists are read below what introduces them.
+        """
+        read = below_introductions(quotes) if asks_whether(query) else quotes
+        return self.weighed(query, read, [not each for each in opposed(query, read)])
 
     def odds(self, query: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
         """(n,): the log odds of each quote being the answer against there being none; -inf of those that were not weighed."""

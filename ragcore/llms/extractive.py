@@ -52,7 +52,7 @@ from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
 from ragcore.text.questions import questions_in
-from ragcore.text.quotes import LEANS, Quote, below_introductions, distinct, joined, quotes_in, with_lists
+from ragcore.text.quotes import LEANS, Quote, distinct, joined, quotes_in, with_lists
 from ragcore.text.recall import recalled
 from ragcore.text.refusals import in_language_of, is_refusal
 from ragcore.text.relevance import held, idf_shares, is_heading
@@ -219,7 +219,7 @@ class ExtractiveLLM(LLM):
         it is asked for by name, nothing else is an answer."""
         called = words_for_it(query)
         if not called:
-            return self._evidence.answering(query, below_introductions(quotes) if asks_whether(query) else quotes)
+            return self._evidence.answering(query, quotes)
         kind = expected_kind(query)
         holds = [fits_kind(kind, quote.text, query) for quote in quotes]
         headed = (replace(quote, lead=f"{quote.lead} {called}") for quote in quotes)

@@ -29,6 +29,8 @@ def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
     """Of each quote, whether it says something else than what is asked, so that it is no answer; never of one in a script whose
     words for "not" and for numbers are not known here. Quotes of one passage are neighbours in the order given."""
     tests = [test for rule in _RULES if (test := rule(question))]
+    if not tests:
+        return [False] * len(quotes)
     of_passages: dict[int, list[str]] = defaultdict(list)
     for quote in quotes:
         of_passages[quote.passage].append(quote.read_with_lead)
