@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragcore.devices import check_device
 from ragcore.embeddings import bundled
 from ragcore.embeddings.base import BaseEmbedding, Tokens
 from ragcore.errors import EmbeddingError
@@ -21,11 +20,15 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
+    from ragcore.devices import Placed
     from ragcore.embeddings.minilm import MiniLM
     from ragcore.observe import Span
     from ragcore.schema import Vectors
 
 BATCH_TOKENS = 1024  # padded tokens in one pass through the model
+BATCH_TOKENS_ELSEWHERE = 8192  # where it is not a processor's: less leaves it idle, more only takes more memory
+
+WINDOW = 512  # tokens of a model that does not say
 
 
 class HuggingFaceEmbedding(BaseEmbedding):
@@ -33,8 +36,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     `max_length` is the window in tokens, where it shall be shorter than the model's. The instructions are put before
     every question and every text; None means those that bge and e5 models were trained with, and none for others. `device` is
-    torch's, such as "cpu" or "cuda:0"; None is the best there is. `cache_folder` is where models are kept that are named by
-    their place on Hugging Face's hub. Instances of the same model share one copy of it in memory.
+    torch's, such as "cpu" or "cuda:0"; None is the best there is; where it fails, the processor goes on. `cache_folder` is
+    where models are kept that are named by their place on Hugging Face's hub. Instances of the same model share one copy of it
+    in memory.
     """
 
     def __init__(
@@ -109,10 +113,11 @@ class HuggingFaceEmbedding(BaseEmbedding):
 class _LoadedModel:
     """A model in memory, with what is needed to divide long texts into its windows."""
 
-    def __init__(self, model: SentenceTransformer | MiniLM, max_length: int | None) -> None:
+    def __init__(self, placed: Placed[SentenceTransformer | MiniLM]) -> None:
         from tokenizers import Tokenizer
 
-        self._transformer = model.eval()
+        self._placed = placed
+        model = placed.model
         original = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
         if not isinstance(original, Tokenizer):
             raise EmbeddingError(
@@ -123,10 +128,7 @@ class _LoadedModel:
         self._encoder: tokenizers.Tokenizer = Tokenizer.from_str(original.to_str())
         self._encoder.no_truncation()
         self._encoder.no_padding()
-        window = model.max_seq_length or 512
-        if max_length is not None and max_length < window:
-            window = self._transformer.max_seq_length = max_length
-        self._room = window - len(self._encoder.encode("").ids)  # without the marks around a text
+        self._room = (model.max_seq_length or WINDOW) - len(self._encoder.encode("").ids)  # without the marks around a text
         self._tokenizing = threading.Lock()
         self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
 
@@ -147,7 +149,7 @@ class _LoadedModel:
         if not parts:
             return np.zeros((0, self.dimension), np.float32)
         states: dict[int, Vectors] | None = None if tokens is None else {}
-        rows = self._forward(parts, lengths, states)  # (windows, d)
+        rows = self._placed.run(lambda model: self._forward(model, parts, lengths, states))  # (windows, d)
         if tokens is not None and states is not None:
             tokens += [self._tokens(parts[part], states[part]) for part in first]
         if len(parts) > len(texts):
@@ -191,7 +193,13 @@ class _LoadedModel:
         rows: Vectors = np.asarray(states[own] / np.where(norms > 0, norms, 1), np.float32)
         return Tokens(part, [encoding.offsets[at] for at in own], rows)
 
-    def _forward(self, parts: list[str], lengths: list[int], states: dict[int, Vectors] | None = None) -> Vectors:
+    def _forward(
+        self,
+        model: SentenceTransformer | MiniLM,
+        parts: list[str],
+        lengths: list[int],
+        states: dict[int, Vectors] | None,
+    ) -> Vectors:
         """One row per part. Parts of like length go through together, so that little is spent on padding.
 
         Where `states` is a dict, it gets the vectors of each part's tokens, with those of the marks around it.
@@ -200,13 +208,14 @@ class _LoadedModel:
         import torch
 
         order = sorted(range(len(parts)), key=lambda index: -lengths[index])
+        most = BATCH_TOKENS if model.device.type == "cpu" else BATCH_TOKENS_ELSEWHERE
         rows: list[torch.Tensor] = []
         with torch.inference_mode():
-            for batch in _batches(order, lengths):
+            for batch in _batches(order, lengths, most):
                 with self._tokenizing:
-                    features = self._transformer.preprocess([parts[index] for index in batch])
-                features = {key: _moved(value, self._transformer.device) for key, value in features.items()}
-                found_in = self._transformer(features)
+                    features = model.preprocess([parts[index] for index in batch])
+                features = {key: _moved(value, model.device) for key, value in features.items()}
+                found_in = model(features)
                 embedded: torch.Tensor = found_in["sentence_embedding"]
                 if states is not None:
                     states.update(zip(batch, found_in["token_embeddings"].float().cpu().numpy(), strict=True))
@@ -217,11 +226,11 @@ class _LoadedModel:
         return result
 
 
-def _batches(order: list[int], lengths: list[int]) -> Iterator[list[int]]:
-    """Cut `order`, longest first, so that no batch has more than BATCH_TOKENS with its padding."""
+def _batches(order: list[int], lengths: list[int], most: int) -> Iterator[list[int]]:
+    """Cut `order`, longest first, so that no batch has more than `most` tokens with its padding."""
     start = 0
     while start < len(order):
-        size = max(1, BATCH_TOKENS // (lengths[order[start]] + 2))
+        size = max(1, most // (lengths[order[start]] + 2))
         yield order[start : start + size]
         start += size
 
@@ -232,15 +241,20 @@ def _moved(value: Any, device: torch.device) -> Any:
 
 @lru_cache(maxsize=4)
 def _load(model_name: str, max_length: int | None, device: str | None, cache_folder: str | None) -> _LoadedModel:
+    from ragcore.devices import Placed
     from ragcore.onednn import with_onednn
 
-    check_device(device)
-    model = _bundled(device) if model_name in bundled.ALIASES else _open(model_name, device, cache_folder)
-    with_onednn(model)
-    return _LoadedModel(model, max_length)
+    def load(device: str) -> SentenceTransformer | MiniLM:
+        model = _bundled(device) if model_name in bundled.ALIASES else _open(model_name, device, cache_folder)
+        with_onednn(model)
+        if max_length is not None and max_length < (model.max_seq_length or WINDOW):
+            model.max_seq_length = max_length
+        return model.eval()
+
+    return _LoadedModel(Placed(load, device))
 
 
-def _bundled(device: str | None) -> MiniLM:
+def _bundled(device: str) -> MiniLM:
     from ragcore.embeddings.minilm import MiniLM
 
     folder = bundled.model_folder()
@@ -265,7 +279,7 @@ def _quietly() -> Iterator[None]:
 
 
 @_quietly()
-def _open(model_name: str, device: str | None, cache_folder: str | None) -> SentenceTransformer:
+def _open(model_name: str, device: str, cache_folder: str | None) -> SentenceTransformer:
     """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
     import httpx
     from sentence_transformers import SentenceTransformer

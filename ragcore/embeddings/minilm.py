@@ -32,9 +32,9 @@ _NAMES = (  # what a tensor is called in the file, and here
 
 class MiniLM(torch.nn.Module):
     """BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805) and the mean of its tokens' vectors, from the folder that
-    sentence-transformers published. `device` is torch's; None is the best there is."""
+    sentence-transformers published. `device` is torch's."""
 
-    def __init__(self, folder: Path, device: str | None = None) -> None:
+    def __init__(self, folder: Path, device: str) -> None:
         super().__init__()
         config = json.loads((folder / "config.json").read_text("utf-8"))
         width, epsilon = config["hidden_size"], config["layer_norm_eps"]
@@ -47,7 +47,7 @@ class MiniLM(torch.nn.Module):
             for _ in range(config["num_hidden_layers"])
         )
         self.load_state_dict(_renamed(load_file(folder / "model.safetensors")), assign=True)
-        self.to(device or _best_device())
+        self.to(device)
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
         self.tokenizer.enable_padding(pad_id=config["pad_token_id"])
@@ -109,9 +109,3 @@ def _renamed(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
                 name = re.sub(there, here, name)
             renamed[name] = tensor
     return renamed
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"

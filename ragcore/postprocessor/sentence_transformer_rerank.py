@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragcore.devices import check_device
 from ragcore.errors import ConfigError
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
@@ -15,12 +14,15 @@ from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
+    from ragcore.devices import Placed
+
 
 class SentenceTransformerRerank(BaseNodePostprocessor):
     """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that sentence-transformers knows.
 
-    It is loaded when first used: ConfigError when it cannot be. With `local_files_only` a name is not downloaded. Of a passage
-    longer than the model's window, mostly 512 tokens, the rest is not judged. Several threads may share it.
+    It is loaded when first used: ConfigError when it cannot be. Where `device` fails, the processor goes on. With
+    `local_files_only` a name is not downloaded. Of a passage longer than the model's window, mostly 512 tokens, the rest is not
+    judged. Several threads may share it.
     """
 
     def __init__(self, model: str, top_n: int = 2, device: str | None = None, *, local_files_only: bool = False) -> None:
@@ -35,19 +37,24 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
         if not nodes:
             return []
         with self._lock:  # a model is not for several threads
-            scores = self._model.predict([(question, hit.get_content(MetadataMode.EMBED)) for hit in nodes])
+            pairs = [(question, hit.get_content(MetadataMode.EMBED)) for hit in nodes]
+            scores = self._placed.run(lambda model: model.predict(pairs))
         ranked = [NodeWithScore(hit.node, float(score)) for hit, score in zip(nodes, scores, strict=True)]
         return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
 
     @cached_property
-    def _model(self) -> CrossEncoder:
+    def _placed(self) -> Placed[CrossEncoder]:
+        from ragcore.devices import Placed
+
+        return Placed(self._load, self._device)
+
+    def _load(self, device: str) -> CrossEncoder:
         from sentence_transformers import CrossEncoder
 
         from ragcore.onednn import with_onednn
 
-        check_device(self._device)
         try:
-            model: CrossEncoder = CrossEncoder(self._name, device=self._device, local_files_only=self._local_files_only)
+            model: CrossEncoder = CrossEncoder(self._name, device=device, local_files_only=self._local_files_only)
         except (OSError, ValueError) as error:  # what the hub and the loader raise for a model that is not there
             if self._local_files_only:
                 raise ConfigError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from ragcore import extractors, indices, node_parser, postprocessor, query_engine
 from ragcore.agent import OpenAIAgent, ReActAgent
@@ -133,15 +134,16 @@ def put_into() -> MemoryStore:
     return store
 
 
+class Lengths(torch.nn.Linear):
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
+        return [len(text) for _, text in pairs]
+
+
 class ByLength(postprocessor.SentenceTransformerRerank):
     """With a model that needs no loading."""
 
-    @property
-    def _model(self) -> Any:
-        return self
-
-    def predict(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
-        return [len(text) for _, text in pairs]
+    def _load(self, device: str) -> Any:
+        return Lengths(1, 1, device=device)
 
 
 POSTPROCESSORS: dict[str, Callable[[], BaseNodePostprocessor]] = {

@@ -56,7 +56,7 @@ def test_the_embedder_runs_on_it_where_it_is_faster_and_its_vectors_are_the_same
     try:
         embedder = HuggingFaceEmbedding()
         assert ((embedder.embed_passages(texts) * expected).sum(axis=1) > 0.999999).all()
-        layers = [layer for layer in embedder._model._transformer.modules() if isinstance(layer, torch.nn.Linear)]
+        layers = [layer for layer in embedder._model._placed.model.modules() if isinstance(layer, torch.nn.Linear)]
         assert {type(layer) for layer in layers} == {OneDNNLinear if faster else torch.nn.Linear}
     finally:
         _load.cache_clear()  # nobody else shall get this model

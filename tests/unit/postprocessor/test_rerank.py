@@ -168,10 +168,11 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_cross_encoder_ranks_by_its_own_scores(cross_encoder: Path) -> None:
+@pytest.mark.parametrize("device", ["cpu", "meta"])  # the latter gives no numbers, so that the processor goes on
+def test_a_cross_encoder_ranks_by_its_own_scores(cross_encoder: Path, device: str) -> None:
     from sentence_transformers import CrossEncoder
 
-    reranker = SentenceTransformerRerank(model=str(cross_encoder), top_n=3, device="cpu")
+    reranker = SentenceTransformerRerank(model=str(cross_encoder), top_n=3, device=device)
     found = reranker.postprocess_nodes(hits(8), query_str="why ?")
     alone = CrossEncoder(str(cross_encoder), device="cpu")
     scores = [float(alone.predict([("why ?", f"passage {i}")])[0]) for i in range(8)]
