@@ -23,6 +23,7 @@ from ragcore.text.relevance import (
     UNRELATED,
     foreign_log_odds,
     idf_shares,
+    idle_words,
     likely,
     log_odds,
     margin,
@@ -108,7 +109,7 @@ class Evidence:
             return Weighed(len(quotes), rows, np.zeros((0, len(FEATURES))), None)
         language = language_of(query)
         words = self._with_words([query, *texts]) if language == LANGUAGE else None
-        met = None if words is None else met_words(words[0], quotes, rows, words[1:])
+        met = None if words is None else met_words(words[0].without(idle_words(query)), quotes, rows, words[1:])
         asked = self.query(query) if words is None else self.embed([query])[0]  # without instructions they are the same
         measured = measure(query, asked, quotes, self.embed(texts), rows, floor=self._floor)
         spoken = language or language_of(" ".join(texts))

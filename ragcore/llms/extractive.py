@@ -74,7 +74,7 @@ MAX_SENTENCES = 3
 BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number is asked for,
 BEHIND = 6.0  # more when something is to be explained
 BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
-ADVISES = 2.0  # log odds that a sentence gains by telling what to do, where that is asked
+HOLDS = 2.0  # log odds that a sentence gains by holding a price, or telling what to do, where that is asked for
 LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
 DOCUMENTS = 40  # that a summary is made of; of more, the longest
 SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
@@ -91,6 +91,7 @@ _LEANING = re.compile(
     r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
     re.IGNORECASE,
 )
+_WHICH = re.compile(r"\W*(?:(?:in|on|at) )?(?:which|what|welche[mnrs]?|quel(?:le)?s?|qu[eé]|cuál) (?P<what>\w+)", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,] )[^\W\d_a-zà-ÿ][\w'’-]+")
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
@@ -211,8 +212,8 @@ class ExtractiveLLM(LLM):
         weighed = self._weighed(query, quotes)
         if weighed.margin(THRESHOLD) < 0 and not sure:
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
-        odds = weighed.odds()
-        return joined(with_lists(choose(query, odds, quotes), quotes))
+        chosen = with_lists(choose(query, weighed.odds(), quotes), quotes)
+        return joined(distinct(chain.from_iterable(_below_heading(query, quote) for quote in chosen)))
 
     def _weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
         """Where a telephone number or an address is asked for, what holds one is read as if its heading called it so, and where
@@ -339,21 +340,21 @@ class ExtractiveLLM(LLM):
 def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
     """The rows to quote: the best by its log odds, the list with which it goes on, what is nearly as good, what it leans on;
     beside a sentence no heading, and beside a fact that is asked for nothing that holds neither such a fact nor a word of the
-    question; beside a telephone number or an address none of someone else.
+    question; beside a price none but prices, and beside a telephone number or an address none of someone else.
 
     The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
     asked, or a fact or yes or no that is asked for, in a sentence that leans on none, comes before what is said around it.
     """
     kind = expected_kind(query)
-    if kind == "advice":
-        odds = odds + ADVISES * np.array([fits_kind(kind, quote.text, query) for quote in quotes])
+    if kind in ("advice", "price"):
+        odds = odds + HOLDS * np.array([fits_kind(kind, quote.text, query) for quote in quotes])
     best = int(odds.argmax())
     wants_fact = kind in FACTS
     lowest = odds[best] - (BEHIND_FACT if wants_fact else BEHIND)
     shares = held(query, quotes)
     taken: list[int] = [best]
-    if not is_heading(quotes[best].text):
-        odds = np.where([is_heading(quote.text) for quote in quotes], -np.inf, odds)
+    if not is_heading(quotes[best]):
+        odds = np.where([is_heading(quote) for quote in quotes], -np.inf, odds)
     odds = np.where([quote.goes_on_as_list for quote in quotes], -np.inf, odds)  # says nothing without what it goes on from
     if called := words_for_it(query):
         of_whom = idf_shares(query.replace(called, " "), [quote.text for quote in quotes]).sum(axis=1)
@@ -361,7 +362,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     elif wants_fact:
         asked = idf_shares(query, [quote.text for quote in quotes]).sum(axis=1)
         fits = [fits_kind(kind, quote.text, query) for quote in quotes]
-        odds = np.where(np.logical_or(asked, fits), odds, -np.inf)
+        odds = np.where(fits if kind == "price" and fits[best] else np.logical_or(asked, fits), odds, -np.inf)
     if quotes[best].is_row:
         odds = np.where(_weaker_rows(best, shares > 0, quotes), -np.inf, odds)
     while len(taken) < min(MAX_SENTENCES, len(quotes)):
@@ -382,6 +383,16 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     tells = best if (wants_fact or asks_whether(query)) and not leans else None
     first = next((row for row in taken if says_what_it_is(thing, quotes[row].text)), tells)
     return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
+
+
+def _below_heading(query: str, quote: Quote) -> list[Quote]:
+    """The quote, below the heading above it where that alone holds the date that is asked for, or says which: "Version 2.3"
+    where a version is."""
+    told = expected_kind(query) == "date" and fits_kind("date", quote.lead, query) and not fits_kind("date", quote.text, query)
+    which = set(content_words(found["what"])) if (found := _WHICH.match(query)) else set()
+    if told or (which & set(content_words(quote.lead))) - set(content_words(quote.text)):
+        return [replace(quote, text=quote.lead, lead="", bullet=None, introduces=()), quote]
+    return [quote]
 
 
 def _weaker_rows(best: int, holds: npt.NDArray[np.bool_], quotes: Sequence[Quote]) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 MUST_HOLD = frozenset({"telephone", "mail", "web"})
 """Kinds that have one form: a sentence without one is no answer, whatever it says of telephones."""
 
-FACTS = frozenset({"name", "date", "number", "frequency"}) | MUST_HOLD
+FACTS = frozenset({"name", "date", "number", "price", "frequency"}) | MUST_HOLD
 
 _KINDS = {
     "advice": r"\bwhat (?:should|shall|must) [^?]{1,40}? do\b"
@@ -19,9 +19,11 @@ _KINDS = {
     r"|\bque (?:faire|dois-je faire|faut-il faire)\b|\bqu[eé] (?:debo|tengo que|hay que|puedo) hacer\b|(?:该|应该)怎么办",
     "frequency": r"\bhow (?:often|frequently)\b|\bwie oft\b|quelle fréquence|qué frecuencia|多久.{0,8}一次",
     "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
-    "number": r"how (?:many|much|long|old|far|tall|large|big|high|fast|deep|wide|heavy)|at what (?:age|speed|price)"
-    r"|\bwhat (?:do|does|did|will|would) [^?]*\bcost\b|\bwas kosten?t?\b|wie (?:teuer|viele?\b)|wieviele?\b|combien"
-    r"|cu[aá]nt[oa]s?|多少|几[个年次人]",
+    "price": r"\b(?:how much|what) (?:do|does|did|will|would) [^?]*\bcost\b|\bhow (?:much [^?]*\bcharge\b|expensive\b)"
+    r"|at what price|\bprice (?:of|for)\b|\b(?:was|wie ?viel) kosten?t?\b|\bwie teuer\b"
+    r"|combien co[uû]te|\bprix (?:d|pour\b)|cu[aá]nto (?:cuesta|vale)|\bprecio de|多少钱|价格",
+    "number": r"how (?:many|much|long|old|far|tall|large|big|high|fast|deep|wide|heavy)|at what (?:age|speed)"
+    r"|wie viele?\b|wieviele?\b|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
     "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
     r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
     r"|什么时候|何时|哪一?年",
@@ -59,12 +61,20 @@ _NUMBER = re.compile(
     r"|[一二三四五六七八九十百千万亿]",
     re.IGNORECASE,
 )
+_PRICE = re.compile(
+    r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹元]|(?:EUR|USD|GBP|CHF|euros?|dollars?|pounds?|cents?|francs?|franken)\b)"
+    r"|(?<![\d.,])\d{1,4}[.,]\d\d(?![\d%])|\b(?:(?:free|frei)(?=\W*$)|free of charge|for free|gratis|kostenlos|gratuit)|免费",
+    re.IGNORECASE,
+)
 _DATE = re.compile(
     r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre"
     r"|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
     r"|\d+年|\b(?:\d+(?:st|nd|rd|th)|\w+(?:th|first|second|third)) century|century"
-    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b",
+    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|\b(?:Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)s?\b"
+    r"|\b\d\d?[:.]\d\d\b|\b\d\d? ?(?:[ap]\.?m\b|o['’]clock|Uhr\b)|\b(?:noon|midnight|daily)\b"
+    r"|\b(?:within|after|before|for|every) (?:\w+ ){1,3}(?:minutes|hours|days|weeks|months|years|day|week|month|year)\b"
+    r"|\b(?:first|second|third|last|\d+(?:st|nd|rd|th)) (?:\w+ )?(?:day|week|month)\b",
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
 _REASON = re.compile(
@@ -108,6 +118,7 @@ _SHAPES = {
     "advice": _ADVICE,
     "frequency": _FREQUENCY,
     "reason": _REASON,
+    "price": _PRICE,
     "number": _NUMBER,
     "date": _DATE,
     "name": _NAME,
@@ -124,8 +135,8 @@ _EXPECTED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {**_A
 
 
 def expected_kind(question: str) -> str | None:
-    """What an answer has to hold: a "name", "date", "number", "frequency", "reason" or "telephone" number, a "mail" or "web"
-    address, or one of the three, "contact", or "advice"; None where the question does not say."""
+    """What an answer has to hold: a "name", "date", "number", "price", "frequency", "reason" or "telephone" number, a "mail" or
+    "web" address, or one of the three, "contact", or "advice"; None where the question does not say."""
     return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
 
 
@@ -156,4 +167,6 @@ def fitting(kind: str | None, sentence: str, question: str) -> int:
     said = question.lower()
     if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)):
         return 1
+    if kind == "price":  # of which a table may say in another place in what money it is
+        return min(fitting("number", sentence, question), 0)
     return 0 if kind in ("advice", "contact") else -1

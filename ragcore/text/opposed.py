@@ -88,7 +88,7 @@ def _the_opposite(question: str) -> _Test | None:
 def _uncounted(question: str) -> _Test | None:
     """No number, where is asked how many, no date, where is asked in what year; nothing about a birth, where is asked when."""
     kind = expected_kind(question)
-    if kind == "number":
+    if kind in ("number", "price"):
         return lambda said: fitting(kind, said.nearby, question) < 0 and not _SOME.search(said.nearby)
     if kind == "date" and _BORN.search(question):
         return lambda said: not _BIRTH.search(said.nearby)

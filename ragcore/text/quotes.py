@@ -6,9 +6,11 @@ sentences under it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words
@@ -24,7 +26,7 @@ class Quote:
     passage: int
     document: str
     lead: str = ""  # the heading or the question that it stands under
-    bullet: str | None = None  # what it stood behind in a list, "" for a number, which it keeps, "|" of a row; None elsewhere
+    bullet: str | None = None  # of a list: what it stood behind, "" for a number, which it keeps, "|" of a row, "=" of a price
     introduces: tuple[str, ...] = ()  # what is listed below it in its passage, each as Markdown has it
 
     def __str__(self) -> str:
@@ -50,7 +52,7 @@ class Quote:
 
     @property
     def is_row(self) -> bool:
-        return is_row(self.text)
+        return self.bullet == "=" or is_row(self.text)
 
     @property
     def with_list(self) -> str:
@@ -67,6 +69,16 @@ class Quote:
         return _QUESTION.search(self.lead) is not None
 
 
+class _Unit(NamedTuple):
+    """A sentence or a line."""
+
+    said: str
+    leads: bool  # to what follows
+    ends_paragraph: bool
+    bullet: str | None  # "=" of what leads, too, where it may be quoted itself
+    head: str = ""  # of a line of a list without marks: what introduces it, of which it is its own
+
+
 LEANS = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
     r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
@@ -75,7 +87,9 @@ LEANS = re.compile(
 """How a sentence begins that speaks of what the one before it does."""
 
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
+_BULLETS = re.compile(r"^[ \t]*(?:[-*•–#>|]+[ \t]+)+", re.M)
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
+_BEGINS_LIST = frozenset("-*•‣▪●◦○■–") | {""}  # "" of a number
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 _LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
 # "Director of Sales", "Position: Manager", and more below it, or "Qualifications:" of the next list; in an item, not where its
@@ -87,9 +101,11 @@ _BROKEN = r"(?:[,;&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a))\n"
 _ITEM_ABOVE_HEADING = re.compile(rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})")
 _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
+_GOES_ON = re.compile(r"[.!?…。！？:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$")  # or ends
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
-_LABELLED = r"^(?=[^\n:]{2,40}: )[A-Z][\w'’-]*(?: (?:&|\(?[\w'’-]+\)?)){0,4}: \S[^\n]*$\n?"  # "Front desk: 0161 496 0021"
+_LABELLED = r"^(?=[^\n:]{2,40}:[ \t])[A-Z\d][\w'’./-]*(?: (?:&|[(–-]?[\w'’./-]*\)?)){0,4}:[ \t]+\S[^\n]*$\n?"  # "Desk: 0161"
+_LABEL = re.compile(r"[^:]{2,40}: \S")
 _LINES = re.compile(
     rf"(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:{_LABELLED}){{2,}})",
     re.M,
@@ -100,8 +116,20 @@ _NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
 _LAYOUT = "|*_`"
+_MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*"
+_TELLS = re.compile(  # of a heading: a price, or a day
+    r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹]|(?:EUR|USD|GBP|CHF)\b)|\b\d{4}-\d\d-\d\d\b|\b\d\d?([./])\d\d?\1\d{2,4}\b"
+    rf"|\b\d\d?\.? {_MONTH},? \d{{4}}\b|\b{_MONTH} \d\d?,? \d{{4}}\b"
+)
+_VALUE = re.compile(
+    r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[\d.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h|min(?:utes)?|km|kg|g|ml|l)\b)"
+    r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
+)
 _IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")
 MAX_HEADING = 10  # words
+MAX_TITLE = 5  # words of what introduces a list of lines
+SHORT_LINE, MAX_LINE = 60, 120  # characters of at least half of such lines, and of each
+MOST_OF_NEXT = 0.6  # of the length of the line below it, that a heading has
 SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
 LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
 SCRAP = 2  # words: "No." is quoted with the sentence that follows, too
@@ -127,7 +155,7 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
 
 def _marked(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
     """The sentences of what stands before these marks, which are those of the last, and of all of a list that ends there."""
-    quotes = _introducing([Quote(said, (), passage, document, bullet=bullet) for said, _, _, bullet in _prose(text)])
+    quotes = _introducing([Quote(unit.said, (), passage, document, bullet=unit.bullet) for unit in _prose(text)])
     cited = max(len(quotes) - 1, 0)
     for row, quote in enumerate(quotes):
         if quote.introduces and row + len(quote.introduces) == len(quotes) - 1:
@@ -147,9 +175,18 @@ def _led(text: str) -> list[tuple[str, str, str | None]]:
     """(heading or question above it, sentence, its bullet). What leads to nothing is left out, unless there is nothing else."""
     found: list[tuple[str, str, str | None]] = []
     lead = last = scrap = ""  # last: the heading or question just before
-    for said, is_lead, ends_paragraph, bullet in _units(text):
-        if is_lead:
-            lead, last = (f"{last} {said}" if last else said), said
+    heads = ""
+    units = list(_units(text))
+    for (said, leads, ends_paragraph, bullet, head), following in zip(units, [*units, None][1:], strict=True):
+        if leads or head == said:
+            above = f"{last} {said}" if last else said
+            lists = following is not None and following.bullet in _BEGINS_LIST and not following.leads
+            if head or bullet == "=" or lists:
+                found.append((last, said, bullet))
+            lead, heads, last = (lead, above, "") if head else (above, "", said)
+            continue
+        if head:
+            found.append((heads, said, bullet))
             continue
         answers = scrap or (last if len(said) <= SHORT_ANSWER and _QUESTION.search(last) else "")
         if scrap:
@@ -157,40 +194,48 @@ def _led(text: str) -> list[tuple[str, str, str | None]]:
         found.append(("", f"{answers} {said}", None) if answers else (lead, said, bullet))
         scrap = found[-1][1] if answers and not scrap and len(said.split()) <= SCRAP and not ends_paragraph else ""
         last = ""
-    return found or [("", said, bullet) for said, _, _, bullet in _units(text)]
+    return found or [("", unit.said, unit.bullet) for unit in units]
 
 
-def _units(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
-    """(sentence or line, it leads to what follows, it ends its paragraph, its bullet)."""
+def _units(text: str) -> Iterator[_Unit]:
     start = 0
     for lines in _LINES.finditer(text):
         yield from _prose(text[start : lines.start()])
         if lines["pairs"]:
-            letterhead = _LETTERHEAD.match(lines.group()) is not None
-            for line in map(_plain, lines.group().splitlines()):
-                yield line, letterhead, True, "|" if is_row(line) else None
+            pairs = [_plain(line) for line in lines.group().splitlines()]
+            letterhead = sum(_LETTERHEAD.match(line) is not None for line in pairs) > 1
+            yield from (_Unit(line, letterhead, True, "|" if is_row(line) else None if letterhead else "=") for line in pairs)
         else:
             rows = list(_rows(lines.group()))
             in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(rows[0].split(" | ")[0] + ": ")
             names_columns = len(rows) == 1 and not _NUMBERS.search(rows[0])
-            yield from ((row, names_columns, True, "|") for row in rows if not in_each_row)
+            yield from (_Unit(row, names_columns, True, "|") for row in rows if not in_each_row)
         start = lines.end()
     yield from _prose(text[start:])
 
 
-def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
+def _prose(text: str) -> Iterator[_Unit]:
     begins_line, bullet = True, None
     for span in _spans(text):
-        said = _plain(span)
         after = span[len(span.rstrip()) :]
+        if begins_line and (lines := _short_lines(span)):
+            yield from lines
+            begins_line, bullet = "\n" in after, None
+            continue
+        below = begins_line and _is_below_heading(span)
+        if below:
+            above, _, span = span.partition("\n")
+            yield _Unit(_plain(above), True, False, "=" if _TELLS.search(above) else None)
+        said = _plain(span)
         if _says_something(said):
             heading = (
                 begins_line
+                and not below
                 and "\n" in after
                 and len(said.split()) <= MAX_HEADING
                 and not _SENTENCE_END.search(said)
                 and not _ITEM.match(span)
-                and len(_NUMBERS.findall(said)) <= 2
+                and (len(_NUMBERS.findall(said)) <= 2 or span.startswith("#"))
             )
             question = _QUESTION.search(said) is not None
             bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
@@ -198,8 +243,38 @@ def _prose(text: str) -> Iterator[tuple[str, bool, bool, str | None]]:
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
             if begins_line and not item and is_row(said):
                 bullet = "|"
-            yield said, heading or question or bold, "\n" in after, bullet
+            tells = heading and (_TELLS.search(said) or _LABEL.match(said))
+            yield _Unit(said, heading or question or bold, "\n" in after, "=" if tells else bullet)
         begins_line = "\n" in after
+
+
+def _short_lines(span: str) -> list[_Unit]:
+    """The lines of a list without marks, of prices, hours, ingredients or names, below what may introduce them: at least three,
+    or two that say how much or when, each beginning with a capital or a number and ending no sentence. [] of all else."""
+    lines = [line for line in map(_plain, span.splitlines()) if line]
+    valued = [_VALUE.search(line) is not None and len(line.split()) > 1 for line in lines]
+    if len(lines) < 2 or (len(lines) < 3 and not all(valued)):
+        return []
+    if any(line[0].islower() or _GOES_ON.search(line) or not _says_something(line) for line in lines):
+        return []
+    if 2 * sum(len(line) <= SHORT_LINE for line in lines) < len(lines) or max(map(len, lines)) > MAX_LINE:
+        return []
+    headed = not valued[0] and len(lines[0].split()) <= MAX_TITLE and not _NUMBERS.match(lines[0])
+    head = lines[0] if headed else ""
+    return [_Unit(line, False, True, None if headed and not at else "=", head) for at, line in enumerate(lines)]
+
+
+def _is_below_heading(span: str) -> bool:
+    """Whether its first line is a heading: much shorter than the next, with which it would fit one line if they were one."""
+    above, _, below = (part.strip() for part in span.partition("\n"))
+    return (
+        bool(above and below)
+        and len(above.split()) <= MAX_HEADING
+        and len(above) <= MOST_OF_NEXT * len(below.partition("\n")[0])
+        and not _GOES_ON.search(above)
+        and not _ITEM.match(span)
+        and not below[0].islower()
+    )
 
 
 def _spans(text: str) -> Iterator[str]:
@@ -234,15 +309,25 @@ def _rows(table: str) -> Iterator[str]:
 
 def _introducing(quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of a passage, of which those that introduce a list know it."""
-    lists = (_list_after(row, quotes) if _INTRODUCES.search(quote.text) else () for row, quote in enumerate(quotes))
+    lists = (_list_below(row, quotes) for row in range(len(quotes)))
     return [replace(quote, introduces=items) if items else quote for quote, items in zip(quotes, lists, strict=True)]
 
 
-def _list_after(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
-    """What is listed after this row, as far as LIST_CHARS reach, as Markdown has it."""
+def _list_below(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
+    """What this row introduces: with a colon, or as the heading right above it."""
+    head, below = quotes[row], itertools.islice(quotes, row + 1, None)
+    if _INTRODUCES.search(head.text):
+        return _items(below)
+    if head.bullet is not None:
+        return ()
+    return _items(itertools.takewhile(lambda quote: quote.lead.endswith(head.text), below))
+
+
+def _items(quotes: Iterable[Quote]) -> tuple[str, ...]:
+    """The list that these begin with, as far as LIST_CHARS reach, as Markdown has it."""
     items: list[str] = []
     chars = 0
-    for quote in quotes[row + 1 :]:
+    for quote in quotes:
         chars += len(quote.text)
         if quote.bullet is None or chars > LIST_CHARS:
             break
@@ -263,7 +348,7 @@ def introduces_list(text: str) -> bool:
 def list_at_start(text: str) -> int:
     """Where the list ends that the text begins with, as far as LIST_CHARS reach; 0 where it begins with none."""
     quotes = quotes_in(text, number=0) if _LISTED.match(text) else []
-    items = quotes[: len(_list_after(-1, quotes))]
+    items = quotes[: len(_items(quotes))]
     return max((place[1] for item in items if (place := place_of(item.text, text))), default=0)
 
 
@@ -430,8 +515,9 @@ def _letters(text: str) -> str:
 
 
 def _unmarked(text: str) -> tuple[list[int], str]:
-    """(their places, the characters) without white space, citations and marks of Markdown."""
-    text = MARKS.sub(lambda match: " " * len(match.group()), text)
+    """(their places, the characters) without white space, citations, marks of Markdown and what stands before an item."""
+    for mark in (MARKS, _BULLETS):
+        text = mark.sub(lambda match: " " * len(match.group()), text)
     places = [at for at, char in enumerate(text) if not char.isspace() and char not in _LAYOUT]
     return places, "".join(text[at] for at in places)
 
@@ -439,11 +525,13 @@ def _unmarked(text: str) -> tuple[list[int], str]:
 def joined(quotes: Sequence[Quote]) -> str:
     """One text: sentences of one document follow each other, another document, or what follows a list, begins a new
     paragraph; rows of tables are listed."""
+    prices = sum(quote.bullet == "=" for quote in quotes)
+    listed = [(is_row(quote.text) and len(quotes) > 1) or (quote.bullet == "=" and prices > 1) for quote in quotes]
     text = ""
-    for before, quote in zip((None, *quotes), quotes, strict=False):
-        listed = quote.is_row and len(quotes) > 1
-        goes_on = before is not None and before.document == quote.document and not before.introduces
-        if before is not None:
-            text += "\n" if goes_on and listed else " " if goes_on and not before.is_row else "\n\n"
-        text += "- " * listed + str(quote)
+    for at, quote in enumerate(quotes):
+        if at:
+            before = quotes[at - 1]
+            goes_on = before.document == quote.document and not before.introduces
+            text += "\n" if goes_on and listed[at] else " " if goes_on and not listed[at - 1] else "\n\n"
+        text += "- " * listed[at] + str(quote)
     return text

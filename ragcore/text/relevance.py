@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.text.fact_kinds import MUST_HOLD, expected_kind, fitting
-from ragcore.text.keywords import content_words, telling_words
-from ragcore.text.quotes import Quote, introduces_list, is_row
+from ragcore.text.keywords import content_words, stem, telling_words
+from ragcore.text.quotes import Quote, introduces_list
 from ragcore.text.word_vectors import Words
 
 if TYPE_CHECKING:
@@ -166,15 +166,15 @@ def _coverage(question: str, quotes: Sequence[Quote]) -> tuple[npt.NDArray[np.fl
 
 def _is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
-    says_something = _SENTENCE_END.search(quote.text) or quote.is_row or introduces_list(quote.lead)
-    return introduces_nothing or not says_something or is_heading(quote.text)
+    says_something = _SENTENCE_END.search(quote.text) or quote.is_row or quote.introduces or introduces_list(quote.lead)
+    return introduces_nothing or not says_something or is_heading(quote)
 
 
-def is_heading(text: str) -> bool:
-    """Whether each of several words begins with a capital or is a number, as in a letterhead."""
-    words = text.split()
-    capitals = len(words) > 2 and text != text.lower() and not any(word[0].islower() for word in words)
-    return capitals and not is_row(text)
+def is_heading(quote: Quote) -> bool:
+    """Whether each of several words begins with a capital or is a number, as in a letterhead, and it is no row of a table."""
+    words = quote.text.split()
+    capitals = len(words) > 2 and quote.text != quote.text.lower() and not any(word[0].islower() for word in words)
+    return capitals and not quote.is_row
 
 
 def met_words(question: Words, quotes: Sequence[Quote], rows: Sequence[int], said: Sequence[Words]) -> npt.NDArray[np.float64]:
@@ -199,15 +199,26 @@ def held(question: str, quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     for quote in quotes:
         titles.setdefault(quote.passage, quote.lead)
     above = {lead: set(telling_words(lead)) for lead in {*titles.values(), *(quote.lead for quote in quotes)}}
-    asked = sorted(set(telling_words(question)))
+    asked = sorted(set(asked_words(question)))
     own = [set(telling_words(quote.read_with_lead if quote.answers_lead else quote.text)) for quote in quotes]
     read = [said | above[quote.lead] | above[titles[quote.passage]] for said, quote in zip(own, quotes, strict=True)]
     return (LENT * _holds(asked, read) + (1 - LENT) * _holds(asked, own)) * _part(question, asked, read)
 
 
+def asked_words(question: str) -> list[str]:
+    """Its words that an answer should have: "rent" of "How high is the rent?"."""
+    idle = idle_words(question)
+    return [word for word in telling_words(question) if word not in idle]
+
+
+def idle_words(question: str) -> frozenset[str]:
+    """The stems of those that an answer need not have: "high" in "How high is the rent?", "anybody"."""
+    return frozenset(stem(word) for found in _IDLE.findall(question.lower()) for word in found if word)
+
+
 def idf_shares(question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """(n, words): each word's share of the question's idf among the texts, 0 in the texts without the word."""
-    asked = sorted(set(telling_words(question)))
+    asked = sorted(set(asked_words(question)))
     said = [set(telling_words(text)) for text in texts]
     return _holds(asked, said) * _part(question, asked, said)
 
@@ -223,7 +234,7 @@ def _part(question: str, asked: Sequence[str], said: Sequence[set[str]]) -> npt.
     sums of floats depend on their order."""
     idf = _idf(asked, said)
     if brackets := _BRACKETS.search(question):
-        typed = set(telling_words(question[: brackets.start()]))
+        typed = set(asked_words(question[: brackets.start()]))
         idf *= [1.0 if word in typed else CARRIED for word in asked]
     return np.asarray(idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 
@@ -243,6 +254,11 @@ def unrelated_cosine(vectors: Vectors) -> float:
     return min(max(mean, 0.0), 0.95)
 
 
+_IDLE = re.compile(
+    r"\bhow (high|low|big|large|small|long|short|old|far|tall|fast|quick(?:ly)?|soon|deep|wide|heavy|late|early|expensive"
+    r"|frequent(?:ly)?|bad|good|well)\b"
+    r"|\b((?:any|some)(?:body|one|thing|where))\b"
+)
 _BRACKETS = re.compile(r"\([^()]+\)\W*$")
 UNRELATED = (
     "The recipe needs two eggs and a cup of flour.",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,10 @@ class Words:
 
     stems: tuple[str, ...]
     rows: npt.NDArray[np.float16]
+
+    def without(self, stems: Collection[str]) -> Words:
+        kept = [at for at, stem in enumerate(self.stems) if stem not in stems]
+        return Words(tuple(self.stems[at] for at in kept), self.rows[kept])
 
     def nearest(self, other: Words) -> npt.NDArray[np.float32]:
         """(words,): the cosine of each word to the nearest of the other text; 0 where that has none."""

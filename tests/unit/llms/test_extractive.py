@@ -198,6 +198,52 @@ def test_whether_an_item_of_a_list_is_covered_is_told_below_what_introduces_it(
     assert item in first
 
 
+MUSEUM = Passage(
+    """City Museum
+
+Opening hours
+Monday closed
+Tuesday to Friday 10 am to 6 pm
+Saturday and Sunday 11 am to 5 pm
+
+Tickets
+Adults £12.50
+Children under 14 free
+Family ticket £30
+
+## Version 2.3 of the map (3 May 2023)
+
+A lift was added.
+
+## Lost property
+
+- Umbrellas
+- Gloves
+
+The museum was founded in 1921. It shows 12 clocks that cost a fortune.
+""",
+    1,
+    "museum.md",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What does the family ticket cost?", "Tickets\n- Family ticket £30 [1]"),
+        ("How much do tickets for adults cost?", "Tickets\n- Adults £12.50 [1]"),
+        ("When is the museum open on Saturday?", "Opening hours\n- Saturday and Sunday 11 am to 5 pm [1]"),
+        ("What is lost property?", "Lost property\n- Umbrellas\n- Gloves [1]"),
+        ("When was the lift added?", "Version 2.3 of the map (3 May 2023) [1] A lift was added. [1]"),
+        ("In which version was a lift added?", "Version 2.3 of the map (3 May 2023) [1] A lift was added. [1]"),
+        ("When was the museum founded?", "The museum was founded in 1921. [1]"),
+    ],
+)
+def test_lists_without_marks_and_headings_are_quoted_as_they_answer(question: str, said: str) -> None:
+    answer = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[MUSEUM])
+    assert answer.split("\n\n")[0] == said
+
+
 def test_what_goes_on_as_a_list_is_quoted_with_it_and_never_without() -> None:
     text = """The club pays for many lessons. Some things are not paid for by the club.
 

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragcore.text.quotes import (
     Quote,
@@ -329,6 +333,7 @@ def test_a_list_item_ends_before_the_headings_below_it_and_not_where_its_line_is
     )
     assert [(quote.lead, quote.text, quote.bullet) for quote in quotes_in(text, number=1)] == [
         ("", "Knowledge of market trends", "•"),
+        ("Director of Sales", "Position: Director, Acme", "="),
         ("Director of Sales Position: Director, Acme", "Summary: The director leads the team.", None),
         ("Director of Sales Position: Director, Acme", "Reports to the Vice President of Sales and Marketing", "•"),
         ("Director of Sales Position: Director, Acme", "Knows Office Suite", "•"),
@@ -339,3 +344,97 @@ def test_documents_are_parted_by_paragraphs() -> None:
     quotes = [Quote("A.", (1,), 0, "x"), Quote("B.", (1,), 0, "x"), Quote("C.", (2,), 1, "y")]
     assert joined(quotes) == "A. [1] B. [1]\n\nC. [2]"
     assert joined([]) == ""
+
+
+PRICES = "Tickets\nAdults £12.50\nChildren under 14 free\nFamily ticket £30"
+HOURS = "Opening hours\nMonday closed\nTuesday to Friday 10 am to 6 pm\nSaturday and Sunday 11 am to 5 pm"
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "items"),
+    [
+        (PRICES, "Tickets", ["Adults £12.50", "Children under 14 free", "Family ticket £30"]),
+        (HOURS, "Opening hours", HOURS.split("\n")[1:]),
+        ("Öffnungszeiten\nMontag 9 bis 17 Uhr\nDienstag 9 bis 12.30 Uhr", "Öffnungszeiten", None),
+        ("Ingredients\n250 g red lentils\n1 onion\nSalt and pepper", "Ingredients", None),
+        ("Brightwater Plumbing Ltd\n14 Canal Street\nLeeds LS1 4AP", "Brightwater Plumbing Ltd", None),
+        ("Committee\nAnna Berg, chair\nTom Lee, treasurer", "Committee", None),
+        ("Lentil soup 4.50\nPasta 6.80", None, None),
+    ],
+)
+def test_lines_without_marks_are_a_list_below_what_introduces_them(
+    text: str, head: str | None, items: list[str] | None
+) -> None:
+    items = items or text.split("\n")[head is not None :]
+    quotes = quotes_in(f"{text}\n\nThe house was built in 1921.", number=1)
+    assert [(quote.text, quote.lead) for quote in quotes if quote.bullet == "="] == [(item, head or "") for item in items]
+    introduced = {quote.text: list(quote.introduces) for quote in quotes if quote.introduces}
+    assert introduced == ({head: [f"- {item}" for item in items]} if head else {})
+    assert quotes[-1].lead == "", "the list does not lead to what follows it"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der alte Turm über dem Fluss wurde von den\nBürgern der Stadt gebaut und dann in dem\nKrieg zerstört.",
+        "The tower was built by\nHarold Gray of\nNorthwind.",
+        "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.",
+        "It cost £12.50\nand later £30",
+        "Anna Berg\nTom Lee",
+    ],
+)
+def test_sentences_that_are_broken_into_lines_stay_whole(text: str) -> None:
+    assert [quote.text for quote in quotes_in(text, number=1)] == [" ".join(text.split("\n"))]
+
+
+def test_a_short_line_right_above_a_sentence_is_its_heading() -> None:
+    assert led("§ 2 Rent\nThe rent is 950 euros a month. It is due on Monday.\n\n3. Pets\nNo dogs are allowed here.") == [
+        ("§ 2 Rent", "The rent is 950 euros a month."),
+        ("§ 2 Rent", "It is due on Monday."),
+        ("3. Pets", "No dogs are allowed here."),
+    ]
+
+
+def test_a_heading_with_a_price_or_a_day_or_a_label_can_be_quoted_and_leads_as_well() -> None:
+    assert led(
+        "Red lamp for $400\n\nIt is bright.\n\n## Version 2.3 (3 May 2023)\n\nIt is dark.\n\nNext: a lamp\n\nIt is blue."
+    ) == [
+        ("", "Red lamp for $400"),
+        ("Red lamp for $400", "It is bright."),
+        ("", "Version 2.3 (3 May 2023)"),
+        ("Version 2.3 (3 May 2023)", "It is dark."),
+        ("", "Next: a lamp"),
+        ("Next: a lamp", "It is blue."),
+    ]
+
+
+def test_a_heading_right_above_a_list_introduces_it() -> None:
+    quotes = quotes_in("## Ingredients\n\n- 1 onion\n- salt\n\nIt is a soup.\n\n## Method\n\nFry it.", number=1)
+    assert [(quote.lead, quote.text, quote.introduces) for quote in quotes] == [
+        ("", "Ingredients", ("- 1 onion", "- salt")),
+        ("Ingredients", "1 onion", ()),
+        ("Ingredients", "salt", ()),
+        ("Ingredients", "It is a soup.", ()),
+        ("Method", "Fry it.", ()),
+    ]
+    assert said(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
+
+
+def test_several_prices_are_listed_and_one_is_not() -> None:
+    one, two = (Quote(text, (1,), 0, "a", bullet="=") for text in ("Adults £12", "Children £6"))
+    sentence = Quote("It is open.", (1,), 0, "a")
+    assert joined([one, two]) == "- Adults £12 [1]\n- Children £6 [1]"
+    assert joined([one, sentence]) == "Adults £12 [1] It is open. [1]"
+
+
+LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget|Was it red?|* a b
+It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
+
+
+@given(st.lists(st.tuples(st.sampled_from(re.split(r"[|\n]", LINES)), st.sampled_from(["\n", "\n\n"])), max_size=12))
+def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, str]]) -> None:
+    text = "".join(line + end for line, end in lines)
+    for quote in quotes_in(text, number=1):
+        assert place_of(quote.text, text) is not None
+        assert not quote.lead or place_of(quote.lead, text) is not None
+        assert all(place_of(item, text) for item in quote.introduces)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.text.fact_kinds import asks_whether, expected_kind, fits_kind
+from ragcore.text.fact_kinds import asks_whether, expected_kind, fits_kind, fitting
+from ragcore.text.keywords import content_words
 from ragcore.text.quotes import Quote, below_introductions, quotes_in
 from ragcore.text.relevance import (
     BIAS,
@@ -22,6 +23,7 @@ from ragcore.text.relevance import (
     WEIGHTS,
     held,
     idf_shares,
+    idle_words,
     likely,
     log_odds,
     margin,
@@ -151,8 +153,12 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     [
         ("How many days?", "number"),
         ("Wie viele Tage?", "number"),
-        ("Wie teuer ist es?", "number"),
-        ("What does a dog cost?", "number"),
+        ("Wie teuer ist es?", "price"),
+        ("What does a dog cost?", "price"),
+        ("How much do the tickets cost?", "price"),
+        ("How much is a ticket?", "number"),
+        ("What is the price of a ticket?", "price"),
+        ("Was kostet die Karte?", "price"),
         ("有多少人？", "number"),
         ("How often are the brakes tested?", "frequency"),
         ("Wie oft wird geprüft?", "frequency"),
@@ -214,10 +220,41 @@ def test_a_question_says_what_kind_of_thing_it_asks_for(question: str, kind: str
         ("web", "Details: https://northwind.example/plans", True),
         ("web", "Orders go to northwind.com/orders.", True),
         ("web", "Write to desk@northwind.com.", False),
+        ("price", "Adults £12", True),
+        ("price", "Tea costs 4 euros.", True),
+        ("price", "Lentil soup 4.50", True),
+        ("price", "Children under 14 free", True),
+        ("price", "Kinder unter 14 Jahren frei", True),
+        ("price", "Feel free to ask in 2016.", False),
+        ("price", "It rose by 4.50%.", False),
+        ("date", "The bus leaves at 7:40.", True),
+        ("date", "It opens at 9 am.", True),
+        ("date", "It is closed on Sundays.", True),
+        ("date", "Pay within 30 days.", True),
+        ("date", "It is due on the third working day.", True),
+        ("date", "It took the third prize.", False),
     ],
 )
-def test_a_telephone_number_or_an_address_is_known_by_its_form(kind: str, sentence: str, fits: bool) -> None:
+def test_what_is_asked_for_is_known_by_its_form(kind: str, sentence: str, fits: bool) -> None:
     assert fits_kind(kind, sentence, "What is the telephone number of the desk?") == fits
+
+
+def test_a_number_may_be_a_price_and_no_number_is_none() -> None:
+    question = "How much does the tea cost?"
+    assert [fitting("price", said, question) for said in ("It is £4.", "It was 1,204.", "It is dear.")] == [1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("How high is the rent?", "The rent is due."), ("Was anybody hurt?", "Nobody was hurt."), ("How old is it?", "")],
+)
+def test_a_word_that_an_answer_need_not_have_counts_nothing(question: str, said: str) -> None:
+    quote = Quote(said, (1,), 0, "")
+    assert held(question, [quote]).sum() == pytest.approx(1.0 if said else 0.0)
+    words = Words(tuple(content_words(question)), np.eye(len(content_words(question)), dtype=np.float16))
+    left = words.without(idle_words(question))
+    assert set(left.stems) <= set(content_words(said))
+    assert len(left.rows) == len(left.stems)
 
 
 def test_log_odds_are_the_weighed_sum() -> None:
