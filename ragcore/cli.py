@@ -384,6 +384,9 @@ def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool
         for piece in answer:
             said += piece
             print(piece, end="", flush=True)
+        if nearest := library.nearest(ask, answer):
+            print(nearest.removeprefix(said), end="")
+            said = nearest
         print()
         for source in library.at_quotes(library.sources(answer.source_nodes), said):
             print(f"  [{source.number}] {source.place}")

@@ -46,11 +46,13 @@ from ragcore.ingestion.file_bytes import unwritten
 from ragcore.ingestion.files import ACTIVE, Added, FileRow, Link, check_size, process_name
 from ragcore.ingestion.parts import open_parts
 from ragcore.ingestion.rebuild import MadeWith, RebuildPlan, planned
+from ragcore.observe import condensed_question
 from ragcore.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from ragcore.prompt_versions import PromptVersions
 from ragcore.schema import ChatMessage, Document, NodeWithScore, new_id
 from ragcore.suggestions import SCHEMA as SUGGESTIONS_SCHEMA
 from ragcore.suggestions import Suggestions
+from ragcore.text import refusals
 from ragcore.text.quotes import first_place, place_of, quoted_from
 
 if TYPE_CHECKING:
@@ -521,6 +523,17 @@ class Library:
                 wording=wording,
             )
         return answer(ask, history, llm=llm, finding=finding, system_prompt=system_prompt, wording=wording)
+
+    def nearest(self, ask: Ask, answer: AnswerStream) -> str:
+        """Where no answer was found to quote: that, and what comes nearest to one. "" where nothing does, and for others."""
+        from ragcore.llms.extractive import ExtractiveLLM
+        from ragcore.response_synthesizers.synthesizer import passages_from
+
+        llm = self.llm(extractive=ask.extractive)
+        if not isinstance(llm, ExtractiveLLM) or answer.text not in refusals.NOT_FOUND.values():
+            return ""
+        near = llm.nearest(condensed_question(answer.trace) or ask.question, passages_from(answer.source_nodes))
+        return refusals.with_nearest(answer.text, near) if near else ""
 
     def being_read(self, ask: Ask) -> int:
         """How many of the documents that it is put to are still being read."""

@@ -231,3 +231,9 @@ def stream_in(step: Span, pieces: Generator[str, None, T]) -> Generator[str, Non
     except BaseException as error:  # whatever it was, it is noted and goes on
         finish(step, error)
         raise
+
+
+def condensed_question(trace: Span | None) -> str | None:
+    """The question that a follow-up was made into; None where it was none."""
+    condensed = trace.named("condense") if trace is not None else []
+    return next((str(step.facts["question"]) for step in condensed if "question" in step.facts), None)

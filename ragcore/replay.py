@@ -20,7 +20,7 @@ from ragcore.conversations import AnswerFacts, Ask, Conversation, Message, Price
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
-from ragcore.observe import Span
+from ragcore.observe import Span, condensed_question
 from ragcore.price import at_most, basis, together
 from ragcore.runs import AnswerRuns
 from ragcore.schema import new_id
@@ -126,7 +126,7 @@ def lacking(mode: str, model: LLMMetadata) -> Lack | None:
 def steps_of(trace: Span) -> Steps:
     """Read from the trace of a whole answer."""
     found = {hit["id"] for step in trace.named("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
-    condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
+    condensed = condensed_question(trace)
     return Steps(
         rewritten=condensed if condensed != trace.facts.get("question") else None,
         passages=len(found) if trace.named("retrieve") else None,

@@ -18,7 +18,7 @@ from ragcore.each_file import EachFile
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.library import Library
 from ragcore.llms.base import LLMMetadata
-from ragcore.observe import Span
+from ragcore.observe import Span, condensed_question
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.progress import Progress
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
@@ -147,7 +147,10 @@ class Run:
                     self._cite(answer.source_nodes)
                     self.text += piece
                     self._changed.notify_all()
+            nearest = self._library.nearest(self._ask, answer)
             with self._changed:
+                if nearest and not self.finished:
+                    self.text = nearest
                 self._cite(answer.source_nodes)  # an agent's are known only now
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
@@ -167,7 +170,7 @@ class Run:
         if trace is None or model is None:
             return
         calls = trace.named("llm")
-        condensed = next((str(step.facts["question"]) for step in trace.named("condense") if "question" in step.facts), None)
+        condensed = condensed_question(trace)
         meant = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         mode = ask.mode

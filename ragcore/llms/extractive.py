@@ -7,6 +7,7 @@ thing every time, and can say nothing that the documents do not say.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -70,6 +71,8 @@ THRESHOLD = -1.2
 """The log odds that the best sentence must reach where the embedder tells nothing about single words, or the question is not
 in English; below it nothing was found. See `relevance.margin` for the others."""
 
+NEAREST = -3.0  # the margin from which what is no answer is still worth telling
+
 MAX_SENTENCES = 3
 BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number is asked for,
 BEHIND = 6.0  # more when something is to be explained
@@ -112,6 +115,11 @@ class ExtractiveLLM(LLM):
         quotes = _quotes(passages)
         odds = self._evidence.answering(query, quotes).odds()
         return [quotes[row].text for row in np.argsort(-odds, kind="stable")]
+
+    def nearest(self, query: str, passages: Sequence[Passage]) -> str:
+        """What comes nearest to an answer where there is none, quoted as one; "" where nothing comes near."""
+        answer = self._answer(query, _quotes(passages), least=NEAREST)
+        return "" if is_refusal(answer) else answer
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         tool_calls: tuple[dict[str, Any], ...] = ()
@@ -182,7 +190,7 @@ class ExtractiveLLM(LLM):
         # Citations in passages without numbers: these are answers to parts, which were found good already.
         earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in quotes)
         if is_question(query):
-            return self._answer(query, quotes, sure=earlier)
+            return self._answer(query, quotes, least=-math.inf if earlier else 0.0)
         # A summary has a paragraph for each document.
         parts = chain.from_iterable(passage.text.split("\n\n") for passage in passages)
         return self._summary(
@@ -205,12 +213,12 @@ class ExtractiveLLM(LLM):
         nothing_new = kept <= {quote.text for quote in said}
         return existing if is_refusal(answer) or nothing_new else answer
 
-    def _answer(self, query: str, quotes: Sequence[Quote], *, sure: bool = False) -> str:
-        """`sure`: the answer is among the quotes, whatever its odds."""
+    def _answer(self, query: str, quotes: Sequence[Quote], *, least: float = 0.0) -> str:
+        """`least`: the margin that is needed, see `relevance.margin`."""
         read = [quote.read_with_lead for quote in quotes]
         query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
         weighed = self._weighed(query, quotes)
-        if weighed.margin(THRESHOLD) < 0 and not sure:
+        if weighed.margin(THRESHOLD) < least:
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
         chosen = with_lists(choose(query, weighed.odds(), quotes), quotes)
         return joined(distinct(chain.from_iterable(_below_heading(query, quote) for quote in chosen)))

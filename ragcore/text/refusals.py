@@ -15,6 +15,13 @@ NOT_FOUND: Wordings = {
     "fr": "Je n’ai pas trouvé cela dans vos documents.",
     "zh": "我在您的文档中没有找到这方面的内容。",
 }
+NEAREST: Wordings = {
+    "en": "The nearest that they say:",
+    "de": "Am nächsten kommt dem:",
+    "es": "Lo más cercano que dicen:",
+    "fr": "Ce qu’ils disent de plus proche :",
+    "zh": "其中最接近的内容是：",
+}
 NOTHING_FOUND: Wordings = {
     "en": "I found nothing about this in your documents.",
     "de": "Ich habe in Ihren Dokumenten nichts dazu gefunden.",
@@ -46,6 +53,7 @@ NO_TOOL: Wordings = {
 }
 
 _ALL = frozenset(text for wordings in (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL) for text in wordings.values())
+_BEFORE_NEAREST = tuple(f"{said} {NEAREST[language]}\n" for language, said in NOT_FOUND.items())
 
 
 def in_language_of(question: str, wordings: Wordings) -> str:
@@ -54,5 +62,11 @@ def in_language_of(question: str, wordings: Wordings) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether this is one of these texts, in any language, and nothing else."""
-    return text.strip() in _ALL
+    """Whether this is one of these texts, in any language, and nothing else but what comes nearest to an answer."""
+    return text.strip() in _ALL or text.lstrip().startswith(_BEFORE_NEAREST)
+
+
+def with_nearest(refusal: str, nearest: str) -> str:
+    """One of NOT_FOUND, and below it what comes nearest to an answer."""
+    language = next(language for language, said in NOT_FOUND.items() if said == refusal)
+    return f"{refusal} {NEAREST[language]}\n\n{nearest}"

@@ -52,6 +52,15 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
     assert reply
 
 
+def test_where_nothing_answers_the_nearest_is_quoted_and_opens_and_why_is_offered(page: Page, app: App) -> None:
+    ask_anew(page, app, "Where can I leave my bicycle?")
+    reply = transcript(page)[1]
+    assert reply.startswith("I could not find this in your documents. The nearest that they say: Bicycles are not carried.")
+    page.get_by_role("button", name="Why wasn’t it found?").wait_for()
+    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
+    page.locator(".st-key-panel mark", has_text="Bicycles are not carried.").first.wait_for()
+
+
 def test_a_misspelt_question_is_answered_as_it_was_meant_and_says_so(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two paralel trakcs?")
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1

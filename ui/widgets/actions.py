@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragcore.conversations import Message
+from ragcore.text.refusals import is_refusal
 from ragcore.text.summary_request import is_summary_request
 from ui import words
 from ui.asking import answer_again
@@ -33,7 +34,7 @@ def _never(message: Message) -> bool:
 
 
 def _quotes_nothing(message: Message) -> bool:
-    return bool(message.text) and not message.cited
+    return bool(message.text) and (not message.cited or is_refusal(message.text))
 
 
 def _sums_up_a_part(message: Message) -> bool:
