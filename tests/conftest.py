@@ -1,8 +1,11 @@
-"""What every test gets: no network but this machine's own, no account, no home folder, one thread for each model."""
+"""What every test gets: no network but this machine's own, no account, no home folder, one thread for each model, and files
+that are kept in memory where there is room."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,11 @@ import pytest
 from tests.chroma import end_server
 
 HERE = Path(__file__).parent
+MEMORY = Path("/dev/shm")  # of Linux: a disk would be waited for at each commit of each library
+ROOM = 4_000_000_000  # bytes, several times what the files of all tests take
 
+if not os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 for name in (
