@@ -68,10 +68,12 @@ def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
     options: dict[str, Any] = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
     if rules:
         options = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": list(rules)}}
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
     covering = page.get_by_role("menu").count() > 0  # what it covers in part is pressed once it is closed
     return [
         f"{name}: {rule['id']}: {node['target'][-1]} {node['html'][:120]}\n    {node['failureSummary']}"
-        for rule in Axe().run(page, options=options).response["violations"]
+        for rule in page.evaluate("options => axe.run(options).then((found) => found.violations)", options)
         for node in rule["nodes"]
         if rule["impact"] in ("serious", "critical") and not (covering and "partially obscured" in node["failureSummary"])
     ]
