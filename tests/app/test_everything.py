@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_chat import ask, ask_anew, transcript
-from tests.app.test_model import connect, server, settings  # noqa: F401  # fixtures
+from tests.app.test_model import connected, server  # noqa: F401  # fixtures
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -174,10 +174,8 @@ def by_parts(messages: Sequence[Mapping[str, Any]]) -> str:
     return f"So it is. [{numbers[-1]}]" if numbers else "That is all. [1]"
 
 
-def test_the_run_card_of_a_model_names_it_and_holds_its_words(settings: Page, app: App, server: ScriptedServer) -> None:  # noqa: F811
-    page = settings
-    server.reply = by_parts
-    connect(page, server)
+def test_the_run_card_of_a_model_names_it_and_holds_its_words(page: Page, app: App, connected: ScriptedServer) -> None:  # noqa: F811
+    connected.reply = by_parts
     ask_anew(page, app, QUESTION)
     with page.expect_download() as download:
         choose_in_menu(page, "Save the run card")
@@ -188,10 +186,8 @@ def test_the_run_card_of_a_model_names_it_and_holds_its_words(settings: Page, ap
     assert "no language model" not in card
 
 
-def test_a_model_reads_everything_and_its_table(settings: Page, app: App, server: ScriptedServer) -> None:  # noqa: F811
-    page = settings
-    server.reply = by_parts
-    connect(page, server)
+def test_a_model_reads_everything_and_its_table(page: Page, app: App, connected: ScriptedServer) -> None:  # noqa: F811
+    connected.reply = by_parts
     ask_anew(page, app, QUESTION)
     choose_in_menu(page, "Read everything")
     agree(page, ".st-key-panel", "Read everything")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragcore.config import read_settings
+from ragcore.config import LLMSettings, read_settings, write_key, write_settings
 from tests.app.conftest import App, Look, answered, drop, payload, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
@@ -33,19 +33,25 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def settings(page: Page, app: App) -> Iterator[Page]:
-    """The Settings screen; whatever a test connects is taken away after it."""
+    """The Settings screen; what a test sets is set back after it."""
+    before = read_settings(app.home)
     page.on("dialog", lambda dialog: dialog.accept())  # leaving with something unsaved asks first
     page.goto(f"{app.url}/settings")
     page.get_by_role("heading", name="Settings").wait_for()
     settled(page)
     yield page
-    page.goto(f"{app.url}/settings")
-    page.locator(".st-key-llm_provider").get_by_text("None").click()
-    page.get_by_text("Answers quote your documents word for word.").wait_for()
-    settled(page)
-    if page.get_by_text("Not saved yet").count():
-        page.get_by_role("button", name="Save", exact=True).click()
-        page.get_by_text("Saved. The next answer uses it.").wait_for()
+    write_settings(app.home, before)
+
+
+@pytest.fixture
+def connected(app: App, server: ScriptedServer) -> Iterator[ScriptedServer]:
+    """The server, whose model answers while a test lasts."""
+    before = read_settings(app.home)
+    llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+    write_key(app.home, "openai_compatible", KEY)
+    write_settings(app.home, before.model_copy(update={"llm": llm}))
+    yield server
+    write_settings(app.home, before)
 
 
 def fill_in(page: Page, address: str, model: str, key: str = "") -> None:
@@ -170,6 +176,18 @@ def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app:
     assert KEY not in app.log()
 
 
+def test_without_a_model_answers_are_quoted_again(page: Page, app: App, connected: ScriptedServer) -> None:
+    page.goto(f"{app.url}/settings")
+    page.get_by_label("Model", exact=True).wait_for()
+    settled(page)
+    page.locator(".st-key-llm_provider").get_by_text("None").click()
+    page.get_by_text("Answers quote your documents word for word.").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved. The next answer uses it.").wait_for()
+    assert read_settings(app.home).llm.provider == "none"
+
+
 def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings: Page, server: ScriptedServer) -> None:
     fill_in(settings, f"{server.url}/v1", "tiny")
     settings.get_by_text("Not saved yet").wait_for()
@@ -197,66 +215,62 @@ def whole_answer(page: Page) -> str:
 
 
 def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_written(
-    settings: Page, app: App, server: ScriptedServer
+    page: Page, app: App, connected: ScriptedServer
 ) -> None:
-    server.reply, server.words_per_second = long_answer, 20.0
-    connect(settings, server)
-    settings.goto(f"{app.url}/chat")
-    ask(settings, "Tell me everything.")
-    settings.get_by_text("trip 1 ").wait_for()
-    settings.reload()
-    settings.get_by_text("trip 2 ").wait_for()
-    stop(settings).click()
-    settings.get_by_text("Stopped. What had been written is kept.").wait_for()
-    kept = whole_answer(settings)
+    connected.reply, connected.words_per_second = long_answer, 20.0
+    page.goto(f"{app.url}/chat")
+    ask(page, "Tell me everything.")
+    page.get_by_text("trip 1 ").wait_for()
+    page.reload()
+    page.get_by_text("trip 2 ").wait_for()
+    stop(page).click()
+    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    kept = whole_answer(page)
     assert "trip 2" in kept
     assert "trip 35" not in kept
-    settings.reload()
-    settings.get_by_text("Stopped. What had been written is kept.").wait_for()
-    assert whole_answer(settings) == kept
-    assert settings.get_by_test_id("stChatInputTextArea").is_enabled()
+    page.reload()
+    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    assert whole_answer(page) == kept
+    assert page.get_by_test_id("stChatInputTextArea").is_enabled()
 
 
-def test_a_slow_answer_is_written_while_a_document_is_read(
-    settings: Page, app: App, server: ScriptedServer, look: Look
-) -> None:
-    server.reply, server.words_per_second = long_answer, 10.0
-    connect(settings, server)
-    settings.goto(app.url)
+def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App, connected: ScriptedServer, look: Look) -> None:
+    connected.reply, connected.words_per_second = long_answer, 10.0
+    page.goto(app.url)
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
-    drop(settings, payload("towns.txt", text))
-    row(settings, "towns.txt").get_by_role("button", name="Stop").wait_for()
-    settings.get_by_role("link", name="Chat").click()
-    settings.get_by_role("heading", name="Ask your documents").wait_for()  # the box of the screen before is gone
-    ask(settings, "Tell me everything.")
-    settings.get_by_text("trip 1 ").wait_for()
-    sidebar = settings.get_by_test_id("stSidebar")
+    drop(page, payload("towns.txt", text))
+    row(page, "towns.txt").get_by_role("button", name="Stop").wait_for()
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()  # the box of the screen before is gone
+    ask(page, "Tell me everything.")
+    page.get_by_text("trip 1 ").wait_for()
+    sidebar = page.get_by_test_id("stSidebar")
     sidebar.get_by_text("Reading 1 document").wait_for()
     done = sidebar.get_by_role("progressbar").get_attribute("aria-valuenow")
-    until(settings, lambda: sidebar.get_by_role("progressbar").get_attribute("aria-valuenow") != done)
-    look(settings, "writing")
-    stop(settings).click()  # it is being written still: the bar beside it has moved meanwhile
-    settings.get_by_text("Stopped. What had been written is kept.").wait_for()
-    settings.goto(app.url)
-    row(settings, "towns.txt").get_by_role("button", name="Stop").wait_for()
-    look(settings, "reading")
-    row(settings, "towns.txt").get_by_role("button", name="Stop").click()
-    row(settings, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
-    row(settings, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
-    settings.get_by_text("towns.txt is deleted.").wait_for()
+    until(page, lambda: sidebar.get_by_role("progressbar").get_attribute("aria-valuenow") != done)
+    look(page, "writing")
+    stop(page).click()  # it is being written still: the bar beside it has moved meanwhile
+    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.goto(app.url)
+    row(page, "towns.txt").get_by_role("button", name="Stop").wait_for()
+    look(page, "reading")
+    row(page, "towns.txt").get_by_role("button", name="Stop").click()
+    row(page, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
+    row(page, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_text("towns.txt is deleted.").wait_for()
 
 
 def test_a_failed_answer_says_why_and_can_be_given_without_a_model(
-    settings: Page, app: App, server: ScriptedServer, look: Look
+    page: Page, app: App, connected: ScriptedServer, look: Look
 ) -> None:
-    connect(settings, server)
+    server = connected
     server.always = FAULTS["500"]
-    settings.goto(f"{app.url}/chat")
-    ask(settings, "May I bring a large dog?")
-    settings.get_by_role("button", name="Answer without a model").wait_for(timeout=60_000)
-    settings.get_by_role("button", name="Try again").wait_for()
-    look(settings, "failed answer")
-    told = settings.get_by_test_id("stChatMessage").locator('[class*="st-key-problem_"]')
+    page.goto(f"{app.url}/chat")
+    ask(page, "May I bring a large dog?")
+    page.get_by_role("button", name="Answer without a model").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Try again").wait_for()
+    look(page, "failed answer")
+    told = page.get_by_test_id("stChatMessage").locator('[class*="st-key-problem_"]')
     for fault, what in (
         ("401", "does not accept the key"),
         ("429", "is getting too many requests"),
@@ -268,11 +282,11 @@ def test_a_failed_answer_says_why_and_can_be_given_without_a_model(
         told.get_by_text(what).wait_for()
         for choice in ("Try again", "Answer without a model", "Open settings"):
             told.get_by_role("button", name=choice).wait_for()
-        settled(settings)
-    settings.get_by_role("button", name="Answer without a model").click()
-    settings.get_by_role("button", name="Answer without a model").wait_for(state="detached")
-    answered(settings)
-    assert "no language model: quoting your documents" in settings.locator('[class*="st-key-facts_"]').inner_text()
+        settled(page)
+    page.get_by_role("button", name="Answer without a model").click()
+    page.get_by_role("button", name="Answer without a model").wait_for(state="detached")
+    answered(page)
+    assert "no language model: quoting your documents" in page.locator('[class*="st-key-facts_"]').inner_text()
 
 
 def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: App, server: ScriptedServer) -> None:

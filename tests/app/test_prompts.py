@@ -9,14 +9,14 @@ import pytest
 
 from ragcore.prompts import TEXT_QA
 from tests.app.conftest import App, Look, answered, settled, until
-from tests.app.test_model import connect, server, settings
+from tests.app.test_model import connected, server, settings
 from tests.app.test_query import ask
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-__all__ = ["server", "settings"]
+__all__ = ["connected", "server", "settings"]
 
 SAID = TEXT_QA.messages[1].content
 
@@ -69,9 +69,9 @@ def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Pa
 
 
 def test_the_next_answer_says_the_new_words_and_the_earlier_ones_come_back(
-    settings: Page, app: App, server: ScriptedServer, own_wording: None
+    connected: ScriptedServer, settings: Page, app: App, own_wording: None
 ) -> None:
-    connect(settings, server)
+    server = connected
     message(settings).fill(f"Think of a ZEBRA first.\n{SAID}")
     save(settings)  # pressed once, and the field is still being typed in
     settings.locator(".st-key-prompt_versions").get_by_text("versions").wait_for()
