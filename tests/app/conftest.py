@@ -33,6 +33,8 @@ FLAGS = [
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
 
+LONG = {"test_documents.py": 3, "test_screens.py": 2, "test_indexes.py": 1}  # the longest first
+
 FAILED = pytest.StashKey[bool]()
 
 Look: TypeAlias = "Callable[[Page, str], None]"  # at a state that a test has brought about, which is given a name
@@ -51,6 +53,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Each has a second try, as the machine may have been too busy for a screen to come in time; a wrong one fails twice.
+    The long files come first, so that none is left for the end.
 
     With `--screens` only those that take pictures are run: every screen first, before others have asked anything, then states.
     """
@@ -58,6 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "app"):
             item.add_marker(late)
+    items.sort(key=lambda item: -LONG.get(item.path.name, 0))
     if config.getoption("--screens", default=False):
         screens = [item for item in items if item.path.name == "test_screens.py"]
         items[:] = screens + [item for item in items if item not in screens and "look" in getattr(item, "fixturenames", ())]
@@ -160,14 +164,39 @@ def empty_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
+def sample(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
+    """The library of the sample documents, all read: by the first process that runs tests, for all of them to copy."""
+    shared = tmp_path_factory.getbasetemp()
+    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "sample of all"
+    whole = folder / "whole"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        deadline = time.monotonic() + 240
+        while not whole.exists():
+            assert time.monotonic() < deadline, "the process that has begun it has not made it"
+            time.sleep(0.1)
+        return folder / "library"
+    try:
+        for app in started(folder):
+            tab = browser.new_page()
+            tab.goto(app.url)
+            tab.get_by_role("button", name="Try it with a sample").click(timeout=SECONDS)
+            wait_until_read(tab)
+            tab.close()
+    except BaseException:
+        shutil.rmtree(folder)  # for a second try
+        raise
+    whole.touch()
+    return folder / "library"
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Iterator[App]:
     """The application with the sample documents, all read."""
-    for app in started(tmp_path_factory.mktemp("sample")):
-        tab = browser.new_page()
-        tab.goto(app.url)
-        tab.get_by_role("button", name="Try it with a sample").click(timeout=SECONDS)
-        wait_until_read(tab)
-        tab.close()
+    folder = tmp_path_factory.mktemp("sample")
+    shutil.copytree(sample, folder / "library")
+    for app in started(folder):
         with closing(Library(app.home)) as library:
             app.files = frozenset(file.id for file in library.files.all())
         yield app
