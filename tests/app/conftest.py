@@ -14,11 +14,12 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 import pytest
 
 from ragcore.config import Settings
+from ragcore.conversations import Kind
 from ragcore.library import Library
 from ragcore.shelf import Shelf
 
@@ -143,6 +144,16 @@ class App:
             library.update_settings(Settings())
         self.start()
 
+    def clear(self) -> None:
+        """Leave nothing in its library, while it runs."""
+        with closing(Library(self.home)) as library:
+            for file in library.files.all():
+                library.delete_file(file.id)
+            for kind in get_args(Kind):
+                for talk in library.conversations.all(kind):
+                    library.conversations.delete(talk.id)
+            library.update_settings(Settings())
+
     def log(self) -> str:
         return (self.home.parent / "server.log").read_text("utf-8", "replace")
 
@@ -157,10 +168,16 @@ def started(folder: Path, database: str = "") -> Iterator[App]:
     assert "Traceback" not in app.log(), app.log()
 
 
-@pytest.fixture(scope="module")
-def empty_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The application on a new, empty library."""
+@pytest.fixture(scope="session")
+def cleared_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     yield from started(tmp_path_factory.mktemp("empty"))
+
+
+@pytest.fixture(scope="module")
+def empty_app(cleared_app: App) -> Iterator[App]:
+    """The application on a library that is empty when the tests of a file begin."""
+    yield cleared_app
+    cleared_app.clear()
 
 
 @pytest.fixture(scope="session")

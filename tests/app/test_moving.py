@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, drop, payload, settled, until, wait_until_read
+import pytest
+
+from tests.app.conftest import App, drop, payload, settled, started, until, wait_until_read
 from tests.app.test_documents import state
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, WebSocket
 
 QUIET = 2500.0  # milliseconds, more than two of the looks that are taken every second
+
+
+@pytest.fixture(scope="module")
+def empty_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """Just started: its search is not ready yet."""
+    yield from started(tmp_path_factory.mktemp("just-started"))
 
 
 def test_the_lights_are_looked_at_until_the_search_is_ready_and_no_longer(page: Page, empty_app: App) -> None:
