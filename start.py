@@ -35,7 +35,7 @@ def test(python: str, arguments: list[str]) -> int:
     pytest = [python, "-m", "pytest"]
     if arguments:
         return subprocess.call([*pytest, *arguments], cwd=HERE)
-    # A file's tests share what was made for them; in the order of their names no long file is left for the end.
+    # A file's tests share what was made for them; in the order in which files are taken no long one is left for the end.
     two = [*pytest, "-n2", "--dist=loadfile", "--no-loadscope-reorder"]
     others = subprocess.call([*two, "--ignore=tests/app"], cwd=HERE)
     print("The tests in the browser:", flush=True)
