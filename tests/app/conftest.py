@@ -34,7 +34,7 @@ FLAGS = [
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
 
-LONG = {"test_documents.py": 3, "test_screens.py": 2, "test_indexes.py": 1}  # the longest first
+LONG = ["test_documents.py", "test_screens.py", "test_real_documents.py", "test_indexes.py", "test_while_it_grows.py"]
 
 FAILED = pytest.StashKey[bool]()
 
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "app"):
             item.add_marker(late)
-    items.sort(key=lambda item: -LONG.get(item.path.name, 0))
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     if config.getoption("--screens", default=False):
         screens = [item for item in items if item.path.name == "test_screens.py"]
         items[:] = screens + [item for item in items if item not in screens and "look" in getattr(item, "fixturenames", ())]
