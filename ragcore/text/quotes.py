@@ -128,7 +128,7 @@ _VALUE = re.compile(
 _IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")
 MAX_HEADING = 10  # words
 MAX_TITLE = 5  # words of what introduces a list of lines
-SHORT_LINE, MAX_LINE = 60, 120  # characters of at least half of such lines, and of each
+SHORT_LINE = 60  # characters of at least half of such lines
 MOST_OF_NEXT = 0.6  # of the length of the line below it, that a heading has
 SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
 LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
@@ -257,7 +257,7 @@ def _short_lines(span: str) -> list[_Unit]:
         return []
     if any(line[0].islower() or _GOES_ON.search(line) or not _says_something(line) for line in lines):
         return []
-    if 2 * sum(len(line) <= SHORT_LINE for line in lines) < len(lines) or max(map(len, lines)) > MAX_LINE:
+    if 2 * sum(len(line) <= SHORT_LINE for line in lines) < len(lines):
         return []
     headed = not valued[0] and len(lines[0].split()) <= MAX_TITLE and not _NUMBERS.match(lines[0])
     head = lines[0] if headed else ""

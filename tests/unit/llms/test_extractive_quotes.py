@@ -210,6 +210,7 @@ def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_let
         ("", "Security (day & night): 99"),
         ("", "Ask here: the desk knows."),
     ]
+    assert all(quote.is_row for quote in quotes_in("Height: 3 m\nOwner: Ann Lee", number=1)), "they say something"
     assert led("From: Ann Lee\nTo: Bo\nSubject: A boot\n\nDear sir, it is red.") == [
         ("To: Bo Subject: A boot", "Dear sir, it is red.")
     ]
@@ -381,6 +382,7 @@ def test_lines_without_marks_are_a_list_below_what_introduces_them(
         "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.",
         "It cost £12.50\nand later £30",
         "Anna Berg\nTom Lee",
+        "\n".join(f"{letter} long line that goes on and on, until it is longer than sixty characters" for letter in "ABC"),
     ],
 )
 def test_sentences_that_are_broken_into_lines_stay_whole(text: str) -> None:
