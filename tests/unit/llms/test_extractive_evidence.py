@@ -171,3 +171,11 @@ def test_a_script_that_the_embedder_does_not_know_is_told_from_a_language(questi
     said = quotes("灯塔高四十米。", "The lighthouse is high.")
     assert Evidence(HuggingFaceEmbedding()).weighed(question, said).unread is unread
     assert not Evidence(HashEmbedding()).weighed(question, said).unread  # another embedder may know it
+
+
+def test_a_word_that_an_answer_need_not_have_need_not_be_met() -> None:
+    evidence, said = Evidence(HuggingFaceEmbedding()), quotes("The rent is 950 euros.")
+    high, what = (evidence.weighed(question, said).met for question in ("How high is the rent?", "What is the rent?"))
+    assert high is not None
+    assert what is not None
+    assert high == pytest.approx(what, abs=0.1)

@@ -257,6 +257,12 @@ def test_a_word_that_an_answer_need_not_have_counts_nothing(question: str, said:
     assert len(left.rows) == len(left.stems)
 
 
+def test_a_heading_above_its_list_says_something_and_one_without_does_not() -> None:
+    said = [Quote("Ingredients", (1,), 0, "", introduces=("- salt",)), Quote("Ingredients", (1,), 1, "")]
+    table = measure("What is in it?", HashEmbedding().embed_query("it"), said, HashEmbedding().embed_passages(["a", "b"]))
+    assert table[:, FEATURES.index("is_fragment")].tolist() == [0, 1]
+
+
 def test_log_odds_are_the_weighed_sum() -> None:
     row = np.arange(1.0, len(FEATURES) + 1)
     assert log_odds(row[None, :]).tolist() == pytest.approx([sum(w * x for w, x in zip(WEIGHTS, row, strict=True)) + BIAS])
