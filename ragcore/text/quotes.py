@@ -523,15 +523,16 @@ def _unmarked(text: str) -> tuple[list[int], str]:
 
 
 def joined(quotes: Sequence[Quote]) -> str:
-    """One text: sentences of one document follow each other, another document, or what follows a list, begins a new
-    paragraph; rows of tables are listed."""
+    """One text: sentences of one document follow each other; another document, a heading with its list, or what follows a
+    list, begins a new paragraph; rows of tables are listed."""
     prices = sum(quote.bullet == "=" for quote in quotes)
     listed = [(is_row(quote.text) and len(quotes) > 1) or (quote.bullet == "=" and prices > 1) for quote in quotes]
     text = ""
     for at, quote in enumerate(quotes):
         if at:
             before = quotes[at - 1]
-            goes_on = before.document == quote.document and not before.introduces
+            heads = quote.introduces and not introduces_list(quote.text)
+            goes_on = before.document == quote.document and not before.introduces and not heads
             text += "\n" if goes_on and listed[at] else " " if goes_on and not listed[at - 1] else "\n\n"
         text += "- " * listed[at] + str(quote)
     return text

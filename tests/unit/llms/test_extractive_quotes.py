@@ -420,6 +420,7 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
         ("Method", "Fry it.", ()),
     ]
     assert said(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
+    assert joined([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
 def test_several_prices_are_listed_and_one_is_not() -> None:
