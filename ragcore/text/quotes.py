@@ -1,7 +1,7 @@
 """Sentences that can be quoted with their citations, from documents and from earlier answers that hold `[1]` marks already.
 
-A heading, a letterhead or a question that stands in a document answers nothing by itself. It lends its words to the
-sentences under it.
+A heading, a letterhead or a question that stands in a document answers nothing by itself, but for a heading with a price, a day
+or a list right below it. It lends its words to the sentences under it.
 """
 
 from __future__ import annotations
