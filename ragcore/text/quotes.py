@@ -78,6 +78,13 @@ class _Unit(NamedTuple):
     bullet: str | None  # "=" of what leads, too, where it may be quoted itself
     head: str = ""  # of a line of a list without marks: what introduces it, of which it is its own
 
+    @property
+    def begins_item(self) -> bool:
+        """Of a list with marks."""
+        if self.bullet == "":
+            return _LISTED.match(self.said) is not None
+        return self.bullet is not None and self.bullet not in "|="
+
 
 LEANS = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
@@ -89,7 +96,6 @@ LEANS = re.compile(
 _BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
 _BULLETS = re.compile(r"^[ \t]*(?:[-*•–#>|]+[ \t]+)+", re.M)
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
-_BEGINS_LIST = frozenset("-*•‣▪●◦○■–") | {""}  # "" of a number
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 _LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
 # "Director of Sales", "Position: Manager", and more below it, or "Qualifications:" of the next list; in an item, not where its
@@ -177,10 +183,11 @@ def _led(text: str) -> list[tuple[str, str, str | None]]:
     lead = last = scrap = ""  # last: the heading or question just before
     heads = ""
     units = list(_units(text))
-    for (said, leads, ends_paragraph, bullet, head), following in zip(units, [*units, None][1:], strict=True):
-        if leads or head == said:
+    for unit, following in zip(units, [*units, None][1:], strict=True):
+        said, leads, ends_paragraph, bullet, head = unit
+        if leads or (head == said and bullet is None):
             above = f"{last} {said}" if last else said
-            lists = following is not None and following.bullet in _BEGINS_LIST and not following.leads
+            lists = following is not None and following.begins_item and not following.leads
             if head or bullet == "=" or lists:
                 found.append((last, said, bullet))
             lead, heads, last = (lead, above, "") if head else (above, "", said)
@@ -188,7 +195,7 @@ def _led(text: str) -> list[tuple[str, str, str | None]]:
         if head:
             found.append((heads, said, bullet))
             continue
-        answers = scrap or (last if len(said) <= SHORT_ANSWER and _QUESTION.search(last) else "")
+        answers = scrap or (last if not unit.begins_item and len(said) <= SHORT_ANSWER and _QUESTION.search(last) else "")
         if scrap:
             found.pop()
         found.append(("", f"{answers} {said}", None) if answers else (lead, said, bullet))

@@ -423,6 +423,24 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
     assert joined([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
+def test_a_question_right_above_a_list_introduces_it() -> None:
+    quotes = quotes_in("What do you charge for?\n- Towels\n- Lockers\n\nThe rest is free.", number=1)
+    assert said(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
+    assert said(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
+
+
+def test_a_question_within_an_item_is_quoted_with_its_answer() -> None:
+    quotes = quotes_in("1. Swap it.\n2. Missed your turn? You pay 5 pounds.", number=1)
+    assert [quote.text for quote in quotes] == ["1. Swap it.", "2. Missed your turn? You pay 5 pounds."]
+
+
+def test_a_line_of_a_list_may_say_what_its_heading_says() -> None:
+    quotes = quotes_in("Swimming\nAqua gym £4\nSwimming\nSauna £9", number=1)
+    assert [(quote.text, quote.bullet) for quote in quotes] == [
+        ("Swimming", None), ("Aqua gym £4", "="), ("Swimming", "="), ("Sauna £9", "="),
+    ]  # fmt: skip
+
+
 def test_several_prices_are_listed_and_one_is_not() -> None:
     one, two = (Quote(text, (1,), 0, "a", bullet="=") for text in ("Adults £12", "Children £6"))
     sentence = Quote("It is open.", (1,), 0, "a")
