@@ -423,6 +423,12 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
     assert joined([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
+def test_a_heading_right_above_numbered_steps_introduces_them() -> None:
+    quotes = quotes_in("## Method\n\n1. Fry it. Stir.\n2. Eat it.\n\n## Rest\n\nIt keeps.", number=1)
+    assert str(quotes[0]) == "Method\n1. Fry it. Stir.\n2. Eat it. [1]"
+    assert [quote.text for quote in quotes] == ["Method", "1. Fry it.", "Stir.", "2. Eat it.", "It keeps."]
+
+
 def test_a_question_right_above_a_list_introduces_it() -> None:
     quotes = quotes_in("What do you charge for?\n- Towels\n- Lockers\n\nThe rest is free.", number=1)
     assert said(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
@@ -436,8 +442,8 @@ def test_a_question_within_an_item_is_quoted_with_its_answer() -> None:
 
 def test_a_line_of_a_list_may_say_what_its_heading_says() -> None:
     quotes = quotes_in("Swimming\nAqua gym £4\nSwimming\nSauna £9", number=1)
-    assert [(quote.text, quote.bullet) for quote in quotes] == [
-        ("Swimming", None), ("Aqua gym £4", "="), ("Swimming", "="), ("Sauna £9", "="),
+    assert [(quote.lead, quote.text) for quote in quotes] == [
+        ("", "Swimming"), ("Swimming", "Aqua gym £4"), ("Swimming", "Swimming"), ("Swimming", "Sauna £9"),
     ]  # fmt: skip
 
 
