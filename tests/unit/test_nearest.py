@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from ragcore import cli
-from ragcore.conversations import Ask, Message
+from ragcore.conversations import Ask
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.runs import AnswerRuns
 from ragcore.text.refusals import NEAREST, NOT_FOUND, is_refusal, with_nearest
-from tests.unit.test_library import finished, take_in
+from tests.unit.test_library import take_in
+from tests.unit.test_missed import answered
 
 FLAT = """Rental agreement
 
@@ -36,12 +36,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     take_in(opened, FLAT, "flat.txt")
     yield opened
     opened.close()
-
-
-def answered(library: Library, ask: Ask, conversation: str | None = None) -> Message:
-    message = library.conversations.message(finished(library, AnswerRuns(library), ask, conversation))
-    assert message is not None
-    return message
 
 
 @pytest.mark.parametrize("mode", ["compact", "refine", "tree_summarize", "simple_summarize"])
