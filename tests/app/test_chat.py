@@ -56,7 +56,7 @@ def test_where_nothing_answers_the_nearest_is_quoted_and_opens_and_why_is_offere
     ask_anew(page, app, "Where can I leave my bicycle?")
     reply = transcript(page)[1]
     assert reply.startswith("I could not find this in your documents. The nearest that they say: Bicycles are not carried.")
-    page.get_by_role("button", name="Why wasn’t it found?").wait_for()
+    page.get_by_text("Why wasn’t it found?", exact=True).wait_for()  # in words, not as a sign alone
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel mark", has_text="Bicycles are not carried.").first.wait_for()
 
