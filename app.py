@@ -30,6 +30,7 @@ app = st.App(
         Route("/api/card/{message_id}", web.run_card),
     ],
     middleware=[
+        Middleware(web.ClosedTabs),
         Middleware(web.KnownHosts),
         Middleware(web.SecurityHeaders),
         Middleware(web.RequestLanguage),

@@ -137,6 +137,34 @@ class RequestLanguage:
         await self.app(scope, receive, send)
 
 
+class ClosedTabs:
+    """A tab that is closed while its screen is being sent has its session end as any other. Streamlit listens to it once more,
+    which the server would log as a failure, with its traceback."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket":
+            await self.app(scope, receive, send)
+            return
+        closed = False
+
+        async def while_open(message: Message) -> None:
+            nonlocal closed
+            try:
+                await send(message)
+            except OSError:
+                closed = True
+                raise
+
+        try:
+            await self.app(scope, receive, while_open)
+        except RuntimeError:
+            if not closed:
+                raise
+
+
 class SecurityHeaders:
     """A page may run its own scripts and load from this server, and nothing else."""
 

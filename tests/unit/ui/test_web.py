@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.types import Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ui.web import NAME_CHARS, image_type, known_host, safe_name, security_headers, ticket, valid_ticket
+from ui.web import NAME_CHARS, ClosedTabs, image_type, known_host, safe_name, security_headers, ticket, valid_ticket
 
 SECRET = b"known to all servers of the library"
 
@@ -61,6 +66,45 @@ def test_the_servers_own_names_are_known(host: str) -> None:
 @pytest.mark.parametrize("host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8501", "[::2]:8501"])
 def test_other_names_are_not(host: str) -> None:
     assert not known_host(host)
+
+
+async def screen(scope: Scope, receive: Receive, send: Send) -> None:
+    """Sends something, and listens, whether or not it came."""
+    socket = WebSocket(scope, receive, send)
+    await socket.accept()
+    with suppress(WebSocketDisconnect):
+        await socket.send_bytes(b"drawn")
+    try:
+        await socket.receive_bytes()
+    finally:
+        await socket.close()
+
+
+def connect(*received: Message, closed: bool) -> list[str]:
+    """The kinds of what is sent to a tab that says so; when it is `closed`, only that it is connected."""
+    said, sent = list(received), []
+
+    async def receive() -> Message:
+        return said.pop(0)
+
+    async def send(message: Message) -> None:
+        if closed and sent:
+            raise OSError
+        sent.append(message["type"])
+
+    asyncio.run(ClosedTabs(screen)({"type": "websocket"}, receive, send))
+    return sent
+
+
+def test_a_tab_that_is_closed_while_its_screen_is_sent_is_no_failure() -> None:
+    assert connect({"type": "websocket.connect"}, closed=True) == ["websocket.accept"]
+
+
+def test_what_else_fails_between_a_tab_and_the_server_is_not_hidden() -> None:
+    whole = ["websocket.accept", "websocket.send", "websocket.close"]
+    assert connect({"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": b"more"}, closed=False) == whole
+    with pytest.raises(RuntimeError, match=r"websocket\.receive"):
+        connect({"type": "websocket.connect"}, {"type": "websocket.nonsense"}, closed=False)
 
 
 def test_scripts_run_by_hash_and_never_inline() -> None:
