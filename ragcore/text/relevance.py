@@ -173,7 +173,8 @@ def _is_fragment(quote: Quote) -> bool:
 def is_heading(quote: Quote) -> bool:
     """Whether each of several words begins with a capital or is a number, as in a letterhead, and it is no row of a table."""
     words = quote.text.split()
-    capitals = len(words) > 2 and quote.text != quote.text.lower() and not any(word[0].islower() for word in words)
+    begun = [word[0] for word in words if word[0].isalnum()]
+    capitals = len(words) > 2 and quote.text != quote.text.lower() and all(char.isupper() or char.isdigit() for char in begun)
     return capitals and not quote.is_row
 
 

@@ -135,6 +135,8 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
     told = ["Parking is free because the town pays.", "Parking is free."]
     assert measured("Why is parking free?", told, [0, 1])["fitting_kind"] == [1, -1]
     assert measured(QUESTION, SENTENCES, [0, 1, 2])["is_fragment"] == [0, 0, 1]
+    elsewhere = ["IBM은 1911년에 설립된 회사이다.", "تأسست شركة IBM في عام 1911.", "Visits Of Guests"]
+    assert measured(QUESTION, elsewhere, [0, 1, 2])["is_fragment"] == [0, 0, 1]
     heads = ["Ada King, Consulting Engineers.", "It opened in May.", "葡萄牙 里斯本 欧洲。", "Rusk."]
     assert measured(QUESTION, heads, [0, 1, 2, 3])["is_fragment"] == [1, 0, 0, 0]
     rows = ["Ticket: Adult; Price: £2", "Sales (in millions) | 2019: 5; 2018: 4", "Adult | £2", "Opening hours: 9 to 5"]
