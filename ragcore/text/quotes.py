@@ -93,9 +93,9 @@ LEANS = re.compile(
 )
 """How a sentence begins that speaks of what the one before it does."""
 
-_BULLET = re.compile(r"^(?:[-*•–#>|]+\s+)+")
+_BULLET = re.compile(r"^(?:(?:[-*•–#|]+|>+(?!\s\d))\s+)+")
 _BULLETS = re.compile(r"^[ \t]*(?:[-*•–#>|]+[ \t]+)+", re.M)
-_EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
+_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 _LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
 # "Director of Sales", "Position: Manager", and more below it, or "Qualifications:" of the next list; in an item, not where its
@@ -107,19 +107,23 @@ _BROKEN = r"(?:[,;&(/-]|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a))\n"
 _ITEM_ABOVE_HEADING = re.compile(rf"(?:(?!{_BROKEN})[^\n]|{_BROKEN}|\n(?!{_HEADING.pattern}))+\n(?={_HEADING.pattern})")
 _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
-_GOES_ON = re.compile(r"[.!?…。！？:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$")  # or ends
+_GOES_ON = re.compile(r"[.!?…。！？؟।۔:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$")  # or ends
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
 _PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
 _LABELLED = r"^(?=[^\n:]{2,40}:[ \t])[A-Z\d][\w'’./-]*(?: (?:&|[(–-]?[\w'’./-]*\)?)){0,4}:[ \t]+\S[^\n]*$\n?"  # "Desk: 0161"
 _LABEL = re.compile(r"[^:]{2,40}: \S")
 _LINES = re.compile(
-    rf"(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:{_LABELLED}){{2,}})",
+    r"(?P<code>^(?P<fence>```|~~~)[^\n]*\n(?:[^\n]*\n)*?(?P=fence)[ \t]*$\n?)"
+    rf"|(?P<rows>(?:^(?=[^\n]*[\w-])(?:[^\n|]*\S \| \S|\|)[^\n]*$\n*)+)|(?P<pairs>(?:{_LABELLED}){{2,}})",
     re.M,
 )
 _LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|De|À|Objet|Para|Asunto): ")
+_BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
+_BLANKS = re.compile(r"_{3}|\.{5}")  # to be filled in
 _RULE = re.compile(r"[\s|:=-]*")
 _NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;:\s]: (?!.*[.!?…。！？][\"'”’»)\]\s]*$)", re.S)
-_SENTENCE_END = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]\s]*$")
+_SENTENCE_END = re.compile(r"[.!?…。！？؟।۔:;,][\"'”’»)\]\s]*$")
+_FULL_STOP = re.compile(r"[.!。！।۔][\"'”’»)\]]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
 _LAYOUT = "|*_`"
 _MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*"
@@ -183,13 +187,14 @@ def _led(text: str) -> list[tuple[str, str, str | None]]:
     lead = last = scrap = ""  # last: the heading or question just before
     heads = ""
     units = list(_units(text))
+    units = _numbered([unit for unit in units if not _BLANKS.search(unit.said)] or units)
     for unit, following in zip(units, [*units, None][1:], strict=True):
         said, leads, ends_paragraph, bullet, head = unit
         if leads or (head == said and bullet is None):
             above = f"{last} {said}" if last else said
             lists = following is not None and following.begins_item and not following.leads
             if head or bullet == "=" or lists:
-                found.append((last, said, bullet))
+                found.append((last, said, bullet or None))
             lead, heads, last = (lead, above, "") if head else (above, "", said)
             continue
         if head:
@@ -204,14 +209,32 @@ def _led(text: str) -> list[tuple[str, str, str | None]]:
     return found or [("", unit.said, unit.bullet) for unit in units]
 
 
+def _numbered(units: Sequence[_Unit]) -> list[_Unit]:
+    """The same, of which those that are numbered alike, one right below the other, are items of a list, and lead to nothing."""
+    kinds = [_numbering(unit) for unit in units]
+    near = zip(units, kinds, ["", *kinds], [*kinds[1:], ""], strict=False)
+    return [unit._replace(leads=False) if kind and kind in (before, after) else unit for unit, kind, before, after in near]
+
+
+def _numbering(unit: _Unit) -> str:
+    """How it is numbered, "1" or "a"; "" for all else, and for questions."""
+    number = _LISTED.match(unit.said) if unit.bullet == "" and not _QUESTION.search(unit.said) else None
+    return ("1" if _NUMBERS.search(number.group()) else "a") if number else ""
+
+
 def _units(text: str) -> Iterator[_Unit]:
     start = 0
     for lines in _LINES.finditer(text):
         yield from _prose(text[start : lines.start()])
-        if lines["pairs"]:
+        if lines["code"]:
+            commands = (" ".join(line.split()) for line in lines.group().splitlines()[1:-1])
+            yield from (_Unit(command, False, True, "=") for command in commands if command)
+        elif lines["pairs"]:
             pairs = [_plain(line) for line in lines.group().splitlines()]
-            letterhead = sum(_LETTERHEAD.match(line) is not None for line in pairs) > 1
-            yield from (_Unit(line, letterhead, True, "|" if is_row(line) else None if letterhead else "=") for line in pairs)
+            in_rows = [is_row(line) for line in pairs]
+            heads = sum(_LETTERHEAD.match(line) is not None and not row for line, row in zip(pairs, in_rows, strict=True))
+            for line, row in zip(pairs, in_rows, strict=True):
+                yield _Unit(line, heads > 1 and not row, True, "|" if row else None if heads > 1 else "=")
         else:
             rows = list(_rows(lines.group()))
             in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(rows[0].split(" | ")[0] + ": ")
@@ -242,10 +265,12 @@ def _prose(text: str) -> Iterator[_Unit]:
                 and len(said.split()) <= MAX_HEADING
                 and not _SENTENCE_END.search(said)
                 and not _ITEM.match(span)
+                and not is_row(said)
                 and (len(_NUMBERS.findall(said)) <= 2 or span.startswith("#"))
             )
             question = _QUESTION.search(said) is not None
             bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
+            bold = bold and not ("\n" in after and _FULL_STOP.search(said))
             item = _LISTED.match(span) if begins_line else None
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
             if begins_line and not item and is_row(said):
@@ -298,10 +323,16 @@ def _spans(text: str) -> Iterator[str]:
             yield span
 
 
-def _rows(table: str) -> Iterator[str]:
-    """Each row of a table but the names of its columns, which are in each row: "Ticket: Adult; Price: £2.50"."""
-    lines = [line for line in table.split("\n") if line.strip()]
-    cells = [[_plain(cell) for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
+def _rows(tables: str) -> Iterator[str]:
+    """Each row of tables but the names of their columns, which are in each row: "Ticket: Adult; Price: £2.50"."""
+    lines = [line for line in tables.split("\n") if line.strip()]
+    begin = [at for at in range(1, len(lines) - 1) if _RULE.fullmatch(lines[at + 1]) and not _RULE.fullmatch(lines[at])]
+    for start, end in itertools.pairwise([0, *begin, len(lines)]):
+        yield from _rows_of_one(lines[start:end])
+
+
+def _rows_of_one(lines: Sequence[str]) -> Iterator[str]:
+    cells = [_cells(line) for line in lines if not _RULE.fullmatch(line)]
     if not cells:
         return
     names = [cell.rstrip(":").replace("; ", ", ").replace(": ", ", ") for cell in cells[0]]
@@ -312,6 +343,11 @@ def _rows(table: str) -> Iterator[str]:
             yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=True) if cell)
         else:
             yield " | ".join(filter(None, row))
+
+
+def _cells(row: str) -> list[str]:
+    cells = _BETWEEN_CELLS.split(row.strip().removeprefix("|").removesuffix("|"))
+    return [" ".join(_EMPHASIS.sub("", cell).split()).replace("\\|", "|") for cell in cells]
 
 
 def _introducing(quotes: Sequence[Quote]) -> list[Quote]:
@@ -533,7 +569,10 @@ def joined(quotes: Sequence[Quote]) -> str:
     """One text: sentences of one document follow each other; another document, a heading with its list, or what follows a
     list, begins a new paragraph; rows of tables are listed."""
     prices = sum(quote.bullet == "=" for quote in quotes)
-    listed = [(is_row(quote.text) and len(quotes) > 1) or (quote.bullet == "=" and prices > 1) for quote in quotes]
+    rows = [quote.bullet == "|" or is_row(quote.text) for quote in quotes]
+    listed = [
+        (row and len(quotes) > 1) or (quote.bullet == "=" and prices > 1) for row, quote in zip(rows, quotes, strict=True)
+    ]
     text = ""
     for at, quote in enumerate(quotes):
         if at:

@@ -12,6 +12,7 @@ from ragcore.text.quotes import (
     distinct,
     first_place,
     joined,
+    list_at_start,
     place_of,
     quoted_from,
     quoted_places,
@@ -26,10 +27,7 @@ def said(quotes: list[Quote]) -> list[str]:
 
 def test_each_sentence_of_a_passage_carries_its_number_and_its_document() -> None:
     quotes = quotes_in("One is\nhere. Two is  there.", number=3, source="a, b.pdf, page 12", passage=5)
-    assert said(quotes) == ["One is here. [3]", "Two is there. [3]"] or said(quotes) == [
-        "One is here. [3]",
-        "- Two is there. [3]",
-    ]
+    assert said(quotes) == ["One is here. [3]", "Two is there. [3]"]
     assert {(quote.document, quote.passage) for quote in quotes} == {("a, b.pdf", 5)}
 
 
@@ -110,6 +108,11 @@ def led(text: str) -> list[tuple[str, str]]:
     return [(quote.lead, quote.text) for quote in quotes_in(text, number=1)]
 
 
+@pytest.mark.parametrize("text", ["It holds 2**10 bytes.", "> 60 is right.", "It has a ** b ** c bits."])
+def test_signs_that_say_something_stay(text: str) -> None:
+    assert said(quotes_in(text, number=None)) == [text]
+
+
 def test_bullets_and_lines_without_letters_are_not_quoted() -> None:
     assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
         "It is simple:\n- Take it early. [1]",
@@ -172,6 +175,21 @@ def test_names_of_columns_that_each_row_says_are_not_quoted_by_themselves() -> N
     assert led("Sales\n\nYear | Sold on 1 May\n\nYear: 2014; Sold on 1 May: 7") == [("Sales", "Year: 2014; Sold on 1 May: 7")]
 
 
+def test_cells_say_what_they_say() -> None:
+    table = "|Test||2020|\n|---|---|---|\n|eGFR|> 60||\n|Sugar||- 4|\n|a \\| b|x|**y**|"
+    assert led(table) == [("", "Test: eGFR; > 60"), ("", "Test: Sugar; 2020: - 4"), ("", "Test: a | b; x; 2020: y")]
+
+
+def test_a_table_below_another_has_columns_of_its_own() -> None:
+    tables = "| Ticket | Price |\n|---|---|\n| Adult | 3 |\n\n| Room | Floor |\n|---|---|\n| Attic | 4 |\n"
+    assert led(tables) == [("", "Ticket: Adult; Price: 3"), ("", "Room: Attic; Floor: 4")]
+
+
+def test_rows_of_two_cells_are_listed_too() -> None:
+    quotes = quotes_in("Weight | 13 kg\nHeight | 92 cm", number=1)
+    assert joined(quotes) == "- Weight | 13 kg [1]\n- Height | 92 cm [1]"
+
+
 def test_rows_are_listed_and_read_back_and_one_stands_alone() -> None:
     prices = (
         "Prices hold in May.\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
@@ -214,6 +232,11 @@ def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_let
     assert led("From: Ann Lee\nTo: Bo\nSubject: A boot\n\nDear sir, it is red.") == [
         ("To: Bo Subject: A boot", "Dear sir, it is red.")
     ]
+
+
+def test_rows_whose_columns_are_called_as_the_lines_of_a_letterhead_are_quoted() -> None:
+    rows = ["From: London; To: Leeds; Fare: £20", "From: London; To: York; Fare: £25"]
+    assert led("\n".join(rows) + "\n\nDogs go free.") == [("", rows[0]), ("", rows[1]), ("", "Dogs go free.")]
 
 
 def test_of_repeated_sentences_the_first_and_of_cut_ones_the_whole_is_kept() -> None:
@@ -382,6 +405,7 @@ def test_lines_without_marks_are_a_list_below_what_introduces_them(
         "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.",
         "It cost £12.50\nand later £30",
         "Anna Berg\nTom Lee",
+        "भारत की राजधानी\nनई दिल्ली है और यह\nबड़ा शहर है।",
         "\n".join(f"{letter} long line that goes on and on, until it is longer than sixty characters" for letter in "ABC"),
     ],
 )
@@ -427,6 +451,52 @@ def test_a_heading_right_above_numbered_steps_introduces_them() -> None:
     quotes = quotes_in("## Method\n\n1. Fry it. Stir.\n2. Eat it.\n\n## Rest\n\nIt keeps.", number=1)
     assert str(quotes[0]) == "Method\n1. Fry it. Stir.\n2. Eat it. [1]"
     assert [quote.text for quote in quotes] == ["Method", "1. Fry it.", "Stir.", "2. Eat it.", "It keeps."]
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("Steps:\n1) Switch it off\n2) Wait\n\nThen call us.", ["1) Switch it off", "2) Wait"]),
+        ("(a) the roof\n(b) the walls\n\nThey are ours.", ["(a) the roof", "(b) the walls"]),
+        ("1. Scope\nThis holds for all who work here or live here.\n\n2. Terms\nThey are as follows for all.", []),
+        ("6. A reference\n\nShifts\n\nThey are told two weeks before.", []),
+        ("1. What is it?\n2. Who made it?\n\nAnn did.", []),
+    ],
+)
+def test_lines_that_are_numbered_one_below_the_other_are_items_whether_or_not_a_mark_ends_them(
+    text: str, items: list[str]
+) -> None:
+    assert [quote.text for quote in quotes_in(text, number=1) if quote.begins_item] == items
+    assert list_at_start(text) == (text.index(items[-1]) + len(items[-1]) if items and text.startswith(items[0]) else 0)
+
+
+def test_a_numbered_line_right_above_a_list_of_another_kind_is_its_heading() -> None:
+    quotes = quotes_in("5. Not paid\n- Alcohol\n- Fines\n\n6. Claims\n(a) by post\n(b) by mail", number=1)
+    assert [str(quote) for quote in quotes if quote.introduces] == [
+        "5. Not paid\n- Alcohol\n- Fines [1]",
+        "6. Claims\n- (a) by post\n- (b) by mail [1]",
+    ]
+
+
+def test_a_row_or_a_bold_sentence_is_no_heading() -> None:
+    row = "Month: May; Job: Add frames; leave the rest alone"
+    assert led(f"{row}\nSwarming\n\nIt is in May.") == [("", row), ("Swarming", "It is in May.")]
+    assert led("**It cannot be undone.**\n\nUse this.") == [("", "It cannot be undone."), ("", "Use this.")]
+    assert led("**Leave.** It is paid.\n\n**Pay:**\n\nIt is due.") == [("Leave.", "It is paid."), ("Pay:", "It is due.")]
+
+
+def test_the_lines_of_a_block_of_code_are_quoted_below_their_heading() -> None:
+    text = "## Install\n\nRun these:\n\n```bash\npip install lamp\n\nlamp --on\n```\n\nIt is lit."
+    quotes = quotes_in(text, number=1)
+    assert str(quotes[0]) == "Run these:\n- pip install lamp\n- lamp --on [1]"
+    assert [(quote.lead, quote.text) for quote in quotes[1:]] == [
+        ("Install", "pip install lamp"), ("Install", "lamp --on"), ("Install", "It is lit."),
+    ]  # fmt: skip
+
+
+def test_what_is_to_be_filled_in_is_not_quoted() -> None:
+    assert led("Signed: ________\n\nThe trip is on 4 May. Name ______ Class ____") == [("", "The trip is on 4 May.")]
+    assert led("Signed: ________") == [("", "Signed: ________")], "it is all there is"
 
 
 def test_a_question_right_above_a_list_introduces_it() -> None:
