@@ -81,7 +81,7 @@ def _abbreviates(word: str, text: str, start: int, following: int) -> bool:
     small = word.casefold()
     if small in _BEFORE_NAMES:
         return True
-    if small in _BEFORE_NUMBERS and text[following : following + 2].lstrip("+")[:1].isdigit():
+    if small in _BEFORE_NUMBERS and _NUMBER.match(text, following):
         return True
     if word.isdecimal():
         # "1. Scope" opens a list item; "am 3. Mai" is a day.
@@ -122,7 +122,9 @@ _OPENERS = re.compile(rf"[{re.escape(_OPENING)}]*")
 _ROW = r"[^\n|]*\S \| |[^\n:;]{1,60}: [^\n;]*; [^\n:;]{1,60}: "
 _NEW_LINE = re.compile(
     rf"{_ROW}|"
-    r"[^\S\n]*(?:[-*•‣⁃▪●◦○■–—]\s|\(?\d{1,3}[.)]\s|\(?[a-zA-Z]\)\s|\([ivxIVX]{1,5}\)\s|#{1,6}\s|\||[-=*_]{3,}\s*$)",
+    r"[^\S\n]*(?:[-*•‣⁃▪●◦○■–—]\s|"
+    r"\[\d[\d/. :,apmAPM-]{6,24}\]\s|"  # when a message came
+    r"\(?\d{1,3}[.)]\s|\(?[a-zA-Z]\)\s|\([ivxIVX]{1,5}\)\s|#{1,6}\s|\||[-=*_]{3,}\s*$)",
     re.M,
 )
 _OWN_LINE = re.compile(
@@ -138,6 +140,7 @@ _BEFORE_NAMES = _set(
     eg ie viz incl excl resp approx p.ej п.е т.е т.к т.н г ул им напр
     """
 )
+_NUMBER = re.compile(r"\+?(?:[A-Z]{1,4}-?)?\d")  # "part no. AF-20"
 _BEFORE_NUMBERS = _set(
     """
     no nos nr nrs num núm fig figs eq eqs eqn sec sect secs ch chap chapt vol vols art arts abs para par p pp pg
