@@ -270,9 +270,11 @@ class _Search:
         """No passage seems to say it: a file that was not read may, or documents in another language."""
         node = self._nearest([hit.node for hit in everywhere[:NEAR]])
         rank = _place(node, everywhere)[0] if node else None
-        if file := self._unread(said):
-            cause = _cause_of(file)
-            return self._missed(cause, node, rank, file=file, ask=self.ask if cause is Cause.READING else None)
+        unread = [file for file in self.library.files.all() if _may_hold_more(file)]
+        meant = set(content_words(said))
+        shared = [len(meant & set(content_words(file.name))) for file in unread]
+        if any(shared):
+            return self._not_read(unread[shared.index(max(shared))], node, rank)
         if bare := self._page_without_text():
             return self._missed(Cause.NO_TEXT, node, rank, file=bare[0], page=bare[1])
         asked = language_of(expected or self.ask.question)
@@ -281,13 +283,11 @@ class _Search:
         if missed is not None and asked and others and all(language != asked for language in others):
             found = self._missed(Cause.LANGUAGE, missed, _place(missed, everywhere)[0])
             return replace(found, languages=(asked, others[0]))
-        return self._missed(Cause.ABSENT, node, rank)
+        return self._not_read(unread[0], node, rank) if unread else self._missed(Cause.ABSENT, node, rank)
 
-    def _unread(self, said: str) -> FileRow | None:
-        """The file that is not read whose name has most of these words."""
-        unread = [file for file in self.library.files.all() if not file.ready]
-        meant = set(content_words(said))
-        return max(unread, key=lambda file: len(meant & set(content_words(file.name))), default=None)
+    def _not_read(self, file: FileRow, node: TextNode | None, rank: int | None) -> Missed:
+        cause = _cause_of(file)
+        return self._missed(cause, node, rank, file=file, ask=self.ask if cause is Cause.READING else None)
 
     def _page_without_text(self) -> tuple[FileRow, str] | None:
         wanted = self.ask.file_ids
@@ -391,6 +391,12 @@ def _says(text: str, expected: str) -> bool:
 def _with_words(ask: Ask, expected: str, node: TextNode) -> str:
     """The question with the passage's own words, which find it whatever the question's."""
     return f"{ask.question} ({expected or ', '.join(keywords(node.text, FEW_WORDS))})"
+
+
+def _may_hold_more(file: FileRow) -> bool:
+    """Whether it is not read, and something may stand in it: a program or an empty file says nothing."""
+    told = "" if file.problem is None else file.problem.details
+    return not file.ready and not told.startswith(("UnsupportedFileError", "EmptyFileError"))
 
 
 def _cause_of(file: FileRow) -> Cause:

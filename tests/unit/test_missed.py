@@ -11,7 +11,7 @@ import pytest
 from ragcore.config import IngestSettings, Settings
 from ragcore.conversations import Ask, Message, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.errors import InputError, NoTextError
+from ragcore.errors import DamagedFileError, EmptyFileError, InputError, NoTextError, UnsupportedFileError
 from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.missed import Cause, Missed, why_missed
@@ -174,6 +174,24 @@ def test_a_scan_a_failed_a_stopped_and_a_waiting_file(library: Library) -> None:
     assert why(library, balloon).cause is Cause.READING
     library.files.stop(added.id)
     assert why(library, balloon).cause is Cause.STOPPED
+
+
+def test_a_file_in_which_nothing_can_stand_is_no_reason_and_one_called_otherwise_the_last(library: Library) -> None:
+    balloon = Ask("What colour was the balloon?", chat_mode=None)
+    refused(library, "setup.exe", UnsupportedFileError("setup.exe is a program."))
+    refused(library, "balloon.txt", EmptyFileError("balloon.txt is empty."))
+    assert why(library, balloon).cause is Cause.ABSENT
+    refused(library, "old.doc", DamagedFileError("old.doc is damaged."))
+    assert why(library, balloon).cause is Cause.FAILED
+
+
+def test_documents_in_another_language_are_blamed_before_a_file_called_otherwise(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library", embedder=HashEmbedding())
+    refused(library, "old.doc", DamagedFileError("old.doc is damaged."))
+    take_in(library, "Der Leuchtturm ist vierzig Meter hoch und wurde im Jahr 1871 von Ada Penrose gebaut.", "turm.txt")
+    take_in(library, "Die alte Glocke wurde in der Stadt gegossen und hing dann in dem Turm am Hafen.", "glocke.txt")
+    assert why(library, Ask("What is the name of the ship that was lost?", chat_mode=None, top_k=1)).cause is Cause.LANGUAGE
+    library.close()
 
 
 def test_a_page_of_a_pdf_that_is_a_picture(library: Library) -> None:
