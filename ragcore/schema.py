@@ -163,13 +163,13 @@ class Document:
         return self.text
 
     def page_at(self, char: int) -> Page | None:
-        """The page that holds the character at `char`, or the nearest before it; None where there are no pages."""
+        """The page that holds the character at `char`, or the nearest before it; None where none begins before it."""
         found = None
         for page in self.pages:
             if page.start > char:
                 break
             found = page
-        return found or (self.pages[0] if self.pages else None)
+        return found
 
 
 @_changed_by_replace

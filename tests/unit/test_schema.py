@@ -151,6 +151,9 @@ def test_a_place_in_a_document_is_on_the_page_that_holds_it() -> None:
     document = Document("aaa\n\nbbb", pages=(Page("1", 0, 3), Page("2", 5, 8)))
     assert [page and page.label for page in map(document.page_at, (0, 2, 4, 5, 7))] == ["1", "1", "1", "2", "2"]
     assert Document("x").page_at(0) is None
+    assert Document("a letter\n\naaa", pages=(Page("aaa.csv", 10, 13),)).page_at(0) is None, (
+        "it is no part of what comes with it"
+    )
 
 
 def test_a_node_without_a_score_counts_zero_unless_that_is_an_error() -> None:
