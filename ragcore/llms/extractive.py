@@ -74,8 +74,9 @@ in English; below it nothing was found. See `relevance.margin` for the others.""
 NEAREST = -3.0  # the margin from which what is no answer is still worth telling
 
 MAX_SENTENCES = 3
-BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number is asked for,
-BEHIND = 6.0  # more when something is to be explained
+BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number, or yes or no,
+BEHIND = 6.0  # is asked for, more when something is to be explained
+BARE = 3  # words of a question that has no others, and wants as little: "Office hours?"
 BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
 HOLDS = 2.0  # log odds that a sentence gains by holding a price, or telling what to do, where that is asked for
 LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
@@ -220,7 +221,7 @@ class ExtractiveLLM(LLM):
         weighed = self._weighed(query, quotes)
         if weighed.margin(THRESHOLD) < least:
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
-        chosen = with_lists(choose(query, weighed.odds(), quotes), quotes)
+        chosen = with_lists(choose(query, weighed.odds(), quotes, surely=least >= 0), quotes)
         return joined(distinct(chain.from_iterable(_below_heading(query, quote) for quote in chosen)))
 
     def _weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
@@ -345,10 +346,12 @@ class ExtractiveLLM(LLM):
         return self._combine(query, observed) if len(quotes) > MAX_SENTENCES or not quotes else joined(quotes)
 
 
-def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
+def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote], *, surely: bool = True) -> list[int]:
     """The rows to quote: the best by its log odds, the list with which it goes on, what is nearly as good, what it leans on;
     beside a sentence no heading, and beside a fact that is asked for nothing that holds neither such a fact nor a word of the
-    question; beside a price none but prices, and beside a telephone number or an address none of someone else.
+    question; beside a price none but prices, and beside a telephone number or an address none of someone else. What is in
+    another document must be as good as beside a fact, or hold a word that is lacking. `surely`: this is an answer; of what only
+    comes near one, yes or no and a question of few words bring as much as others.
 
     The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
     asked, or a fact or yes or no that is asked for, in a sentence that leans on none, comes before what is said around it.
@@ -358,7 +361,9 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         odds = odds + HOLDS * np.array([fits_kind(kind, quote.text, query) for quote in quotes])
     best = int(odds.argmax())
     wants_fact = kind in FACTS
-    lowest = odds[best] - (BEHIND_FACT if wants_fact else BEHIND)
+    tells_at_once = wants_fact or asks_whether(query) or len(content_words(query)) == len(query.split()) <= BARE
+    lowest = odds[best] - (BEHIND_FACT if wants_fact or (surely and tells_at_once) else BEHIND)
+    elsewhere = np.array([quote.document != quotes[best].document for quote in quotes])
     shares = held(query, quotes)
     taken: list[int] = [best]
     if not is_heading(quotes[best]):
@@ -377,6 +382,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
         weighed = odds + BRINGS * lacking.sum(axis=1)
         weighed[taken] = -np.inf
+        weighed[elsewhere & (weighed < odds[best] - BEHIND_FACT) & ~lacking.any(axis=1)] = -np.inf
         if weighed.max() < lowest:
             break
         taken.append(int(weighed.argmax()))
@@ -388,7 +394,7 @@ def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         taken = [*taken[: MAX_SENTENCES - 1], best - 1]
     passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
     thing = asked_what_it_is(query)
-    tells = best if (wants_fact or asks_whether(query)) and not leans else None
+    tells = best if tells_at_once and not leans else None
     first = next((row for row in taken if says_what_it_is(thing, quotes[row].text)), tells)
     return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
 

@@ -338,6 +338,26 @@ def test_a_fact_comes_before_what_is_said_around_it_unless_it_leans_on_that() ->
     assert choose("When did Rusk build it?", odds, leaning) == [0, 1, 2]
 
 
+def test_beside_yes_or_no_and_a_question_of_few_words_little_is_quoted() -> None:
+    said = quotes(["Whales sing at night.", "Rusk may swim.", "Rusk heard whales."])
+    odds = np.array([-1.0, 3.0, -1.0])
+    assert choose("May Rusk swim?", odds, said) == choose("Opening hours?", odds, said) == [1]
+    assert choose("May Rusk swim?", odds, said, surely=False) == [1, 0, 2]
+    assert choose("What of the sea?", odds, said) == [0, 1, 2]
+
+
+def test_another_document_is_quoted_for_a_word_that_is_lacking_or_when_it_is_nearly_as_good() -> None:
+    said = [
+        Quote(text, (at,), at, name)
+        for at, (text, name) in enumerate([("Rusk sang.", "a"), ("All sang.", "a"), ("All sang!", "b")])
+    ]
+    odds = np.array([3.0, -1.0, -1.0])
+    assert choose("What of the hall in town?", odds, said) == [0, 1]
+    assert choose("What of the hall in town?", np.array([3.0, -1.0, 0.5]), said) == [0, 2, 1]
+    told = [*said[:2], Quote("The hall is tall.", (2,), 2, "b")]
+    assert choose("What of the hall in town?", odds, told) == [0, 2, 1]
+
+
 def test_what_a_thing_is_comes_before_what_else_is_said_of_it() -> None:
     said = quotes(["Oil the pinion daily.", "A pinion is a small gear."], ["The pinion squeaks."])
     odds = np.array([2.0, 1.9, 1.8])
