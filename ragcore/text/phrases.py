@@ -117,8 +117,8 @@ def title(text: str) -> str:
     """The heading that `text` begins with, else its most telling words; "" where it has none."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     heading = _HEADING_MARKS.sub("", first)
-    quotes = quotes_in(text, number=0)
-    if heading and len(heading.split()) <= MAX_HEADING and (first.lstrip().startswith("#") or _leads(heading, quotes[0].lead)):
+    lead = next((quote.lead for quote in quotes_in(text, number=0)), "")
+    if heading and len(heading.split()) <= MAX_HEADING and (first.lstrip().startswith("#") or _leads(heading, lead)):
         return heading
     return ", ".join(keywords(text, TITLE_WORDS))
 

@@ -123,6 +123,11 @@ def test_a_passage_is_titled_by_its_heading_and_else_by_its_words() -> None:
     assert "Flanders" in ask(prompts.TITLE_OF_DOCUMENT, context_str=titles)
 
 
+@pytest.mark.parametrize("text", ["---", "?!", "😀"])
+def test_a_passage_without_words_has_no_title(text: str) -> None:
+    assert ask(prompts.TITLE_OF_PASSAGE, context_str=text) == ""
+
+
 @pytest.mark.parametrize(
     ("sentence", "question"),
     [
