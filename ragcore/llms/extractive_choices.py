@@ -112,8 +112,10 @@ def _filled(tool: ToolCard, query: str) -> dict[str, Any] | None:
     if len(needed) == 1 and kinds[needed[0]] == "string":
         shares_a_word = set(content_words(query)) & set(content_words(f"{tool.name.replace('_', ' ')} {tool.description}"))
         return {needed[0]: query} if needed[0] in _ASKING or shares_a_word else None
-    numbers = [float(number) for number in _NUMBER.findall(query)]
-    if needed and len(numbers) == len(needed) and all(kinds[name] in ("integer", "number") for name in needed):
+    said = _NUMBER.findall(query)
+    readable = len(said) == len(needed) and all(map(_PLAIN_NUMBER.fullmatch, said))
+    if needed and readable and all(kinds[name] in ("integer", "number") for name in needed):
+        numbers = [float(number.replace(",", "")) for number in said]
         return {name: int(number) if number.is_integer() else number for name, number in zip(needed, numbers, strict=True)}
     return None
 
@@ -173,5 +175,6 @@ _BEFORE_OR_AFTER = re.compile(
 )
 _CUT_BEFORE = re.compile(r"[a-zà-ÿ,;)]|(?:He|She|It|They|This|These|Those|But|Then|However|Therefore|Thus)\b")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+_NUMBER = re.compile(r"(?<![\w.])-?(?>\d+(?:[.,]\d+)*)(?!\w)")
+_PLAIN_NUMBER = re.compile(r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")  # "1,5" may be one and a half, or two numbers
 _ASKING = frozenset(("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt"))

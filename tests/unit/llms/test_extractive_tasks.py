@@ -242,6 +242,24 @@ def test_the_tool_nearest_to_the_question_is_called_with_it() -> None:
     assert action(react("What is 12 times 3.5?")) == ("multiply", {"a": 12, "b": 3.5})
 
 
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("What is 1,234 times 5?", (1234, 5)),
+        ("What is -1,234,567.25 times 0.5?", (-1234567.25, 0.5)),
+        ("Multiply 1.5 and 1.", (1.5, 1)),
+        ("Multiply 12, 345", (12, 345)),
+    ],
+)
+def test_a_number_is_read_with_its_thousands_and_decimals(query: str, numbers: tuple[float, float]) -> None:
+    assert action(react(query, CARDS[:1])) == ("multiply", dict(zip("ab", numbers, strict=True)))
+
+
+@pytest.mark.parametrize("query", ["Multiply 1,5 please", "Multiply 1,5 by 2", "Multiply 0,125 by 8", "Multiply 3.5km by 2"])
+def test_a_number_that_may_be_another_is_given_to_no_tool(query: str) -> None:
+    assert react(query, CARDS[:1]).endswith(f"Answer: {NO_TOOL}")
+
+
 def test_a_tool_whose_text_is_no_question_is_not_called_by_chance() -> None:
     search = card("search", "Finds things", input="string")
     assert action(react("What is 12 by 34?", (search, CARDS[0])))[0] == "multiply"
