@@ -92,6 +92,13 @@ def test_the_columns_may_be_named_in_other_words_and_cells_hold_several() -> Non
     assert read.ignored == ("Kind",)
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
+def test_a_line_of_json_goes_on_behind_what_is_a_line_break_only_in_a_text(mark: str) -> None:
+    row = json.dumps({"question": f"Who{mark}built it?"}, ensure_ascii=False)
+    (question,) = read_set(f"{row}\r\n".encode(), "set.jsonl").questions
+    assert question.text == "Who built it?"
+
+
 def test_pages_may_be_given_for_each_document() -> None:
     row = {"question": "Who?", "files": ["a.pdf", "b.pdf"], "pages": {"a.pdf": 7}}
     (question,) = read_set(json.dumps(row).encode(), "set.jsonl").questions
