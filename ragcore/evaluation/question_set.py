@@ -85,10 +85,9 @@ def read_set(data: bytes, name: str) -> ReadSet:
         if isinstance(row, str):
             wrong[line] = row
             continue
-        known = {_KEYS[key.strip().lower()]: value for key, value in row.items() if key.strip().lower() in _KEYS}
         ignored |= dict.fromkeys(key for key in row if key.strip().lower() not in _KEYS)
         try:
-            questions.append(_question(known))
+            questions.append(_question(_known(row)))
         except ValueError as error:
             wrong[line] = str(error)
     if wrong:
@@ -175,6 +174,17 @@ def _json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str
             yield line, "is not JSON"
             continue
         yield line, row if isinstance(row, dict) else 'is not an object such as {"question": "..."}'
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is filled in, under one name for each thing. ValueError where two of its names say two things."""
+    known: dict[str, Any] = {}
+    for key, value in row.items():
+        name = _KEYS.get(key.strip().lower())
+        blank = not value.strip() if isinstance(value, str) else value in (None, [])
+        if name and not blank and known.setdefault(name, value) != value:
+            raise ValueError(f"has two different values for {name}")
+    return known
 
 
 def _question(row: Mapping[str, Any]) -> Question:

@@ -92,6 +92,13 @@ def test_the_columns_may_be_named_in_other_words_and_cells_hold_several() -> Non
     assert read.ignored == ("Kind",)
 
 
+@pytest.mark.parametrize("columns", ["question,query,answer,answers", "query,question,answers,answer"])
+@pytest.mark.parametrize("cells", ["Who?,,Ada,", ",Who?,,Ada", "Who?,Who?,Ada,Ada"])
+def test_of_two_columns_for_one_thing_the_filled_one_counts(columns: str, cells: str) -> None:
+    (question,) = read_set(f"{columns}\n{cells}\n".encode(), "set.csv").questions
+    assert (question.text, question.answers) == ("Who?", ("Ada",))
+
+
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
 def test_a_line_of_json_goes_on_behind_what_is_a_line_break_only_in_a_text(mark: str) -> None:
     row = json.dumps({"question": f"Who{mark}built it?"}, ensure_ascii=False)
@@ -117,6 +124,7 @@ def test_pages_may_be_given_for_each_document() -> None:
         ('["Who?"]\n', "set.jsonl", "line 1 is not an object"),
         ('{"question": 3}\n', "set.jsonl", "line 1 has no question"),
         ('{"question": "Who?", "answer": {"a": 1}}\n', "set.jsonl", "line 1 has something for answer that is neither"),
+        ("question,answer,answers\nWho?,Ada,Ida\n", "set.csv", "line 2 has two different values for answers"),
         ("question\n\n", "set.csv", "holds no questions"),
         ("question\n" + "Who?\n" * (MOST_QUESTIONS + 1), "set.csv", "5,000 is the most"),
         ("question\n,x\n,y\n,z\n,u\n", "set.csv", "more cells"),
