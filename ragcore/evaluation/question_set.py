@@ -2,7 +2,8 @@
 
 A set is uploaded or downloaded as CSV or as JSON Lines. Columns, or keys: question; answer or answers; document or documents;
 page or pages; start and end, in characters of the document, where one passage of it is meant. Several values in one cell stand
-with a | between them, pages with a comma.
+with a | between them, pages with a comma. In JSON Lines a document may be an object with pages and a place of its own:
+{"document": "a.pdf", "start": 0, "end": 90}.
 """
 
 from __future__ import annotations
@@ -132,6 +133,10 @@ def _plain(question: Question) -> dict[str, Any]:
     plain: dict[str, Any] = {"question": question.text}
     if question.answers:
         plain["answers"] = list(question.answers)
+    names = {wanted.document for wanted in question.wanted}
+    places = {(wanted.start, wanted.end) for wanted in question.wanted}
+    if len(names) < len(question.wanted) or len(places) > 1:
+        return plain | {"documents": [_plain_document(wanted) for wanted in question.wanted]}
     if question.wanted:
         plain["documents"] = [wanted.document for wanted in question.wanted]
     if pages := {wanted.document: list(wanted.pages) for wanted in question.wanted if wanted.pages}:
@@ -139,6 +144,11 @@ def _plain(question: Question) -> dict[str, Any]:
     if question.wanted and question.wanted[0].start is not None:
         plain |= {"start": question.wanted[0].start, "end": question.wanted[0].end}
     return plain
+
+
+def _plain_document(wanted: Wanted) -> dict[str, Any]:
+    place = {} if wanted.start is None else {"start": wanted.start, "end": wanted.end}
+    return {"document": wanted.document, "pages": list(wanted.pages), **place}
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
@@ -194,14 +204,22 @@ def _question(row: Mapping[str, Any]) -> Question:
         raise ValueError("has no question")
     if len(text) > QUESTION_CHARS:
         raise ValueError(f"has a question of {len(text):,} characters; {QUESTION_CHARS:,} is the most")
+    documents = row.get("documents")
+    if documents and isinstance(documents, list) and all(isinstance(one, dict) for one in documents):
+        wanted = [each for one in documents for each in _wanted({**row, **_known(one)})]
+    else:
+        wanted = _wanted(row)
+    return Question(" ".join(text.split()), tuple(_texts(row.get("answers"), "answer")), tuple(wanted))
+
+
+def _wanted(row: Mapping[str, Any]) -> list[Wanted]:
     documents, pages = _texts(row.get("documents"), "document"), row.get("pages")
     start, end = _place(row.get("start"), "start"), _place(row.get("end"), "end")
     if (pages or start is not None or end is not None) and not documents:
         raise ValueError("names a page or place, and no document")
     if (start is None) != (end is None) or (start is not None and end is not None and start >= end):
         raise ValueError("needs both start and end, and start before end")
-    wanted = tuple(Wanted(document, _pages(pages, document), start, end) for document in documents)
-    return Question(" ".join(text.split()), tuple(_texts(row.get("answers"), "answer")), wanted)
+    return [Wanted(document, _pages(pages, document), start, end) for document in documents]
 
 
 def _texts(value: Any, what: str) -> list[str]:

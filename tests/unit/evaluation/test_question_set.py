@@ -39,6 +39,11 @@ def questions(draw: st.DrawFn) -> Question:
     return Question(draw(NAMES), tuple(draw(st.lists(NAMES, max_size=2, unique=True))), wanted)
 
 
+SPANS = st.just((None, None)) | st.tuples(st.integers(0, 50), st.integers(51, 99))
+DOCUMENTS = st.sampled_from(["a.pdf", "b.pdf"]) | NAMES
+WANTED = st.builds(lambda document, pages, span: Wanted(document, pages, *span), DOCUMENTS, PAGES, SPANS)
+
+
 def same(one: Question) -> Question:
     return replace(one, id="")
 
@@ -49,6 +54,12 @@ def test_a_set_that_is_written_is_read_again_as_it_was(written: list[Question]) 
         read = read_set(text.encode(), name)
         assert list(map(same, read.questions)) == list(map(same, written))
         assert read.ignored == ()
+
+
+@given(st.lists(WANTED, max_size=4).map(tuple))
+def test_json_lines_keep_what_is_wanted_of_each_document(wanted: tuple[Wanted, ...]) -> None:
+    (question,) = read_set(as_jsonl([Question("Who?", wanted=wanted)]).encode(), "set.jsonl").questions
+    assert question.wanted == wanted
 
 
 def test_no_cell_of_a_set_is_a_formula_to_a_spreadsheet() -> None:
@@ -125,6 +136,8 @@ def test_pages_may_be_given_for_each_document() -> None:
         ('{"question": 3}\n', "set.jsonl", "line 1 has no question"),
         ('{"question": "Who?", "answer": {"a": 1}}\n', "set.jsonl", "line 1 has something for answer that is neither"),
         ("question,answer,answers\nWho?,Ada,Ida\n", "set.csv", "line 2 has two different values for answers"),
+        ('{"question": "Who?", "documents": [{"start": 1}]}\n', "set.jsonl", "line 1 has something for document"),
+        ('{"question": "Who?", "documents": [{"file": "a", "end": 1}]}\n', "set.jsonl", "line 1 needs both start and end"),
         ("question\n\n", "set.csv", "holds no questions"),
         ("question\n" + "Who?\n" * (MOST_QUESTIONS + 1), "set.csv", "5,000 is the most"),
         ("question\n,x\n,y\n,z\n,u\n", "set.csv", "more cells"),
@@ -133,6 +146,12 @@ def test_pages_may_be_given_for_each_document() -> None:
 def test_what_cannot_be_used_is_told(text: str, name: str, told: str) -> None:
     with pytest.raises(QuestionSetError, match=told):
         read_set(text.encode(), name)
+
+
+def test_a_document_may_be_an_object_and_what_it_does_not_say_is_that_of_the_question() -> None:
+    row = {"question": "Who?", "page": 3, "documents": [{"file": "a.pdf", "pages": [1, 2]}, {"file": "b.pdf"}]}
+    (question,) = read_set(json.dumps(row).encode(), "set.jsonl").questions
+    assert question.wanted == (Wanted("a.pdf", ("1", "2")), Wanted("b.pdf", ("3",)))
 
 
 def test_of_many_wrong_lines_the_first_are_told_and_the_others_counted() -> None:
