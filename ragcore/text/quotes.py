@@ -125,7 +125,9 @@ _NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।۔:;,][\"'”’»)\]\s]*$")
 _FULL_STOP = re.compile(r"[.!。！।۔][\"'”’»)\]]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
-_LAYOUT = "|*_`"
+_EMPHASIS_MARKS = "*_`"
+_LAYOUT = "|" + _EMPHASIS_MARKS
+_WITH_CELLS = re.compile(r"^.*\|.*$", re.M)
 _MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*"
 _TELLS = re.compile(  # of a heading: a price, or a day
     r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹]|(?:EUR|USD|GBP|CHF)\b)|\b\d{4}-\d\d-\d\d\b|\b\d\d?([./])\d\d?\1\d{2,4}\b"
@@ -539,29 +541,33 @@ def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
     at = letters.find(wanted)
     if wanted and at >= 0:
         return places[at], places[at + len(wanted) - 1] + 1
-    if ": " in sentence and (row := _as_row(sentence).search(letters)) and row.group():
-        return places[row.start()], places[row.end() - 1] + 1
+    if ": " in sentence:
+        row = _as_row(sentence)
+        for line in _WITH_CELLS.finditer(passage):
+            places, letters = _unmarked(line.group(), _EMPHASIS_MARKS)
+            if (found := row.search(letters)) and found.group().strip("|"):
+                return line.start() + places[found.start()], line.start() + places[found.end() - 1] + 1
     return None
 
 
 def _as_row(sentence: str) -> re.Pattern[str]:
-    """What is left of a row without the names of its columns, or of some of them."""
+    """What is left of a row without the names of its columns, or of some of them: whole cells of one line."""
     cells = []
     for cell in sentence.split("; "):
         name, _, said = cell.partition(": ")
         cells.append(f"(?:{_letters(name)}:?)?{_letters(said)}" if said else _letters(cell))
-    return re.compile(";?".join(cells))
+    return re.compile(rf"(?<![^|]){'[;|]+'.join(cells)}(?![^|])")
 
 
 def _letters(text: str) -> str:
     return re.escape(_unmarked(text)[1])
 
 
-def _unmarked(text: str) -> tuple[list[int], str]:
+def _unmarked(text: str, layout: str = _LAYOUT) -> tuple[list[int], str]:
     """(their places, the characters) without white space, citations, marks of Markdown and what stands before an item."""
     for mark in (MARKS, _BULLETS):
         text = mark.sub(lambda match: " " * len(match.group()), text)
-    places = [at for at, char in enumerate(text) if not char.isspace() and char not in _LAYOUT]
+    places = [at for at, char in enumerate(text) if not char.isspace() and char not in layout]
     return places, "".join(text[at] for at in places)
 
 

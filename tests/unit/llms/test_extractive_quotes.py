@@ -221,6 +221,16 @@ def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_
     assert place_of("Signal: *; Meaning: *", "Nothing of it.") is None
 
 
+def test_the_cells_of_a_row_are_found_as_whole_cells_of_one_line_and_in_no_sentence() -> None:
+    assert place_of("A: 1; B: 2", "In 12 days it opens. It cost 1;\n2 of us paid.") is None
+    assert place_of("A: 1; B: 2", "12 | 3\n1 | 22\n21 | 2\n1\n2 | 3") is None
+    assert place_of("A: *; B: *", "| x || y |") is None
+    table = "| 12 | 3 |\n| 0 | **1** || 2 [4] |"
+    place = place_of("A: 1; C: 2", table)
+    assert place is not None
+    assert table[slice(*place)] == "1** || 2"
+
+
 def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:
     assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [("", "Height: 3 m"), ("", "Owner: Ann Lee"), ("", "It is red.")]
     assert led("Front desk: 21\nSecurity (day & night): 99\nAsk here: the desk knows.") == [
