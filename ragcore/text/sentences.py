@@ -113,7 +113,7 @@ _MARK = re.compile(
     rf"[\n{_SOFT}{_STOPS}](?:"
     r"(?<=\n)(?P<line>\s*)"
     rf"|(?<=[{_STOPS}])(?P<hard>[{_SOFT}{_STOPS}]*[{re.escape(_CLOSING)}]*\s*)"
-    rf"|[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:{CITATION.pattern})*(?=(?P<soft>\s+)))"
+    rf"|(?<![{_SOFT}][{_SOFT}])[{_SOFT}]*[{re.escape(_CLOSING)}]*(?:{CITATION.pattern})*(?=(?P<soft>\s+)))"
 )
 _FULL_STOP = re.compile(rf"\.(?:{CITATION.pattern})*")
 _WORD = re.compile(r"\w*")

@@ -87,6 +87,13 @@ def test_every_script_is_covered_and_divided(path: Path) -> None:
     assert len(sentence_spans(text)) >= 30  # articles
 
 
+@pytest.mark.timeout(60)
+def test_a_long_row_of_dots_is_read_at_once() -> None:
+    dots = "." * 200_000  # minutes, where every dot is followed to the end of the row
+    assert sentences(f"Contents {dots} 3") == [f"Contents {dots}", "3"]
+    assert sentences(f"Contents {dots}3") == [f"Contents {dots}3"]
+
+
 def test_nothing_has_no_sentences() -> None:
     assert sentence_spans("") == []
     assert sentence_spans("  \n ") == [(0, 4)]
