@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from ragcore.text.fact_kinds import asks_whether, expected_kind, fitting
@@ -34,11 +35,12 @@ def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
     of_passages: dict[int, list[str]] = defaultdict(list)
     for quote in quotes:
         of_passages[quote.passage].append(quote.read_with_lead)
-    passages = {passage: " ".join(said) for passage, said in of_passages.items()}
+    named = {(quote.document, quote.passage) for quote in quotes}
+    passages = {(document, passage): " ".join([document, *of_passages[passage]]) for document, passage in named}
     found = []
     for row, quote in enumerate(quotes):
         beside = [other.read_with_lead for other in quotes[max(row - 1, 0) : row + 2] if other.passage == quote.passage]
-        said = _Said(quote.read_with_lead, " ".join(beside), f"{quote.document} {passages[quote.passage]}")
+        said = _Said(quote.read_with_lead, " ".join(beside), passages[quote.document, quote.passage])
         found.append(not _UNREAD.search(quote.text) and any(test(said) for test in tests))
     return found
 
@@ -58,9 +60,12 @@ def _without_prefix(question: str) -> _Test | None:
     asked = {rf"\b{prefix}\W?{word[:4]}": stem(word) for prefix, word in _PREFIXED.findall(question)}
     if not asked:
         return None
-    return lambda said: any(
-        word in words(said.nearby) and not re.search(whole, said.passage, re.IGNORECASE) for whole, word in asked.items()
-    )
+
+    @cache
+    def missing(passage: str) -> list[str]:
+        return [word for whole, word in asked.items() if not re.search(whole, passage, re.IGNORECASE)]
+
+    return lambda said: any(word in words(said.nearby) for word in missing(said.passage))
 
 
 def _at_another_time(question: str) -> _Test | None:
@@ -68,7 +73,12 @@ def _at_another_time(question: str) -> _Test | None:
     asked = [(times, found) for times in (_months, _days, _years) if (found := times(question))]
     if not asked or any(times(bound[1]) for bound in _BOUND.finditer(question) for times, _ in asked):
         return None
-    return lambda said: any(found - times(said.passage) and times(said.sentence) - found for times, found in asked)
+
+    @cache
+    def missing(passage: str) -> list[tuple[Callable[[str], set[int]], set[int]]]:
+        return [(times, found) for times, found in asked if found - times(passage)]
+
+    return lambda said: any(times(said.sentence) - found for times, found in missing(said.passage))
 
 
 def _the_opposite(question: str) -> _Test | None:

@@ -111,6 +111,15 @@ def test_a_time_may_stand_anywhere_in_the_passage_or_in_the_name_of_its_document
     assert not says_something_else(question, sentence, document="report-2019.pdf")
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("question", ["What was sold in March 2019?", "Where do non-Muslims live?"])
+def test_a_long_passage_is_searched_once_and_not_for_each_of_its_sentences(question: str) -> None:
+    sentences = [f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)]  # minutes, if for each
+    quotes = [Quote(sentence, (), 0, "plan.pdf") for sentence in sentences]
+    assert all(opposed(question, quotes))
+    assert not any(opposed(question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]))
+
+
 def test_the_opposite_is_no_answer_unless_the_word_itself_stands_beside_it() -> None:
     question = "Why did the expedition succeed?"
     assert not says_something_else(question, "The expedition failed for want of ships.")  # why may be told by what hindered it
