@@ -133,8 +133,8 @@ _TELLS = re.compile(  # of a heading: a price, or a day
     r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹]|(?:EUR|USD|GBP|CHF)\b)|\b\d{4}-\d\d-\d\d\b|\b\d\d?([./])\d\d?\1\d{2,4}\b"
     rf"|\b\d\d?\.? {_MONTH},? \d{{4}}\b|\b{_MONTH} \d\d?,? \d{{4}}\b"
 )
-_VALUE = re.compile(
-    r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[\d.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h|min(?:utes)?|km|kg|g|ml|l)\b)"
+_VALUE = re.compile(  # how much or when, at the end of a line; of a number before its unit the last digit will do
+    r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h|min(?:utes)?|km|kg|g|ml|l)\b)"
     r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
 )
 _IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")

@@ -534,6 +534,12 @@ def test_several_prices_are_listed_and_one_is_not() -> None:
     assert joined([one, sentence]) == "Adults £12 [1] It is open. [1]"
 
 
+@pytest.mark.timeout(60)
+def test_a_line_of_many_digits_is_read_at_once() -> None:
+    lines = ["Tea £2", "Code " + "1" * 100_000, "Cake £3"]  # minutes, where every digit is followed to the last
+    assert [quote.text for quote in quotes_in("\n".join(lines), number=1)] == lines
+
+
 LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget|Was it red?|* a b
 It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
 
