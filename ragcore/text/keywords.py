@@ -42,6 +42,8 @@ def stem(word: str) -> str:
     known = _stems.get(word)
     if known is None:
         known = _stem(_folded(word))
+        if len(word) > LONGEST_WORD:
+            return known
         if len(_stems) > MOST_STEMS:
             _stems.clear()
         _stems[word] = known
@@ -114,7 +116,7 @@ def _stem(word: str) -> str:
     # Numbers, codes and very long runs are compared as they are.
     if language == "english":
         word = USUAL.get(word, word)
-    if language and len(word) <= 40 and not any(letter.isdigit() for letter in word):
+    if language and len(word) <= LONGEST_WORD and not any(letter.isdigit() for letter in word):
         with _stemming:  # a stemmer keeps its state in itself
             word = _stemmer(language).stemWord(word)
     if word.isascii() or not _FOLDABLE.search(word):
@@ -140,6 +142,7 @@ def _set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
+LONGEST_WORD = 40  # characters of one that is stemmed and remembered
 MOST_STEMS = 200_000  # words remembered
 _stems: dict[str, str] = {}
 _stemming = threading.Lock()

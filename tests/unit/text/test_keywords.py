@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import tracemalloc
 from string import ascii_lowercase as LETTERS
 
 import pytest
@@ -118,6 +119,17 @@ def test_every_text_has_words_of_letters_and_digits_only(text: str) -> None:
 def test_a_text_has_the_words_of_its_lines(first: list[str], second: list[str]) -> None:
     assert words("\n".join([*first, *second])) == words(" ".join(first)) + words(" ".join(second))
     assert words(" ".join(first)) == [stem(word) for word in first]
+
+
+def test_long_runs_of_letters_are_not_remembered() -> None:
+    tracemalloc.start()
+    try:
+        for letter in LETTERS:
+            assert words(letter * 1_000_000) == [letter * 1_000_000]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 5_000_000  # bytes
 
 
 def test_eight_threads_stem_alike() -> None:
