@@ -6,15 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from ragcore.text.keywords import WITHOUT_SPACES
+
 
 def plain(text: str) -> str:
     """Its words in small letters with one space between: what punctuation and white space cannot change."""
-    return " ".join(re.findall(r"\w+", text.lower()))
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def holds(text: str, answers: Sequence[str]) -> bool:
-    """Whether any of the answers stands in it. An answer of signs alone must stand there as it is."""
-    return any((plain(answer) or answer) in (plain(text) if plain(answer) else text) for answer in answers)
+    """Whether any of the answers stands in it, in whole words where spaces part them. An answer of signs alone must stand there
+    as it is."""
+    said = plain(text)
+    return any(_stands(wanted, said) if (wanted := plain(answer)) else answer in text for answer in answers)
 
 
 def token_recall(text: str, answers: Sequence[str]) -> float:
@@ -22,3 +26,11 @@ def token_recall(text: str, answers: Sequence[str]) -> float:
     have = Counter(plain(text).split())
     wanted = [Counter(plain(answer).split()) for answer in answers]
     return max(((have & want).total() / max(want.total(), 1) for want in wanted), default=0.0)
+
+
+def _stands(wanted: str, said: str) -> bool:
+    return wanted in said and re.search(_EDGE + wanted + _EDGE, said) is not None
+
+
+_LETTER = rf"[^\W{WITHOUT_SPACES}]"
+_EDGE = rf"(?:(?<!{_LETTER})|(?!{_LETTER}))"  # "1945" is a word in "1945年"

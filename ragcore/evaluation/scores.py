@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ragcore.errors import Problem
 from ragcore.evaluation.metrics import MRR, NDCG, HitRate
 from ragcore.evaluation.question_set import Question, Wanted
+from ragcore.evaluation.said import holds
 from ragcore.text.keywords import content_words, words
 
 FINDING = ("hit_rate", "mrr", "ndcg")
@@ -82,8 +83,7 @@ def answer_recall(answers: Sequence[str], answer: str) -> float | None:
 def _served(question: Question, passage: Found) -> list[int]:
     """Which of the wanted it is, by number; 0 for one that holds the answer to a question without documents."""
     if not question.wanted:
-        text = _plain(passage.text)
-        return [0] if any(_plain(answer) in text for answer in question.answers) else []
+        return [0] if holds(passage.text, question.answers) else []
     return [number for number, wanted in enumerate(question.wanted) if _is(wanted, passage)]
 
 
@@ -94,7 +94,3 @@ def _is(wanted: Wanted, passage: Found) -> bool:
         common = min(wanted.end, passage.end) - max(wanted.start, passage.start)
         return 2 * common >= max(1, min(wanted.end - wanted.start, passage.end - passage.start))
     return not wanted.pages or bool(set(wanted.pages) & set(passage.pages))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -167,13 +167,14 @@ _MARKS = (
 )
 _WORD = re.compile(rf"[^\W_][^\W_{_MARKS}]*(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W_]+)*")
 _COMPOUND = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
-_WITHOUT_SPACES = (
+WITHOUT_SPACES = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"
     r"\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+"""Characters, for a regular expression, of scripts that write no spaces between words, or as Korean does join more to them."""
 _SOUNDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-_UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
-_RUNS = re.compile(rf"[{_WITHOUT_SPACES}]+|[^{_WITHOUT_SPACES}]+")
+_UNSPACED = re.compile(rf"[{WITHOUT_SPACES}]")
+_RUNS = re.compile(rf"[{WITHOUT_SPACES}]+|[^{WITHOUT_SPACES}]+")
 
 _GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # as a child does; what grows gets larger
 _MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # no month

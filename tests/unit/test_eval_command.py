@@ -128,8 +128,28 @@ def test_what_is_said_is_compared_word_for_word() -> None:
     assert holds("It was built in 1871, they say.", ["1872", "in  1871"])
     assert not holds("It was built in 1871.", ["Ada Penrose"])
     assert holds("Costs: €", ["€"])
+    assert holds("Sie wohnt in der Hauptstraße.", ["HAUPTSTRASSE"])
     assert token_recall("Ada built it", ["Ada Penrose", "built by Ada Penrose"]) == 0.5
     assert token_recall("anything", []) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("I do not know.", "no"), ("It was in 1945.", "5"), ("Она жила в Москве.", "Моск"), ("ABC社です", "AB")],
+)
+def test_no_answer_is_said_inside_a_word(text: str, answer: str) -> None:
+    assert not holds(text, [answer])
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("他于1945年生于北京市。", "1945"), ("他于1945年生于北京市。", "北京"), ("東京タワーです", "タワー"),
+        ("เขาเกิดที่กรุงเทพ", "กรุงเทพ"), ("서울에서 왔다", "서울"), ("ABC社です", "abc"), ("Yes, no.", "no"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_said_inside_running_text_where_no_spaces_part_its_words(text: str, answer: str) -> None:
+    assert holds(text, [answer])
 
 
 def test_the_interval_holds_the_mean_and_narrows_with_more_questions() -> None:

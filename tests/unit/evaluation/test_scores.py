@@ -61,6 +61,7 @@ def test_without_a_document_a_passage_that_says_the_answer_is_right() -> None:
     question = Question("Who?", answers=("Ada  Penrose", "A. P."))
     assert scores(question, found("x", text="Built by ada\npenrose."))["mrr"] == 1
     assert scores(question, found("x", text="Built by somebody."))["mrr"] == 0
+    assert scores(question, found("x", text="Built by Ada Penrosen."))["mrr"] == 0
 
 
 def test_a_question_that_expects_nothing_has_no_scores() -> None:
