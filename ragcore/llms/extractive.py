@@ -45,7 +45,7 @@ from ragcore.prompts import (
 )
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text import refusals
-from ragcore.text.about import about, apart_from_name
+from ragcore.text.about import about, apart_from_name, called
 from ragcore.text.acronyms import spelt_out
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 from ragcore.text.fact_kinds import FACTS, MUST_HOLD, asks_whether, expected_kind, fits_kind, words_for_it
@@ -263,7 +263,8 @@ class ExtractiveLLM(LLM):
         wanted = len(quotes) / 2 if again else np.log2(len(quotes))
         usual = max(min(groups.max() + 1, DOCUMENTS), min(MOST, max(LEAST, int(wanted))))
         places = shares(Counter(groups.tolist()), length.sentences or usual)
-        if topic := topic_of(query):
+        topic = topic_of(query)
+        if topic and not called(topic, {quote.document for quote in quotes}):
             scores = ASIDE * scores + vectors @ self._evidence.query(topic)
         else:
             groups = np.array(stretches(groups.tolist(), places))

@@ -16,9 +16,10 @@ from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.text.about import called
 from ragcore.text.salience import centrality, diverse, shares
 from ragcore.text.summary_request import is_summary_request, topic_of
-from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.base import Store, StoredDocument
 from ragcore.vector_stores.incoming import unit
 
 LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
@@ -26,7 +27,7 @@ DOCUMENTS = 12  # that have a place of their own, even when `top_k` is less
 
 
 class OverviewRetriever(BaseRetriever):
-    """Answers wishes for a summary of everything; any other question is passed on to `otherwise`."""
+    """Answers wishes for a summary of everything, or of documents by their names; all else is passed on to `otherwise`."""
 
     name = "overview"
 
@@ -39,11 +40,16 @@ class OverviewRetriever(BaseRetriever):
         self._otherwise = otherwise
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        if not is_summary_request(query.query_str) or topic_of(query.query_str):
+        summarises = is_summary_request(query.query_str)
+        documents = [document for document in self._store.documents() if self._wanted(document.id_)] if summarises else []
+        if topic := topic_of(query.query_str):
+            meant = called(topic, {document.name for document in documents})
+            documents = [document for document in documents if document.name in meant]
+        if not summarises or (topic and not documents):
             step.note(retriever=self._otherwise.name)
             return self._otherwise._retrieve(query, step)
         try:
-            nodes = [node for node in self._spread() if node.embedding is not None]  # None: damaged
+            nodes = [node for node in self._spread(documents) if node.embedding is not None]  # None: damaged
         except DamagedStoreError as error:
             step.note(damaged=error.what)
             return self._otherwise._retrieve(query, step)
@@ -51,16 +57,15 @@ class OverviewRetriever(BaseRetriever):
         if not nodes or self._top_k <= 0:
             return []
         vectors = np.stack([unit(node.embedding) for node in nodes if node.embedding is not None])
-        documents = list(dict.fromkeys(node.ref_doc_id for node in nodes))
-        groups = [documents.index(node.ref_doc_id) for node in nodes]
+        ids = list(dict.fromkeys(node.ref_doc_id for node in nodes))
+        groups = [ids.index(node.ref_doc_id) for node in nodes]
         scores = centrality(vectors)
-        count = max(self._top_k, min(len(documents), DOCUMENTS))
+        count = max(self._top_k, min(len(ids), DOCUMENTS))
         chosen = diverse(scores, vectors, groups, shares(Counter(groups), count))
         return [NodeWithScore(nodes[row], float(scores[row])) for row in sorted(chosen)]
 
-    def _spread(self) -> Sequence[TextNode]:
-        """The passages, or so many of them, evenly spread, with their vectors."""
-        documents = [document for document in self._store.documents() if self._wanted(document.id_)]
+    def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
+        """Their passages, or so many of them, evenly spread, with their vectors."""
         every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
         places = [(document.id_, place) for document in documents for place in range(0, document.passages, every)]
         chosen = places[:: max(len(places) // LOOKED_AT, 1)]  # more documents than that: not each has a passage

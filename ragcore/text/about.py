@@ -64,6 +64,12 @@ def named(question: str, documents: Iterable[str]) -> set[str]:
     return {name for name, own in words.items() if weight(own) > 0 and NAMED * weight(own) <= weight(own & asked)}
 
 
+def called(topic: str, documents: Iterable[str]) -> set[str]:
+    """Those of these names of files that the topic is, or is a part of, and says no more: "the roof e-mail" is 1_roof.eml."""
+    asked = set(content_words(_NAME.sub(" ", topic))) or set(content_words(topic))
+    return {name for name in documents if asked and asked <= set(content_words(re.sub(r"[\W_]+", " ", name)))}
+
+
 NAMED = 0.65
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _CAPITALISED = re.compile(r"(?:^|(?<=\w ))[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)*(?:['’]s\b)?")

@@ -448,6 +448,15 @@ LEAFLET = (
 )
 
 
+def test_a_document_that_is_called_by_its_name_is_summarised_as_a_whole() -> None:
+    passages = (
+        Passage(f"{LEAFLET} The leaflet was printed in May by the leaflet printers of Northwind.", 1, "perks leaflet.pdf"),
+    )
+    whole = ask(TEXT_QA, query_str="Summarise this", context_str=passages)
+    assert ask(TEXT_QA, query_str="Summarise the perks leaflet", context_str=passages) == whole
+    assert ask(TEXT_QA, query_str="Summarise the leaflet printers", context_str=passages) != whole
+
+
 def test_a_short_document_is_told_by_its_own_words_beside_a_long_one() -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
     for prompt in (TEXT_QA, TREE_SUMMARIZE):

@@ -70,6 +70,15 @@ def test_a_summary_about_something_is_looked_up_by_it(store: MemoryStore) -> Non
     assert {hit.node.ref_doc_id for hit in found} == {"oven"}
 
 
+def test_a_summary_of_a_document_by_its_name_looks_at_no_other(store: MemoryStore) -> None:
+    store.put(
+        Document("the oven is a stove", id_="named", metadata={"file_name": "cliff railway.txt"}),
+        [TextNode("the oven is a stove", id_="named-0", ref_doc_id="named", embedding=EMBEDDER.embed_passages(["stove"])[0])],
+    )
+    assert [hit.node.id_ for hit in overview(store, 3).retrieve("Summarise the cliff railway")] == ["named-0"]
+    assert [hit.node.id_ for hit in overview(store, 3, ["rail"]).retrieve("Summarise the cliff railway")] != ["named-0"]
+
+
 def test_an_empty_library_gives_nothing(store: MemoryStore) -> None:
     assert overview(MemoryStore(), 5).retrieve("Summarise everything") == []
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.about import about, apart_from_name, in_first_person, named
+from ragcore.text.about import about, apart_from_name, called, in_first_person, named
 from ragcore.vector_stores.search import query_terms
 
 
@@ -122,6 +122,23 @@ PLANS = ["Northwind_Health_Plus_Details.pdf", "Northwind_Standard_Details.pdf", 
 )
 def test_documents_are_named_by_what_tells_their_names_apart(question: str, meant: list[str]) -> None:
     assert named(question, PLANS) == set(meant)
+
+
+@pytest.mark.parametrize(
+    ("topic", "meant"),
+    [
+        ("club handbook", ["club handbook.docx"]),
+        ("Club_Handbook.docx", ["club handbook.docx"]),
+        ("handbook", ["club handbook.docx", "employee_handbook.pdf"]),
+        ("roof e-mail", ["1 roof.eml"]),
+        ("roofs", ["1 roof.eml"]),
+        ("club rules", []),
+        ("club", ["club handbook.docx"]),
+        ("", []),
+    ],
+)
+def test_what_a_document_is_called_is_its_name_or_a_part_of_it(topic: str, meant: list[str]) -> None:
+    assert called(topic, ["club handbook.docx", "employee_handbook.pdf", "1 roof.eml"]) == set(meant)
 
 
 def test_the_name_of_the_only_document_tells_nothing() -> None:
