@@ -14,12 +14,12 @@ _WISH = (
     r"resum(?:en|ir)\b|sinopsis|(?:puntos?|ideas?) (?:clave|principal(?:es)?)"
 )
 _THIS = (
-    r"(?:this|these|those|the|it|they|my|our|your|all|provided|given|uploaded|following|text|texts?|documents?|files?|papers?|"
+    r"(?:this|these|those|the|it|they|my|our|your|all|provided|given|uploaded|following|texts?|documents?|files?|papers?|"
     r"reports?|articles?|pages?|essays?|books?|content|passages?)"
 )
 _ABOUT = (
-    rf"what (?:is|are|'s|does|do) (?:{_THIS} ?)+(?:is |are )?(?:about|cover|say|deal with|discuss|contain)\b.{{0,12}}$|"
-    rf"what (?:{_THIS} ?)+(?:is|are) about|"
+    rf"what (?:is|are|'s|does|do) (?:{_THIS} )+(?:is |are )?(?:about|cover|say|deal with|discuss|contain)\b.{{0,12}}$|"
+    rf"what (?:{_THIS} )+(?:is|are) about|"
     r"wo(?:rum|von) (?:geht es|handel[nt])|was steht (?:in|im)|de quoi (?:parle|traite|s'agit)|de qué (?:trata|habla|va)|"
     r"(?:讲|說|说|講|写|關於|关于)(?:了|的是)?什么"
 )

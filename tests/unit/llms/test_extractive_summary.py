@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -81,6 +82,21 @@ def test_how_many_words_a_summary_may_have(message: str, words: int) -> None:
 def test_a_question_is_no_wish_for_a_summary(message: str) -> None:
     assert not is_summary_request(message)
     assert is_question(message)
+
+
+REPEATED = """this these those the it they my our your all provided given uploaded following text texts document documents file
+paper report article page essay book content passage theyour summary overview fasse zusammen points 3 in about resume résumé"""
+
+
+@pytest.mark.parametrize("count", [22, 1000])
+@pytest.mark.parametrize("opening", ["what is ", "what ", "fasse ", "in the top "])
+def test_a_message_is_understood_soon_however_often_it_repeats_a_word(opening: str, count: int) -> None:
+    for said in REPEATED.split():
+        for message in (f"{opening}{said * count} x", f"{opening}{f'{said} ' * count}x"):
+            began = time.perf_counter()
+            is_question(message)
+            topic_of(message)
+            assert time.perf_counter() - began < 1, message[:80]
 
 
 def test_centrality_is_the_stationary_share_of_the_walk() -> None:
