@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.keywords import content_words
+from ragcore.text.keywords import STOP_WORDS, content_words
 
 ENOUGH = 5  # content words: so much is understood even behind an "and"
 MAX_CARRIED = 8  # words carried over when the last question names nothing
@@ -22,10 +22,10 @@ def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
     if not asked or not leans_on_context(question):
         return question
     before = _last_that_stands(asked)
-    if pronoun := _PRONOUN.search(question):
+    if pronoun := _first(_PRONOUN, question):
         name = _name_in(before)
         if name:
-            return question[: pronoun.start()] + (_owner(name) if pronoun["its"] else name) + question[pronoun.end() :]
+            return question[: pronoun.start()] + (_owner(name) if _owns(pronoun) else name) + question[pronoun.end() :]
     carried = _carried(before, question)
     return f"{question.rstrip()} ({carried})" if carried else question
 
@@ -35,7 +35,7 @@ def leans_on_context(question: str) -> bool:
     text = question.strip()
     if _OPENING.search(text) and len(content_words(text)) < ENOUGH:
         return True
-    pointing = _POINTING.search(text)
+    pointing = _first(_POINTING, text)
     if pointing and not _NAMES.search(text[: pointing.start()].partition(" ")[2]):
         return True
     return len(content_words(text)) < 2 and len(_CJK.findall(text)) < 6
@@ -67,6 +67,11 @@ _QUESTION_WORD = re.compile(
 )
 
 
+def _first(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first that is no abbreviation, as "IT" is in a text that is not all in capitals."""
+    return next((found for found in pattern.finditer(text) if text.isupper() or not found.group().isupper()), None)
+
+
 def _last_that_stands(asked: Sequence[str]) -> str:
     return next((message for message in reversed(asked) if not leans_on_context(message)), asked[0])
 
@@ -82,6 +87,14 @@ def _without_opening(name: str) -> str:
     while words and _QUESTION_WORD.match(words[0]):
         words = words[1:]
     return " ".join(words)
+
+
+def _owns(pronoun: re.Match[str]) -> bool:
+    """Whether a noun follows that is theirs, as in "her book", but not in "told her about it"."""
+    following = _FOLLOWING.match(pronoun.string, pronoun.end())
+    if pronoun.group().lower() == "her":
+        return following is not None and following[1].lower() not in STOP_WORDS - _BEFORE_NOUNS
+    return pronoun["its"] is not None
 
 
 def _owner(name: str) -> str:
@@ -103,5 +116,7 @@ def _carried(before: str, question: str) -> str:
 
 
 _PRONOUN = re.compile(
-    r"\b(?:(?P<its>its|his|their|her(?= +\w+))|it(?! (?:true|possible|necessary))|he|she|they|him|them|her)\b", re.IGNORECASE
+    r"\b(?:(?P<its>its|his|their)|it(?! (?:true|possible|necessary))|he|she|they|him|them|her)\b(?!['’]\w)", re.IGNORECASE
 )
+_FOLLOWING = re.compile(r" +([\w'’-]+)")
+_BEFORE_NOUNS = frozenset(("own", "most", "more", "other", "same", "few"))

@@ -24,6 +24,13 @@ def after(*asked: str) -> list[ChatMessage]:
         ("Who owns Northwind Health?", "When was it founded?", "When was Northwind Health founded?"),
         ("Who was Marie Curie?", "What did she discover?", "What did Marie Curie discover?"),
         ("Tell me about Northwind Health", "Who are its members?", "Who are Northwind Health's members?"),
+        ("Who owns Northwind Health?", "WHEN WAS IT FOUNDED?", "WHEN WAS Northwind Health FOUNDED?"),
+        ("Who owns Northwind Health?", "Is it its IT?", "Is Northwind Health its IT?"),
+        ("Who owns Northwind Health?", "What if it's closed?", "What if it's closed? (owns Northwind Health)"),
+        ("Who owns Northwind Health?", "And what if they’re late?", "And what if they’re late? (owns Northwind Health)"),
+        ("Who was Marie Curie?", "Who told her about it?", "Who told Marie Curie about it?"),
+        ("Who was Marie Curie?", "Who was her brother?", "Who was Marie Curie's brother?"),
+        ("Who was Marie Curie?", "What was her most famous book?", "What was Marie Curie's most famous book?"),
         ("How many people lived in Warsaw in 1920?", "And in 1921?", "And in 1921? (people lived Warsaw)"),
         ("what is the vacation policy", "why?", "why? (vacation policy)"),
         ("Wer ist Albert Einstein?", "Wann wurde er geboren?", "Wann wurde er geboren? (Albert Einstein)"),
@@ -42,6 +49,8 @@ def test_a_follow_up_gets_the_subject_of_the_question_before(before: str, questi
         "So does the office in Lisbon close early on Fridays?",
         "Is it true that the office in Lisbon closed?",
         "Which benefits does the company give to new employees?",
+        "What is the budget of the IT department?",
+        "How do I call IT support?",
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
