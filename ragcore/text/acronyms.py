@@ -11,15 +11,23 @@ from ragcore.text.keywords import STOP_WORDS
 OFTEN = 2  # times that words have to be said for what begins like them, unless each begins with a capital
 
 _SHORT = re.compile(r"\b[A-Z]{2,5}\b")
+# Not "it", "who" and "un", as these may be names.
+_STRESSED = frozenset(
+    """
+    after all also and any are been being both but by can did do does doing each few for from had has have how if in into
+    is more most must never no nor not of off on once only or other out over own same some such than that the their them
+    then there these they this those to too under until very was were what when where which why will with would you your
+    """.upper().split()
+)
 
 
 def spelt_out(question: str, texts: Iterable[str]) -> str:
     """With words of the texts in place of each abbreviation that is not in them, and is made of the words' first letters.
 
     Of several the ones that are said most often. Between three or more, "of", "and" and "for" may stand. A question that is all
-    in capitals stays as it is.
+    in capitals stays as it is, and so does a word that is said with stress: "NOT".
     """
-    shorts = set(_SHORT.findall(question)) if question != question.upper() else set()
+    shorts = set(_SHORT.findall(question)) - _STRESSED if question != question.upper() else set()
     if not shorts:
         return question
     said = " ".join(" ".join(texts).split())
