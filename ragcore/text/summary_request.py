@@ -30,6 +30,15 @@ _REQUEST = re.compile(
 _FACT = re.compile(
     r"^\W*(?:who|whose|whom|when|where|why|how (?:many|much|long|old)|wer|wann|wo|qui|quand|où|quién|cuándo)\b", re.IGNORECASE
 )
+# "Is the price in the overview?" asks about one.
+_NOUN = re.compile(r"\b(?:summar(?:y|ies)|overview|synopsis|résumé)\b", re.IGNORECASE)
+_ASKS_ABOUT_ONE = re.compile(
+    r"^(?!.*\b(?:give|write|make|show|send|tell) (?:me|us)\b)\W*(?:how(?! about\b)"
+    r"|(?:can|could|may|might)(?! you\b| (?:i|we) (?:please )?(?:have|get|see)\b)"
+    r"|(?:is|are|was|were|am|do|does|did|has|have|had|should|must|will|would)(?! you\b| it (?:be )?possible\b))\b"
+    r"[^.?!]*+\W*$",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(
     r"[?？؟]\s*$|^\W*(?:who|whom|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have|had"
     r"|wer|wen|wem|wessen|was|wann|wo|warum|wieso|welche\w*|wie|qui|que|quoi|quand|où|pourquoi|comment|combien|quel\w*"
@@ -83,7 +92,8 @@ def asked_length(message: str) -> Length:
 
 def is_summary_request(message: str) -> bool:
     """ "Summarise the report", "what is this about?", "main points": in English, German, French, Spanish and Chinese."""
-    return _REQUEST.search(message) is not None and _FACT.search(message) is None
+    wished = _NOUN.sub(" ", message) if _ASKS_ABOUT_ONE.search(message) else message
+    return _REQUEST.search(wished) is not None and _FACT.search(message) is None
 
 
 def is_question(message: str) -> bool:

@@ -39,6 +39,25 @@ def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "message",
+    [
+        "Can you give me a summary?",
+        "Could you summarise this?",
+        "Could we please have a summary?",
+        "May I see an overview of the plan?",
+        "Is it possible to get a summary?",
+        "Could somebody give me an overview?",
+        "How about a summary?",
+        "How can this be summarised?",
+        "What is the summary of the report?",
+        "Is the plan any good? Give me an overview of it.",
+    ],
+)
+def test_a_wish_for_a_summary_may_be_put_as_a_question(message: str) -> None:
+    assert is_summary_request(message)
+
+
+@pytest.mark.parametrize(
     ("message", "sentences", "topic"),
     [
         ("Summarise this in one sentence", 1, ""),
@@ -77,7 +96,19 @@ def test_how_many_words_a_summary_may_have(message: str, words: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", ["Who wrote the summary?", "What is the capital of France?", "Where did they resume talks?", "多少人住在华沙？"]
+    "message",
+    [
+        "Who wrote the summary?",
+        "What is the capital of France?",
+        "Where did they resume talks?",
+        "多少人住在华沙？",
+        "How do I upload my résumé?",
+        "How do I get a Summary of Benefits?",
+        "Is the price listed in an overview?",
+        "Does the report begin with a summary?",
+        "Can I upload a résumé?",
+        "Do we have an overview of the plan?",
+    ],
 )
 def test_a_question_is_no_wish_for_a_summary(message: str) -> None:
     assert not is_summary_request(message)
