@@ -73,7 +73,7 @@ _OWNS = re.compile(r"['’]s?$")
 _LEANING = re.compile(r"^(?:the|an?|under|over|in|on|dear|now|then) |\d$| and | one$|[.,:;!?]$", re.IGNORECASE)
 _ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
 _ASKED = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
-_NUMBER = re.compile(r"^(?:\d+|[IVX]+)[.)](?:\d+[.)]?)*\s+")
+_NUMBER = re.compile(r"^(?:\d+|[IVX]+)[.)](?:\d+[.)])*\d*\s+")
 _ODD = re.compile(
     r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
     r"|[;*:]|(?:^| )[A-Z]\?$|^\w+, |\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"

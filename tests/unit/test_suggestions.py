@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -191,6 +192,12 @@ def asked_of(text: str) -> list[str]:
     store = MemoryStore()
     store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
     return [candidate.question for candidate in candidates(store, "d")]
+
+
+def test_a_heading_may_have_a_number_of_any_length() -> None:
+    began = time.perf_counter()
+    asked_of(f"1.{'20' * 15}x Kites\n\nKites fly high. Kites are red. Kites are long.")
+    assert time.perf_counter() - began < 5
 
 
 def test_a_topic_is_a_name_or_stands_under_one_and_those_of_several_words_come_first() -> None:
