@@ -34,17 +34,34 @@ _ASKS = (
     r"|quel(?:le)?s? (?:est|sont)|cu[aá]l(?:es)? (?:es|son)) "
 )
 _WHOSE = (  # a few words; with an article that names none, what such a thing is is asked
-    r"(?:(?!an?\b|about|on|for|of|to|with|when|if|in|do|does|eine?\b|über|une?\b|una\b)[^\s?]+ |l['’]){1,5}"
+    r"(?:(?!(?:an?|about|on|for|of|to|with|when|if|in|do|does|is|are|eine?|über|ist|une?|est|una|es)\b)[^\s?]+ |l['’]){1,5}"
 )
 _OF_WHOM = r"(?=s? (?:(?:of|for|at|von|für|der|des|de|du|del|para|pour)\b\W*\w|d['’]\w|(?:do|can|should|must|to)\b))"
 _MUST_HOLD = {
     "telephone": r"(?:(?:tele)?phone|mobile|cell|hotline|contact|customer service)[- ](?:number|line)|hotline"
-    r"|(?:telefon|handy|ruf)nummer|num[ée]ro de t[ée]l[ée]phone|(?:n[úu]mero de )?tel[ée]fono",
+    r"|(?:telefon|handy|ruf)nummer|num[ée]ro de t[ée]l[ée]phone|(?:n[úu]mero de )?tel[ée]fono"
+    r"|(?<=['’]s )(?:phone|mobile|cell|landline)(?=\W*$)",
     "mail": r"e-?mail(?:[- ]address(?:es)?|-?adresse)?|adresse (?:e-?mail|mail|[ée]lectronique)"
     r"|(?:direcci[óo]n de )?(?:correo(?: electr[óo]nico)?|e-?mail)",
     "web": r"web ?site|web ?page|web address(?:es)?|url|home ?page|web(?:seite|adresse)|internetadresse|site (?:web|internet)"
     r"|(?:sitio|p[áa]gina) web",
 }
+_SOMEONES = r"(?:(?:the|our|my|your) (?:[^\s?]+ )?)?(?!(?:wh\w+|it|that)['’])[^\s?]+['’]s "
+_ALONE = rf"^\W*(?:the |our |{_SOMEONES})?"
+_OF_A_THING = (  # "service phone number?", but not "change email": without a question mark it may be told to do so
+    r"^\W*(?:(?!(?:an?|my|no|new|lost|without|wh\w+|how|is|are|can|do|does|change|was|wie|qu\w*)\b)[^\s?]+ ){1,2}(?=.*\?)"
+)
+_MUST_I = r"(?:(?:do|can|could|should|shall|must|would) (?:i|we|you|one|they)|to)"
+_SOLL_ICH = r"(?:soll|muss|kann|sollte)\w* (?:ich|wir|man) [^?]*\b"
+_NUMBER_TO_CALL = (
+    rf"\b(?:what|which) (number) {_MUST_I} (?:call|phone|ring|dial)\b"
+    rf"|\bwelche (nummer) (?:rufe ich [^?]*\ban\b|{_SOLL_ICH}(?:anrufen|wählen)\b)"
+)
+_CALL = (
+    rf"\bwhom? {_MUST_I} (call|phone|ring|telephone)\b|\bwen (?:(rufe) ich [^?]*\ban\b|{_SOLL_ICH}(anrufen)\b)"
+    r"|\bqui (?:(?:dois-je|faut-il|puis-je|peut-on) )?(appeler)\b|\ba quién (?:(?:debo|puedo|hay que) )?(llam(?:ar|o))\b"
+    rf"|(?:{_ASKS}|^\W*)(?:{_SOMEONES}(number)\W*$|(?:the )?(number) for\b)"
+)
 _CONTACT = (
     r"\bhow (?:do|can|could|should|would) (?:i|we|you|one|someone) (contact|reach|get in touch with|get hold of)\b"
     r"|\bwie (?:kann|könn\w+) (?:ich|wir|man) [^?]*\b(erreichen|kontaktieren)\b"
@@ -123,20 +140,25 @@ _SHAPES = {
     "date": _DATE,
     "name": _NAME,
     "telephone": _TELEPHONE,
+    "call": _TELEPHONE,
     "mail": _MAIL,
     "web": _WEB,
     "contact": re.compile(f"{_TELEPHONE.pattern}|{_MAIL.pattern}|{_WEB.pattern}", re.IGNORECASE),
 }
 _ASKED = {
-    kind: rf"{_ASKS}{_WHOSE}({said})(?:s?\W*$|{_OF_WHOM})|(?:{_ASKS}|^)({said}){_OF_WHOM}|({_CHINESE[kind]})是(?:多少|什么)"
+    kind: rf"{_ASKS}{_WHOSE}({said})(?:s?\W*$|{_OF_WHOM})|(?:{_ASKS}|^)({said}){_OF_WHOM}|{_ALONE}({said})s?\W*$"
+    rf"|{_OF_A_THING}({said})s?\W*$|({_CHINESE[kind]})是(?:多少|什么)|^\W*({_CHINESE[kind]})\W*$"
     for kind, said in _MUST_HOLD.items()
 }
-_EXPECTED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {**_ASKED, "contact": _CONTACT, **_KINDS}.items()}
+_ASKED["telephone"] += f"|{_NUMBER_TO_CALL}"
+_ASKED |= {"call": _CALL, "contact": _CONTACT}
+_EXPECTED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in {**_ASKED, **_KINDS}.items()}
 
 
 def expected_kind(question: str) -> str | None:
     """What an answer has to hold: a "name", "date", "number", "price", "frequency", "reason" or "telephone" number, a "mail" or
-    "web" address, or one of the three, "contact", or "advice"; None where the question does not say."""
+    "web" address, or one of the three, "contact", a telephone number or whose it is, "call", or "advice"; None where the
+    question does not say."""
     return next((kind for kind, pattern in _EXPECTED.items() if pattern.search(question)), None)
 
 
@@ -148,7 +170,7 @@ def asks_whether(question: str) -> bool:
 def words_for_it(question: str) -> str:
     """What the question calls the telephone number or address that it asks for: "phone number", or "reach" of "How do I reach
     the desk?"; "" where it asks for none."""
-    found = next(filter(None, (_EXPECTED[kind].search(question) for kind in (*_MUST_HOLD, "contact"))), None)
+    found = next(filter(None, (_EXPECTED[kind].search(question) for kind in _ASKED)), None)
     return next(filter(None, found.groups())) if found else ""
 
 
@@ -169,4 +191,4 @@ def fitting(kind: str | None, sentence: str, question: str) -> int:
         return 1
     if kind == "price":  # of which a table may say in another place in what money it is
         return min(fitting("number", sentence, question), 0)
-    return 0 if kind in ("advice", "contact") else -1
+    return 0 if kind in ("advice", "call", "contact") else -1

@@ -136,6 +136,7 @@ LIBRARY = Passage(
         ("How do I reach the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
         ("What is the website of the library?", NOT_FOUND),
         ("What is the phone number of the canteen?", NOT_FOUND),
+        ("Reading room phone number?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
     ],
 )
 def test_where_a_number_or_address_is_asked_for_only_that_of_who_is_meant_is_an_answer(question: str, said: str) -> None:
