@@ -23,10 +23,10 @@ _KINDS = {
     r"|at what price|\bprice (?:of|for)\b|\b(?:was|wie ?viel) kosten?t?\b|\bwie teuer\b"
     r"|combien co[uû]te|\bprix (?:d|pour\b)|cu[aá]nto (?:cuesta|vale)|\bprecio de|多少钱|价格",
     "number": r"how (?:many|much|long|old|far|tall|large|big|high|fast|deep|wide|heavy)|at what (?:age|speed)"
-    r"|wie viele?\b|wieviele?\b|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
-    "date": r"\bwhen\b|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
+    r"|wie ?viele?\b(?! uhr)|combien|cu[aá]nt[oa]s?|多少|几[个年次人]",
+    "date": r"\bwhen\b|\bwhat times?\b(?! zone)|what (?:year|date|day|month|century|decade)|which (?:year|date|century|decade)"
     r"|\bwann\b|welche[mn]? (?:jahr|datum)|\bquand\b|quelle (?:ann[ée]e|date)|cu[aá]ndo|qu[eé] (?:a[nñ]o|fecha)"
-    r"|什么时候|何时|哪一?年",
+    r"|wie ?viel uhr\b|quelle heure|qu[eé] hora|什么时候|何时|哪一?年|几点",
     "name": r"\bwho(?:m|se)?\b|\bwer\b|\bwe[mn]\b|\bqui\b|qui[eé]n(?:es)?\b|\bwhere\b|\bwo\b|\boù\b|d[oó]nde\b",
 }
 _ASKS = (
@@ -83,13 +83,16 @@ _PRICE = re.compile(
     r"|(?<![\d.,])\d{1,4}[.,]\d\d(?![\d%])|\b(?:(?:free|frei)(?=\W*$)|free of charge|for free|gratis|kostenlos|gratuit)|免费",
     re.IGNORECASE,
 )
+_SHORT_MONTH = r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Okt|Dez)"
 _DATE = re.compile(
     r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre"
     r"|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
-    r"|\d+年|\b(?:\d+(?:st|nd|rd|th)|\w+(?:th|first|second|third)) century|century"
+    rf"|\b(?:\d\d?(?:st|nd|rd|th)? {_SHORT_MONTH}\b|{_SHORT_MONTH}\.? \d\d?\b)"
+    r"|\d+(?:[年月日点點]|[时時](?!間))|\b(?:\d+(?:st|nd|rd|th)|\w+(?:th|first|second|third)) century|century"
     r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|\b(?:Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)s?\b"
-    r"|\b\d\d?[:.]\d\d\b|\b\d\d? ?(?:[ap]\.?m\b|o['’]clock|Uhr\b)|\b(?:noon|midnight|daily)\b"
+    r"|\b\d\d?[:.]\d\d\b|\b\d\d? ?(?:[apAP]\.?[mM]\b|Uhr\b|heures?\b|h \d\d\b)|\b\d\d?h(?:\d\d)?\b"
+    r"|\b(?:um|ab|bis) \w+ Uhr\b|o['’]clock\b|\b(?:noon|midnight|daily)\b"
     r"|\b(?:within|after|before|for|every) (?:\w+ ){1,3}(?:minutes|hours|days|weeks|months|years|day|week|month|year)\b"
     r"|\b(?:first|second|third|last|\d+(?:st|nd|rd|th)) (?:\w+ )?(?:day|week|month)\b",
 )
