@@ -78,11 +78,23 @@ _NUMBER = re.compile(
     r"|[一二三四五六七八九十百千万亿]",
     re.IGNORECASE,
 )
+_CODE = r"(?:EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|JPY|CNY|AUD|CAD)"
 _PRICE = re.compile(
-    r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹元]|(?:EUR|USD|GBP|CHF|euros?|dollars?|pounds?|cents?|francs?|franken)\b)"
+    rf"[€$£¥₹]\s?\d|\b(?:{_CODE}|kr|Rs)\b\.?\s?\d|\d\s?(?:[€$£¥₹元]|(?:{_CODE}|euros?|dollars?|pounds?|cents?|francs?|franken|kr"
+    r"|kronor|kroner|zł(?:oty\w*)?|Kč|rupees?|yen|yuan|pesos?|pence|Rs)\b)|\b\d\d?p\b"
     r"|(?<![\d.,])\d{1,4}[.,]\d\d(?![\d%])|\b(?:(?:free|frei)(?=\W*$)|free of charge|for free|gratis|kostenlos|gratuit)|免费",
     re.IGNORECASE,
 )
+_CLOCK = r"(?<![\d.,])(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d%])"
+_EACH = rf"\s?(?:[€$£¥₹]|(?:{_CODE}|euros?|each|per|pro)\b)"
+_OTHER = {  # what has a kind's form and is something else
+    "price": re.compile(
+        r"\b(?:at|until|till|by|before|after|times?|depart\w*|arriv\w*|leaves?|start\w*|begin\w*|open\w*|close\w*"
+        rf"|um|ab|bis|gegen|beginn|abfahrt|ankunft|vers|à|las)\W{{1,2}}{_CLOCK}(?!{_EACH})"
+        rf"|{_CLOCK} ?(?:[ap]\.?m\b|uhr\b|hrs?\b|h\b|o['’]clock)|{_CLOCK} ?(?:[-–]|to|bis|until) ?{_CLOCK}(?!{_EACH})",
+        re.IGNORECASE,
+    ),
+}
 _SHORT_MONTH = r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Okt|Dez)"
 _DATE = re.compile(
     r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -190,7 +202,8 @@ def fitting(kind: str | None, sentence: str, question: str) -> int:
     if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
         return 0
     said = question.lower()
-    if any(found.lower() not in said for found in _SHAPES[kind].findall(sentence)):
+    told = _OTHER[kind].sub(" ", sentence) if kind in _OTHER else sentence
+    if any(found.lower() not in said for found in _SHAPES[kind].findall(told)):
         return 1
     if kind == "price":  # of which a table may say in another place in what money it is
         return min(fitting("number", sentence, question), 0)
