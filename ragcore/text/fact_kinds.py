@@ -87,16 +87,6 @@ _PRICE = re.compile(
     r"|(?<![\d.,])\d{1,4}[.,]\d\d(?![\d%])|\b(?:(?:free|frei)(?=\W*$)|free of charge|for free|gratis|kostenlos|gratuit)|免费",
     re.IGNORECASE,
 )
-_CLOCK = r"(?<![\d.,])(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d%])"
-_EACH = rf"\s?(?:[€$£¥₹]|(?:{_CODE}|euros?|each|per|pro)\b)"
-_OTHER = {  # what has a kind's form and is something else
-    "price": re.compile(
-        r"\b(?:at|until|till|by|before|after|times?|depart\w*|arriv\w*|leaves?|start\w*|begin\w*|open\w*|close\w*"
-        rf"|um|ab|bis|gegen|beginn|abfahrt|ankunft|vers|à|las)\W{{1,2}}{_CLOCK}(?!{_EACH})"
-        rf"|{_CLOCK} ?(?:[ap]\.?m\b|uhr\b|hrs?\b|h\b|o['’]clock)|{_CLOCK} ?(?:[-–]|to|bis|until) ?{_CLOCK}(?!{_EACH})",
-        re.IGNORECASE,
-    ),
-}
 _SHORT_MONTH = r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Okt|Dez)"
 _DATE = re.compile(
     r"\b1\d{3}s?\b|\b20\d\ds?\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -132,7 +122,7 @@ _FREQUENCY = re.compile(
 _TELEPHONE = re.compile(
     r"(?<![\w.,$€£])(?!\d{4}-\d\d-\d\d\b|\d{4} ?[-–/] ?\d{4}\b|\d\d?[./-]\d\d?[./-](?:\d\d){1,2}\b)"  # dates
     r"\+?(?:\(?\d\)?[ ./–-]{0,2}){6,14}\d(?![\w%])"
-    r"|\b1-8\d\d-[A-Z\d-]{5,}|\b(?:call|dial|ring|ext(?:ension|\.)|phone|telephone|tel\.?|durchwahl|telefon)\W{0,2}\d{3,6}\b",
+    r"|\b1-8\d\d-[A-Z\d-]{5,}|\b(?:call|dial|ring|ext(?:ension)?|phone|telephone|tel\.?|durchwahl|telefon)\W{0,2}\d{3,6}\b",
     re.IGNORECASE,
 )
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
@@ -140,6 +130,32 @@ _WEB = re.compile(
     r"https?://|\bwww\.\w|(?<![@\w.-])(?:[a-z\d-]{2,}\.)+(?:com|org|net|edu|gov|info|eu|uk|de|fr|es|cn|io|at|ch)\b",
     re.IGNORECASE,
 )
+_CLOCK = r"(?<![\d.,])(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d%])"
+_EACH = rf"\s?(?:[€$£¥₹]|(?:{_CODE}|euros?|each|per|pro)\b)"
+_RINGS = (
+    r"\b(?:t[eé]l[eé](?:ph|f)\w*|phones?|tel|call|ring|dial|mobile|cell|\w*line|ext|fax|text|durchwahl|handy|\w*ruf\w*|appel\w*"
+    r"|llam\w*)\b"
+)
+_NUMBERED = r"account|iban|isbn|issn|order|nhs|invoice|ref(?:erence)?|serial|vat"
+_DIGITS = r"\d(?:[ ./–-]{0,2}\d){5,}(?!\w)"
+_LONG = re.compile(
+    rf"({_RINGS}(?:(?!\b(?:{_NUMBERED})\b)[^\d\n]){{0,25}}{_DIGITS})|\b(?:{_NUMBERED})\b\W{{1,3}}(?!0){_DIGITS}"
+    rf"|\b(?:{_NUMBERED}|policy|customer|member(?:ship)?|case|ticket|registration|tracking|patient|article|passport|licen[cs]e"
+    rf"|company|charity|tax|compte|commande|facture|cuenta|pedido|factura|konto|rechnungs|bestell|kunden|steuer)"
+    rf"\W{{0,3}}(?:numbers?|nummer|no|nr|num[eé]ro|n°|id|code)\b(?:(?!{_RINGS})[^\d+(\n;]){{0,30}}{_DIGITS}"
+    r"|\b[A-Z]{2}\d\d(?: ?[A-Z\d]{4}){3,7}(?: ?[A-Z\d]{1,3})?\b|(?<![\d.])\d{1,3}\.\d{4,}(?!\.?\d)"  # IBAN; degrees
+    r"|(?<![\d+(./-])(?:[1-9]\d{0,2}(?:[ .]\d{3}){2,}(?= \w)|[1-9]\d?(?:[ .]\d{3}){2,}(?![\d-]))",
+    re.IGNORECASE,
+)
+_OTHER = {  # what has a kind's form and is something else; what stands in a group is of the kind
+    **dict.fromkeys(("telephone", "call", "contact"), _LONG),
+    "price": re.compile(
+        r"\b(?:at|until|till|by|before|after|times?|depart\w*|arriv\w*|leaves?|start\w*|begin\w*|open\w*|close\w*"
+        rf"|um|ab|bis|gegen|beginn|abfahrt|ankunft|vers|à|las)\W{{1,2}}{_CLOCK}(?!{_EACH})"
+        rf"|{_CLOCK} ?(?:[ap]\.?m\b|uhr\b|hrs?\b|h\b|o['’]clock)|{_CLOCK} ?(?:[-–]|to|bis|until) ?{_CLOCK}(?!{_EACH})",
+        re.IGNORECASE,
+    ),
+}
 _WHETHER = re.compile(
     r"^\W*(?!was (?:ist|sind|waren?|wird|werden|kann|darf|muss|soll|hat|haben|gilt|gehört|deckt|zahlt|ich|man|wir)\b)"
     r"(?:(?:is|are|was|were|am|do|does|did|can|could|may|might|must|should|shall|will|would|has|have|had)(?:n['’]t)?"
@@ -204,9 +220,13 @@ def fitting(kind: str | None, sentence: str, question: str) -> int:
     if kind is None or (kind == "name" and sentence.lower() == sentence.upper()):
         return 0
     said = question.lower()
-    told = _OTHER[kind].sub(" ", sentence) if kind in _OTHER else sentence
+    told = _OTHER[kind].sub(_of_the_kind, sentence) if kind in _OTHER else sentence
     if any(found.lower() not in said for found in _SHAPES[kind].findall(told)):
         return 1
     if kind == "price":  # of which a table may say in another place in what money it is
         return min(fitting("number", sentence, question), 0)
     return 0 if kind in ("advice", "call", "contact") else -1
+
+
+def _of_the_kind(found: re.Match[str]) -> str:
+    return found[1] if found.lastindex else " "

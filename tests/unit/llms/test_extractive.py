@@ -123,7 +123,7 @@ def test_says_not_found_where_nothing_answers() -> None:
 
 LIBRARY = Passage(
     "The phone number of the library is on every card, as is its email address.\n\nFront desk: 0161 496 0021\n"
-    "Reading room: 0161 496 0044, reading@library.example.\nBring a card.",
+    "Reading room: 0161 496 0044, reading@library.example.\nThe account number of the office is 12345678.\nBring a card.",
     number=1,
 )
 
@@ -136,6 +136,7 @@ LIBRARY = Passage(
         ("How do I reach the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
         ("What is the website of the library?", NOT_FOUND),
         ("What is the phone number of the canteen?", NOT_FOUND),
+        ("What is the phone number of the office?", NOT_FOUND),
         ("Reading room phone number?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
     ],
 )
