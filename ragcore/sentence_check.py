@@ -2,7 +2,8 @@
 
 A sentence is held against each passage by the words, pairs of words, numbers and names that it shares with it, by whether one
 of the two denies what the other says, and by closeness of meaning to the nearest sentence there. One fitted weight for each,
-in every script alike. What stands in a passage word for word is supported whatever the weights say.
+in every script alike. What stands in a passage word for word, in a sentence that denies as much, is supported whatever the
+weights say.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ragcore.text.keywords import content_words, words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
 from ragcore.text.sentences import sentence_spans
+from ragcore.text.verbatim import Figure, denies, figures, in_a_row, one_notation, readings, unsaid
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +34,7 @@ FEATURES = (
     "coverage",  # share of the sentence's words in the whole passage
     "pairs",  # share of its pairs of neighbouring words that are within a sentence of the passage
     "cosine",  # to the nearest sentence of the passage, counted from that of texts that have nothing to do with each other
-    "missing_numbers",  # 1 where a number of the sentence is not in the passage
+    "missing_numbers",  # 1 where a number of the sentence, with its signs, is not in the passage
     "missing_names",  # share of its names that are not in the passage
     "denies",  # 1 where either the sentence or the nearest one says "not", and the other does not
 )
@@ -53,7 +55,7 @@ class _Passage:
     sentences: list[str]
     said: list[frozenset[str]]
     row: str
-    numbers: frozenset[str]
+    numbers: tuple[Figure, ...]
     quotes: frozenset[str]
 
 
@@ -101,15 +103,18 @@ class SentenceCheck:
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
         """The log odds, and the sentence of the passage that is nearest."""
-        row = _in_a_row(claim)
+        row = in_a_row(claim)
         if claim in passage.quotes or (row.strip() and row in passage.row):
-            holding = (sentence for sentence in passage.sentences if row in _in_a_row(sentence))
-            return QUOTED, next(holding, claim)
+            holding = [sentence for sentence in passage.sentences if row in in_a_row(sentence)]
+            alike = [sentence for sentence in holding if denies(sentence) == denies(claim)]
+            if alike or not holding:
+                return QUOTED, next(iter(alike), claim)
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
     def _measure(self, claim: str, passage: _Passage) -> tuple[npt.NDArray[np.float64], str]:
-        meant = content_words(claim) or words(claim)
+        one = one_notation(claim)
+        meant = content_words(one) or words(one)
         if not passage.sentences or not meant:
             return np.array([0.0, 0, 0, 1, 1, 0]), ""
         wanted = set(meant)
@@ -124,7 +129,7 @@ class SentenceCheck:
             len(wanted & everything) / len(wanted),
             together / len(pairs) if pairs else max(shared),
             cosines.max(),
-            bool(_numbers(claim) - passage.numbers),
+            bool(unsaid(figures(claim), passage.numbers)),
             len(names - everything) / len(names) if names else 0.0,
             denies(claim) != denies(passage.sentences[best]),
         )
@@ -178,18 +183,14 @@ def claims_nothing(text: str, after: str) -> bool:
     return len(text) <= LONGEST_HEADING and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
 
 
-def denies(text: str) -> bool:
-    return len(_NOT.findall(text)) % 2 == 1
-
-
 def _read(text: str) -> _Passage:
     text = MARKS.sub("", text)
     sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
     quotes = [quote.text for quote in quotes_in(text, number=1)]
     # What is quoted from tables and lists reads unlike the text: it is a sentence of its own.
     sentences += [quote for quote in quotes if quote not in sentences]
-    said = [frozenset((*content_words(sentence), *words(sentence))) for sentence in sentences]
-    return _Passage(sentences, said, _in_a_row(text), frozenset(_numbers(text)), frozenset(quotes))
+    said = [frozenset((*content_words(one), *words(one), *words(said))) for said in sentences for one in [one_notation(said)]]
+    return _Passage(sentences, said, in_a_row(text), tuple(readings(text)), frozenset(quotes))
 
 
 def _thinned(known: Sequence[_Passage], kept: set[int]) -> Iterator[_Passage]:
@@ -210,33 +211,18 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         yield head.end() if head else start, end
 
 
-def _in_a_row(text: str) -> str:
-    return f" {' '.join(words(text))} "
-
-
 def plain(text: str) -> str:
     """In one line, without marks of Markdown and citations."""
     return _MARKUP.sub("", " ".join(MARKS.sub("", text).split())).strip()
-
-
-def _numbers(text: str) -> set[str]:
-    return {_GROUPS.sub("", number).rstrip(".,") for number in _FIGURE.findall(text)}
 
 
 _ORDER: tuple[Verdict, ...] = ("supported", "weak", "absent")
 LONGEST_HEADING = 80  # characters
 _MARKUP = re.compile(r"^(?:[-*•–>|]+\s+|#{1,6}\s+|\d{1,2}[.)]\s+)+|\*\*|__|`")
 _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*[^\S\n]*(?=\n)")
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
 _ENDS = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]*\s]*$")
 _QUESTION = re.compile(r"[?？؟;][\"'”’»)\]*]*$")
 _NAME = re.compile(r"(?<=[^.!?\s\"“] )[^\W\d_a-zà-ÿ][\w'’-]+")
-_NOT = re.compile(
-    r"\b(?:not?|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|sans"
-    r"|nunca|sin|não|sem|niet|geen|не|нет|ни|без|لا|لم|لن|ليس|نہیں|नहीं)\b|[不没未無无非]|ない|ません|않|못하",
-    re.IGNORECASE,
-)
 _NOTHING = re.compile(
     r"\b(?:could not|couldn['’]t|cannot|can['’]t|did not|didn['’]t|was unable to|am unable to) (?:find|answer|determine)\b"
     r"|\b(?:I|we) found nothing\b|\b(?:I|we) (?:do not|don['’]t) know\b"

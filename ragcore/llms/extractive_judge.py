@@ -15,20 +15,17 @@ from ragcore.llms.evidence import Evidence
 from ragcore.prompts import Passage
 from ragcore.text.citations import MARKS
 from ragcore.text.fact_kinds import expected_kind, fits_kind
-from ragcore.text.keywords import content_words, words
+from ragcore.text.keywords import content_words
 from ragcore.text.quotes import quotes_in
 from ragcore.text.refusals import is_refusal
 from ragcore.text.sentences import sentences
+from ragcore.text.verbatim import denies, figures, in_a_row, readings, unsaid
 
 SAME = 0.6  # likeness, 0 to 1, from which two sentences say the same
 SHORT_ANSWER = 10  # words: such an answer need not repeat the question's words
 EVEN = 0.1  # difference of two scores, 0 to 1, below which neither answer is better
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NOT = re.compile(
-    r"\b(?:not?|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin)\b|[不没]",
-    re.IGNORECASE,
-)
 
 
 class Judge:
@@ -115,7 +112,7 @@ class Judge:
         meant, said = set(content_words(right)), set(content_words(claims))
         covered = len(meant & said) / max(len(meant), 1)
         score = float((covered + self._evidence.alike(right, [claims])[0]) / 2)
-        if set(_NUMBER.findall(right)) - set(_NUMBER.findall(claims)) or _denies(right) != _denies(claims):
+        if unsaid(figures(right), readings(claims)) or denies(right) != denies(claims):
             score = min(score, 0.25)
         return score
 
@@ -126,7 +123,7 @@ class Judge:
 
     def _doubt(self, claim: str, known: Sequence[str]) -> str:
         """What speaks against it; "" for nothing."""
-        if any(_holds(sentence, claim) for sentence in known):
+        if any(_holds(sentence, claim) and denies(sentence) == denies(claim) for sentence in known):
             return ""
         if not known:
             return "there are no passages."
@@ -136,18 +133,14 @@ class Judge:
         best = int(alike.argmax())
         if alike[best] < SAME:
             return "no passage says this."
-        if odd := set(_NUMBER.findall(claim)) - set(_NUMBER.findall(known[best])):
-            return f"the passage does not say {', '.join(sorted(odd))}."
-        return "the passage says the opposite." if _denies(claim) != _denies(known[best]) else ""
+        if odd := unsaid(figures(claim), readings(known[best])):
+            return f"the passage does not say {', '.join(odd)}."
+        return "the passage says the opposite." if denies(claim) != denies(known[best]) else ""
 
 
 def _holds(text: str, part: str) -> bool:
     """The same words one after another, whatever the punctuation."""
-    return f" {' '.join(words(part))} " in f" {' '.join(words(text))} "
-
-
-def _denies(text: str) -> bool:
-    return len(_NOT.findall(text)) % 2 == 1
+    return in_a_row(part) in in_a_row(text)
 
 
 def _yes(reason: str) -> str:

@@ -65,6 +65,41 @@ def test_another_number_or_name_or_a_not_is_never_supported(check: SentenceCheck
     assert verdicts(check, false) == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("Keep it at 5 °C.", "Keep it at −5 °C."),
+        ("Keep it at -5 °C.", "Keep it at 5 °C."),
+        ("Stop when it is < 30.", "Stop when it is > 30."),
+        ("A ticket costs $20.", "A ticket costs €20."),
+        ("A ticket costs 20 $.", "A ticket costs 20 €."),
+        ("Dogs are allowed in the tower.", "Nobody may claim that dogs are allowed in the tower."),
+    ],
+)
+def test_the_same_words_with_another_sign_or_in_what_denies_them_are_not_supported(
+    check: SentenceCheck, said: str, passage: str
+) -> None:
+    assert check.check(passage, [passage])[0].verdict == "supported"
+    assert check.check(said, [passage])[0].verdict != "supported"
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("A ticket costs 20 €.", "A ticket costs €20."),
+        ("Keep it at minus 5 °C.", "Keep it at −5 °C."),
+        ("For the hall one pays 1 234 Euro.", "The hall costs 1.234 Euro."),
+        ("Room 12 is open on most days.", "Room １２ is open."),
+        ("Stop below 30.", "Stop if < 30."),
+        ("It is open until 5 pm.", "It is open until 17:00."),
+        ("It is open until 17:00.", "It is open until 5 pm."),
+        ("It has 130 seats.", "Seats 120 130 145"),
+    ],
+)
+def test_a_number_in_another_notation_is_not_absent(check: SentenceCheck, said: str, passage: str) -> None:
+    assert check.check(said, [passage])[0].verdict != "absent"
+
+
 def test_a_script_without_spaces(check: SentenceCheck) -> None:
     assert verdicts(check, "由阿达·彭罗斯于1871年建造。[3] 城里有三只白猫和一条龙。[3]")[0] == "supported"
     assert verdicts(check, "城里有三只白猫和一条龙。[3]") != ["supported"]

@@ -327,6 +327,20 @@ def test_faithful_is_what_the_passages_say(statement: str, verdict: str) -> None
     assert len(both.split()) > 3
 
 
+@pytest.mark.parametrize(
+    ("statement", "passage", "verdict"),
+    [
+        ("A ticket costs $20.", "A ticket costs €20.", "NO"),
+        ("Keep it at 5 °C.", "Keep it at −5 °C.", "NO"),
+        ("Dogs are allowed in the tower.", "Nobody may claim that dogs are allowed in the tower.", "NO"),
+        ("1 234 Euro is what the hall costs.", "The hall costs 1.234 Euro.", "YES"),
+        ("On most days room ٣ is open.", "Room 3 is open on most days.", "YES"),
+    ],
+)
+def test_faithful_are_the_same_numbers_in_any_notation_with_the_same_signs(statement: str, passage: str, verdict: str) -> None:
+    assert ask(prompts.FAITHFULNESS, response=statement, context_str=(Passage(passage, 1),)).split()[0] == verdict
+
+
 def test_relevant_is_what_also_answers_the_question() -> None:
     off = "Employees get 25 days of vacation each year."
     assert ask(prompts.FAITHFULNESS, response=off, context_str=BOTH).startswith("YES")
