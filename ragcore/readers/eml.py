@@ -12,6 +12,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean, decode
 from ragcore.readers.markup import html_text
 from ragcore.readers.parts import joined
+from ragcore.readers.quoted_mail import laid_out, unmarked
 from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".eml", ".mht", ".mhtml")
@@ -138,4 +139,4 @@ def _part_text(part: EmailMessage, name: str) -> str:
         text = clean(data.decode(charset))
     except (LookupError, UnicodeError):
         text = decode(data, name, declares=is_html)
-    return html_text(text) if is_html else text
+    return laid_out(html_text(text) if is_html else unmarked(text))

@@ -7,6 +7,7 @@ import mailbox
 import zipfile
 from datetime import date
 from email.message import EmailMessage
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -451,6 +452,80 @@ def test_a_line_of_a_message_that_begins_with_from_begins_no_other(tmp_path: Pat
     document = read(making.make_mbox(tmp_path / "a.mbox", [("Cliffs", body)]))
     assert len(document.pages) == 1
     assert "\nFrom here it is steep: mind the step.\n>From there it is not." in document.text
+
+
+def test_mails_that_a_mail_quotes_have_no_marks_and_are_below_who_wrote_them(tmp_path: Path) -> None:
+    body = """That works.
+-- 
+Ada
+On Wed, May 14, 2025 at 9:15 AM Charles Babbage <charles@example.org>
+wrote:
+> Dear Ada,
+>
+> the stage with its roof comes to 3,450 pounds, and its screens are
+> another 280. That is with delivery.
+>
+> - the stage
+> - two screens with their feet, and a bag of sand for each of these
+> - a flag
+>
+> Charles
+> -----Original Message-----
+> To: Charles <charles@example.org>, Mary Somerville <mary@example.org>
+> Sent: 12 May 2025
+>> Could you quote?
+Today."""
+    assert (
+        read(making.make_eml(tmp_path / "a.eml", body)).text.partition("\n\n")[2]
+        == """That works.
+
+--
+
+Ada
+
+From: Charles Babbage <charles@example.org>
+Date: Wed, May 14, 2025 at 9:15 AM
+
+Dear Ada,
+
+the stage with its roof comes to 3,450 pounds, and its screens are another 280. That is with delivery.
+
+- the stage
+- two screens with their feet, and a bag of sand for each of these
+- a flag
+
+Charles
+
+-----Original Message-----
+
+To: Charles <charles@example.org>, Mary Somerville <mary@example.org>
+Sent: 12 May 2025
+
+Could you quote?
+
+Today."""
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "head"),
+    [
+        ("On 14/05/2025 09:15, Ada wrote:", "From: Ada\nDate: 14/05/2025 09:15"),
+        ("On 14 May 2025, at 09:15, Ada <a@b.org> wrote:", "From: Ada <a@b.org>\nDate: 14 May 2025, at 09:15"),
+        ("Am Mi., 14. Mai 2025 um 09:15 Uhr schrieb Ada <\na@b.org>:",
+         "From: Ada <a@b.org>\nDate: Mi., 14. Mai 2025 um 09:15 Uhr"),
+        ("Le mer. 14 mai 2025 à 09:15, Ada <a@b.org> a écrit :", "From: Ada <a@b.org>\nDate: mer. 14 mai 2025 à 09:15"),
+        ("El mié, 14 may 2025 a las 9:15, Ada (<a@b.org>) escribió:",
+         "From: Ada (<a@b.org>)\nDate: mié, 14 may 2025 a las 9:15"),
+        ("On 14 May 2025 at 9:15 we met Ada:", "On 14 May 2025 at 9:15 we met Ada:"),
+    ],
+)  # fmt: skip
+def test_who_wrote_an_earlier_mail_is_told_as_above_any_mail(line: str, head: str, tmp_path: Path) -> None:
+    for name, body, html in (("a.eml", f"Yes.\n\n{line}\n> Really?", ""), ("b.eml", "", f"Yes.<p>{escape(line)}</p>Really?")):
+        message = EmailMessage()
+        message.set_content(html or body, subtype="html" if html else "plain")
+        (tmp_path / name).write_bytes(message.as_bytes())
+        assert read_file(tmp_path / name, ReadOptions(name)).text == f"Yes.\n\n{head}\n\nReally?"
 
 
 def test_mail_that_is_only_html_is_read_as_text(tmp_path: Path) -> None:
