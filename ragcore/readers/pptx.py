@@ -1,8 +1,8 @@
-"""PowerPoint: each slide's text in its order, its tables, and the speaker's notes."""
+"""PowerPoint: each slide's text in its order, with its lists and tables, and the speaker's notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ from ragcore.readers import tables
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.decode import clean
 from ragcore.readers.opc import Package, core_properties, damaged, package
+from ragcore.readers.paragraphs import is_item
 from ragcore.readers.parts import joined
 from ragcore.readers.safexml import attribute, local
 from ragcore.readers.shown import shown
@@ -25,6 +26,7 @@ SUFFIXES = (".pptx", ".pptm", ".ppsx", ".potx")
 _FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})  # placeholders that say nothing about the subject
 _YES = frozenset({"1", "true"})
 _TITLES = frozenset({"title", "ctrTitle"})
+_BODIES = frozenset({None, "obj", "body"})  # placeholders whose paragraphs have bullets unless they say that they have none
 
 
 def read(path: Path, options: ReadOptions) -> Document:
@@ -63,7 +65,7 @@ def _slides(parts: Package, name: str) -> Iterator[str]:
 def _slide(parts: Package, slide: str) -> Iterator[str]:
     yield from _shapes(parts, slide)
     for note in parts.linked(slide, "notesSlide"):
-        text = "\n".join(_shapes(parts, note))
+        text = "\n".join(_shapes(parts, note, bodies=frozenset()))
         if text.strip():
             yield f"Notes: {text}"
     for comment in parts.linked(slide, "comments"):
@@ -72,15 +74,15 @@ def _slide(parts: Package, slide: str) -> Iterator[str]:
                 yield f"Comment: {(element.text or '').strip()}"
 
 
-def _shapes(parts: Package, part: str) -> list[str]:
-    """The text of each shape; the title first, wherever it was drawn."""
+def _shapes(parts: Package, part: str, *, bodies: Container[str | None] = _BODIES) -> list[str]:
+    """The text of each shape; the title first, wherever it was drawn. `bodies` are the placeholders that hold lists."""
     titles: list[str] = []
     others: list[str] = []
     for shape in _tree(parts, part):
         kind = local(shape)
         if kind == "sp":
-            placeholder = next((attribute(node, "type") for node in shape.iter() if local(node) == "ph"), None)
-            text = _paragraphs(shape)
+            placeholder = next((attribute(node, "type") for node in shape.iter() if local(node) == "ph"), "none")
+            text = _with_marks(shape, bulleted=placeholder in bodies)
             if placeholder in _FURNITURE and (placeholder != "dt" or any(map(str.isdigit, text))):
                 continue  # words in the place of the date are none
             (titles if placeholder in _TITLES else others).append(text)
@@ -128,14 +130,43 @@ def _tree(parts: Package, part: str) -> Iterator[_Element]:
             stack.extend(reversed(element))
 
 
-def _paragraphs(element: _Element) -> str:
+def _with_marks(shape: _Element, *, bulleted: bool) -> str:
+    """Its paragraphs, with a mark or a number before each item of a list."""
+    found = list(_lines(shape))
+    if len(found) < 2:
+        return "".join(line for _, line in found)
     lines = []
+    counts: list[int] = []  # numbered items so far, of each level down to that of the paragraph before
+    for paragraph, line in found:
+        level, kinds = _list_properties(paragraph)
+        counts = [*counts, *[0] * (level + 1 - len(counts))][: level + 1]
+        counts[level] = counts[level] + 1 if "buAutoNum" in kinds else 0
+        is_marked = (bulleted and "buNone" not in kinds) or not kinds.isdisjoint(("buChar", "buBlip"))
+        mark = f"{counts[level]}. " if counts[level] else "- " if is_marked else ""
+        lines.append("  " * level + mark + line if mark and not is_item(line) else line)
+    return "\n".join(lines)
+
+
+def _list_properties(paragraph: _Element) -> tuple[int, frozenset[str]]:
+    """How deep in a list it stands, 0 to 8, and what it says of its mark."""
+    properties = next((child for child in paragraph if local(child) == "pPr"), None)
+    if properties is None:
+        return 0, frozenset()
+    level = attribute(properties, "lvl") or ""
+    return int(level) if len(level) == 1 and level.isdecimal() else 0, frozenset(map(local, properties))
+
+
+def _paragraphs(element: _Element) -> str:
+    return "\n".join(line for _, line in _lines(element))
+
+
+def _lines(element: _Element) -> Iterator[tuple[_Element, str]]:
+    """Each paragraph that says something, and what it says."""
     for node in element.iter():
         if local(node) == "p":
             line = "".join((run.text or "") if local(run) == "t" else "\n" if local(run) == "br" else "" for run in node.iter())
             if line.strip():
-                lines.append(line.strip())
-    return "\n".join(lines)
+                yield node, line.strip()
 
 
 class _Series(NamedTuple):

@@ -213,6 +213,37 @@ def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
     assert [page.label for page in document.pages] == ["1", "2"]
 
 
+def test_lists_of_slides_have_their_marks_and_titles_and_notes_have_none(tmp_path: Path) -> None:
+    import pptx
+    from pptx.oxml.xmlchemy import OxmlElement
+
+    deck = pptx.Presentation()
+    for layout in (0, 1, 6):
+        deck.slides.add_slide(deck.slide_layouts[layout])
+    deck.slides[0].shapes.title.text = "Cliff\nRailway"
+    deck.slides[0].placeholders[1].text = "A talk\nAda"
+    deck.slides[0].notes_slide.notes_text_frame.text = "Speak slowly.\nThen wait."
+    body = deck.slides[1].placeholders[1].text_frame
+    box = deck.slides[2].shapes.add_textbox(0, 0, 1, 1).text_frame
+    body.text = "Hut\nBees\nby March\nQueen\n- Smoker\nNo mark"
+    box.text = "Do this:\nLook.\nOnce.\nWait.\nTwice.\nThen:\nGo.\nOr not."
+    for frame, at, kind, level in (
+        *((body, 2, "", 1), (body, 3, "buAutoNum", 1), (body, 5, "buNone", 0)),
+        *((box, 1, "buAutoNum", 0), (box, 2, "buAutoNum", 1), (box, 3, "buAutoNum", 0), (box, 4, "buAutoNum", 1)),
+        *((box, 6, "buAutoNum", 0), (box, 7, "buChar", 2)),
+    ):
+        frame.paragraphs[at].level = level
+        if kind:
+            frame.paragraphs[at]._p.get_or_add_pPr().append(OxmlElement(f"a:{kind}"))
+    deck.save(str(tmp_path / "a.pptx"))
+    document = read(tmp_path / "a.pptx")
+    assert [document.text[page.start : page.end] for page in document.pages] == [
+        "Cliff\nRailway\n\nA talk\nAda\n\nNotes: Speak slowly.\nThen wait.",
+        "- Hut\n- Bees\n  - by March\n  1. Queen\n- Smoker\nNo mark",
+        "Do this:\n1. Look.\n  1. Once.\n2. Wait.\n  1. Twice.\nThen:\n1. Go.\n    - Or not.",
+    ]
+
+
 def test_a_chart_says_which_value_is_of_what_also_where_two_are_the_same(tmp_path: Path) -> None:
     import pptx
     from pptx.chart.data import CategoryChartData, XyChartData
