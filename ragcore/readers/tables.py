@@ -10,12 +10,14 @@ which begin alike:
     (Fiscal, in millions) | 2019 | 2018
     Sensors (Fiscal, in millions) | 2019: 914; 2018: 918
 
-Without names of columns a row is its cells: `Cliff Top | 1871 | 84`.
+Without names of columns a row is its cells: `Cliff Top | 1871 | 84`. Facts that stand side by side, as in a form, are lines of
+their own: `Opened: 1871`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
@@ -25,11 +27,22 @@ LONGEST_NAME = 60  # characters of a column's name in each row; the first line h
 LONGEST_LINE = 600  # characters, about a passage
 HEAD = 24  # rows that are looked at to find the names of columns
 NAME_ROWS = 4  # rows that names of columns may be written in
+FACTS = 3  # with labels of their own, before they are a form
+MOST_TEXT = 2 / 3  # of the values of a form; the others have figures
 
 _NUMBER = re.compile(r"\W*\d[\d\s.,'’/:-]*\W*[A-Za-z]{0,2}\W*")
 _PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019; with a note's sign
     r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d"
     r"|(?:[FC]Y|[QH]\d|\dQ) ?'?(?:(?:19|20)\d\d|\d\d))(?:\s*\(\w\)|[*AE])?"
+)
+_LABEL = re.compile(r"(?![\da-z])\w[^.!?;]{0,38}[.:]?")
+_KINDS = (  # of values; what has no figure is text, and what has one and is none of these is said in words or a code
+    re.compile(r"\D*[€$£¥₹].*|.*[€$£¥₹]\W*"),
+    re.compile(r".*\d\W?%.*"),
+    re.compile(r".*(?:\d[./-]\d\d?[./-]\d{2,4}|\d{4}-\d\d-\d\d|\b\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}).*"),
+    re.compile(r".*(?:\d[:.]\d\d|\d ?[ap]\.?m\b).*|\d+ ?[-–] ?\d+", re.I),
+    re.compile(r"[\d\s.,'’]+"),
+    re.compile(r"\W*\d[\d.,]* ?[^\W\d]{1,8}(?:\(\w\))?"),
 )
 _UNIT = re.compile(r"\(.*\)|in .*(?:thousands|millions|billions).*|\W*[€$£¥%]\W*\w{0,3}\W*", re.I)
 
@@ -110,6 +123,10 @@ def _block(block: Iterator[list[str]], before: Heads, name_rows: int | None, nam
     head = list(islice(block, HEAD))
     first, last = _heads(head, names_first) if name_rows is None else (0, min(name_rows, len(head)))
     top = head[first:last]
+    if not name_rows and not names_first and (places := _labelled(head, top)):
+        for row in chain(head, block):
+            yield from _facts(row, places)
+        return before
     width = max(map(len, map(_filled, head)))
     heads = _joined(top) if top else before if 2 <= width <= len(before.names) else Heads()
     yield from map(plain, head[:first])
@@ -168,6 +185,47 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
         return len(filled) > 1
     short = all(len(name) <= LONGEST_NAME for name in filled) and len(set(filled)) == len(filled)
     return any(_mostly(_NUMBER, cells) for cells in columns) or (len(filled) == len(names) > 2 and short)
+
+
+def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """The columns of labels, one or two, each with that of what it labels; [] where the rows are no facts.
+
+    What may be names of columns, the rows of `top` or words in the first one, are facts where what is below them is of several
+    kinds, such as a date, a price and a number.
+    """
+    width = max(map(len, head))
+    rows = [[*row, *[""] * (width - len(row))] for row in head]
+    filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if _filled(cells)]
+    places = list(zip(filled[::2], filled[1::2], strict=False))
+    if len(filled) not in (2, 4):
+        return []
+    labels = [row[label] for row in rows for label, value in places if _filled([row[value]])]
+    if len(labels) < FACTS or len(set(labels)) < len(labels) or not all(map(_LABEL.fullmatch, labels)):
+        return []
+    kinds = [Counter(map(_kind, _filled([row[value] for row in rows]))) for _, value in places]
+    if {_kind(rows[0][value]) for _, value in places} == {"text"} and len(set(chain(*kinds)) - {"text"}) < 2:
+        return []
+    if any(each["text"] > MOST_TEXT * each.total() or len(each) < len(places) for each in kinds):
+        return []
+    return [] if top and any(2 * max(each.values()) > each.total() for each in kinds) else places
+
+
+def _kind(value: str) -> str:
+    start = value[:LONGEST_NAME]
+    if not any(map(str.isdigit, start)):
+        return "text"
+    return next((kind.pattern for kind in _KINDS if kind.fullmatch(start)), "")
+
+
+def _facts(row: Sequence[str], places: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """`label: value` for each of the row; what has no value, or is in other columns, as it stands."""
+    if len(_filled(row)) > sum(len(_filled([row[place] for place in pair if place < len(row)])) for pair in places):
+        yield plain(row)
+        return
+    for pair in places:
+        label, value = (row[place] if place < len(row) and row[place] != LEFT else "" for place in pair)
+        if label or value:
+            yield f"{label.rstrip(':')}: {value}" if label and value else label or value
 
 
 def _mostly(kind: re.Pattern[str], cells: Sequence[str]) -> bool:

@@ -66,10 +66,57 @@ def test_a_row_carries_the_names_of_its_columns(rows: tuple[str, ...], last: str
         ("Name: | Ada", "Born: | London"),
         ("1,204 | 2019 | 2018", "1,310 | 5 | 4"),
         ("Applicant | Ada Byron", "Address | London"),
+        ("Ticket | Price", "Adult | £2", "Child | free", "Dog | on request"),
+        ("Term | Meaning", "Tank | for water", "Rope | 30 mm", "Hut | for two", "Rail | steel", "Fare | £5", "Bell | brass"),
+        ("Cliff | 84", "Cliff | 85", "Harbour | 3"),
+        ("It is steep. | 84", "Mind the step! | 2", "Rope | 30 mm"),
+        ("Cliff | 84 | North", "Harbour | £3 | South", "Hut | 7 kg"),
+        ("Cliff | 84 | North | 1871", "Harbour | 3 | South | 1872", "Hut | 7 | East | 1873"),
     ],
 )
 def test_where_no_row_is_clearly_names_none_are_made_up(rows: tuple[str, ...]) -> None:
     assert lines(*rows) == list(rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "facts"),
+    [
+        (("Model | DH-20", "Mains: | 220 V, 50 Hz", "Weight | 13.2 kg"), "Model: DH-20\nMains: 220 V, 50 Hz\nWeight: 13.2 kg"),
+        (("Opening balance | £5", "Closing balance | £6", "Limit | £7"), "Opening balance: £5\nClosing balance: £6\nLimit: £7"),
+        (("Account name | Ada", "Sort code | 20-45-77", "Account number | 314", "Period | 1 to 30 June 2025", "Page | 118"),
+         "Account name: Ada\nSort code: 20-45-77\nAccount number: 314\nPeriod: 1 to 30 June 2025\nPage: 118"),
+        (("| Order | ", "| No. | 5", "| Due | 2 June 2025", "| Paid | ", "| Total | £5"),
+         "Order\nNo.: 5\nDue: 2 June 2025\nPaid\nTotal: £5"),
+        (("Patient | Ada Byron | Born | 10/12/1815", "Number | 485 777 | Lab no. | TP-11", "Sample | Blood"),
+         "Patient: Ada Byron\nBorn: 10/12/1815\nNumber: 485 777\nLab no.: TP-11\nSample: Blood"),
+    ],
+)  # fmt: skip
+def test_facts_side_by_side_are_lines_of_their_own(rows: tuple[str, ...], facts: str) -> None:
+    assert lines(*rows) == facts.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("rows", "last"),
+    [
+        (("Day | Hours", "Monday | 9-5", "Tuesday | 9.00 - 17.00", "Sunday | closed"), "Day: Sunday; Hours: closed"),
+        (("Item | Price", "Rail | £7", "Rope | £6", "Lamp | £5", "Hut | 10%"), "Item: Hut; Price: 10%"),
+        (("Item | Left | Note | Price", "Hut | 3 | new | £5", "Rope | 2 m | used | £6", "Rail | none | old | £7"),
+         "Item: Rail; Left: none; Note: old; Price: £7"),
+    ],
+)  # fmt: skip
+def test_names_above_values_of_one_kind_are_no_fact(rows: tuple[str, ...], last: str) -> None:
+    assert lines(*rows)[-1] == last
+
+
+def test_no_cell_of_a_row_among_facts_is_lost() -> None:
+    rows = [*(f"Limit {'i' * number} | £{number}" for number in range(1, tables.HEAD + 1)), "Hut | £5 | paid", "Rail | £7"]
+    assert lines(*rows)[-3:] == [f"Limit {'i' * tables.HEAD}: £{tables.HEAD}", "Hut | £5 | paid", "Rail: £7"]
+
+
+def test_rows_of_which_a_file_names_the_columns_are_no_facts() -> None:
+    rows = [["Fact", "Value"], ["Weight", "13 kg"], ["Due", "2 June 2025"], ["Total", "£5"]]
+    for found in (tables.lines(rows, name_rows=1), tables.lines(rows, names_first=True)):
+        assert list(found)[-1] == "Fact: Total; Value: £5"
 
 
 @pytest.mark.parametrize(
