@@ -13,8 +13,9 @@ import random
 from collections import Counter, defaultdict
 
 import numpy as np
+import numpy.typing as npt
 
-from benchmarks.extractive import DATA, bm25, fused, lines
+from benchmarks.extractive import DATA, bm25, lines
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.follow_up import stand_alone
@@ -64,6 +65,14 @@ def main() -> None:
 
 def turns(text: str) -> list[str]:
     return [turn.strip() for turn in text.removeprefix("|user|:").split("\n|user|:")]
+
+
+def fused(*scores: npt.NDArray[np.floating]) -> list[int]:
+    """Reciprocal rank fusion with the usual 60."""
+    total = np.zeros(len(scores[0]))
+    for score in scores:
+        total[np.argsort(-score, kind="stable")] += 1 / (60 + np.arange(1, len(score) + 1))
+    return [int(row) for row in np.argsort(-total, kind="stable")]
 
 
 def ndcg(found: list[int], ideal: list[int]) -> float:
