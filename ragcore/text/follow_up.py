@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import STOP_WORDS, content_words
+from ragcore.text.summary_request import is_summary_request, topic_of
 
 ENOUGH = 5  # content words: so much is understood even behind an "and"
 MAX_CARRIED = 8  # words carried over when the last question names nothing
@@ -22,6 +23,8 @@ def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
     if not asked or not leans_on_context(question):
         return question
     before = _last_that_stands(asked)
+    if is_summary_request(before):
+        before = topic_of(before)
     if pronoun := _first(_PRONOUN, question):
         name = _name_in(before)
         if name:
@@ -33,6 +36,8 @@ def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
 def leans_on_context(question: str) -> bool:
     """Does it point at something said before: a pronoun with nothing to refer to, "and ...?", "what about ...?", a scrap?"""
     text = question.strip()
+    if _COMPLETE.search(text):
+        return False
     if _OPENING.search(text) and len(content_words(text)) < ENOUGH:
         return True
     pointing = _first(_POINTING, text)
@@ -44,6 +49,17 @@ def leans_on_context(question: str) -> bool:
 _OPENING = re.compile(
     r"^\W*(?:and|but|or|so|then|also|what about|how about|what else|who else|where else|anything else|any other|why not|how so"
     r"|und|aber|oder|et|mais|ou|y|e|pero|o|那|那么|还有|它|他|她)\b|^(?:那|还有|它|他们|她|他|这)",
+    re.IGNORECASE,
+)
+# "When is the dentist?", with a thing of its own; not "What is the population?", which is mostly that of something.
+_THING = r"(?:the|my|our|your|an?) (?!same\b|other\b|first\b|next\b|last\b|\w+est\b|most\b|least\b|former\b|latter\b)[^\W\d_]+"
+_COMPLETE = re.compile(
+    r"^\W*(?:(?:when|where|how (?:much|high|long|big|old|far|often))(?:['’]s| is| are| was| were)|(?:is|are) there)"
+    rf" {_THING}\W*$"
+    r"|^\W*(?:wann|wo|wie (?:viel|hoch|lange?|groß|alt|weit|oft|teuer)) (?:ist|sind|war|waren)"
+    r" (?:der|die|das|mein\w*|unser\w*|eine?) \w{3,}\W*$"
+    r"|^\W*(?:quand|où|combien) (?:est|sont|était|étaient) (?:l[ae] |les |l['’]|mon |ma |mes |notre |nos )\w{3,}\W*$"
+    r"|^\W*(?:cuándo|dónde|cuánto) (?:es|son|está|están|era|fue) (?:el|la|los|las|mi|mis|nuestr[oa]s?) \w{3,}\W*$",
     re.IGNORECASE,
 )
 _POINTING = re.compile(

@@ -34,6 +34,10 @@ def after(*asked: str) -> list[ChatMessage]:
         ("How many people lived in Warsaw in 1920?", "And in 1921?", "And in 1921? (people lived Warsaw)"),
         ("what is the vacation policy", "why?", "why? (vacation policy)"),
         ("Wer ist Albert Einstein?", "Wann wurde er geboren?", "Wann wurde er geboren? (Albert Einstein)"),
+        ("Who leads marketing?", "What about sales?", "What about sales? (leads marketing)"),
+        ("Tell me about Warsaw", "What is the population?", "What is the population? (Warsaw)"),
+        ("Summarise the employee handbook in two sentences", "And the holidays?", "And the holidays? (employee handbook)"),
+        ("Zusammenfassung des Handbuchs in zwei Sätzen", "Und der Urlaub?", "Und der Urlaub? (Handbuchs)"),
         ("埃菲尔铁塔在哪里？", "它有多高？", "它有多高？ (埃菲尔铁塔在哪里)"),
     ],
 )
@@ -51,10 +55,22 @@ def test_a_follow_up_gets_the_subject_of_the_question_before(before: str, questi
         "Which benefits does the company give to new employees?",
         "What is the budget of the IT department?",
         "How do I call IT support?",
+        "When is the dentist?",
+        "How much is the rent?",
+        "Where's my boat?",
+        "Is there a pool?",
+        "Wann ist der Zahnarzt?",
+        "Wie hoch ist die Miete?",
+        "Où est le bateau ?",
+        "¿Cuándo es el dentista?",
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
     assert stand_alone(question, after("Who was Marie Curie?")) == question
+
+
+def test_a_wish_for_a_summary_of_everything_gives_no_subject() -> None:
+    assert stand_alone("And the holidays?", after("Summarise these documents")) == "And the holidays?"
 
 
 def test_the_subject_is_found_behind_earlier_follow_ups() -> None:
