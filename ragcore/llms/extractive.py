@@ -49,7 +49,7 @@ from ragcore.text.about import about, apart_from_name, called
 from ragcore.text.acronyms import spelt_out
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
 from ragcore.text.fact_kinds import FACTS, MUST_HOLD, asks_whether, expected_kind, fits_kind, words_for_it
-from ragcore.text.follow_up import stand_alone
+from ragcore.text.follow_up import stand_alone, without_topic
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
 from ragcore.text.questions import questions_in
@@ -220,6 +220,9 @@ class ExtractiveLLM(LLM):
         query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
         weighed = self._weighed(query, quotes)
         if weighed.margin(THRESHOLD) < least:
+            alone = without_topic(query)
+            if alone != query and not is_refusal(answer := self._answer(alone, quotes, least=least)):
+                return answer
             return self._of_what_is_named(query, quotes) or in_language_of(query, refusals.NOT_FOUND)
         chosen = with_lists(choose(query, weighed.odds(), quotes, surely=least >= 0), quotes)
         return joined(distinct(chain.from_iterable(_below_heading(query, quote) for quote in chosen)))

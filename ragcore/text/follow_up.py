@@ -33,6 +33,12 @@ def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
     return f"{question.rstrip()} ({carried})" if carried else question
 
 
+def without_topic(question: str) -> str:
+    """The question without what `stand_alone` added to it in brackets; as it is where it would say nothing without."""
+    alone = _TOPIC.sub("", question)
+    return alone if any(word.isalpha() for word in content_words(alone)) else question
+
+
 def leans_on_context(question: str) -> bool:
     """Does it point at something said before: a pronoun with nothing to refer to, "and ...?", "what about ...?", a scrap?"""
     text = question.strip()
@@ -46,6 +52,7 @@ def leans_on_context(question: str) -> bool:
     return len(content_words(text)) < 2 and len(_CJK.findall(text)) < 6
 
 
+_TOPIC = re.compile(r" \([^()]+\)$")
 _OPENING = re.compile(
     r"^\W*(?:and|but|or|so|then|also|what about|how about|what else|who else|where else|anything else|any other|why not|how so"
     r"|und|aber|oder|et|mais|ou|y|e|pero|o|那|那么|还有|它|他|她)\b|^(?:那|还有|它|他们|她|他|这)",

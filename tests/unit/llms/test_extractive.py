@@ -568,6 +568,14 @@ def test_a_follow_up_is_condensed_by_task() -> None:
     assert said == "When was Northwind Health founded?"
 
 
+def test_a_follow_up_that_the_topic_before_leaves_without_an_answer_is_read_alone() -> None:
+    team = Passage("Marketing is led by Priya Shah. Sales is led by Tom Berg. The marketing team sits on the third floor.", 1)
+    notes = Passage("The dentist is on Friday at 10:30. The boat is in the harbour of Kiel until May.", 2)
+    question = "What about the boat? (leads marketing)"
+    said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[team, notes])
+    assert said == "The boat is in the harbour of Kiel until May. [2]"
+
+
 def test_chat_with_passages_answers_and_without_says_what_it_cannot_do() -> None:
     question = "When did the office in Lisbon open?"
     assert "March 1998. [1]" in ask(CONTEXT_CHAT, system_prompt="", query_str=question, context_str=(HANDBOOK,))

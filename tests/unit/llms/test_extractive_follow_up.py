@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.follow_up import stand_alone
+from ragcore.text.follow_up import stand_alone, without_topic
 from ragcore.text.keywords import content_words
 
 
@@ -87,6 +87,19 @@ def test_the_subject_is_that_of_the_latest_question_that_has_one() -> None:
 def test_without_an_earlier_question_nothing_is_added() -> None:
     assert stand_alone("When was it founded?", []) == "When was it founded?"
     assert stand_alone("Why?", [ChatMessage(MessageRole.ASSISTANT, "Northwind Health is a company.")]) == "Why?"
+
+
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("What about the boat? (leads marketing)", "What about the boat?"),
+        ("Why? (leads marketing)", "Why? (leads marketing)"),
+        ("And in 1921? (people lived Warsaw)", "And in 1921? (people lived Warsaw)"),
+        ("Who is the president (of Brazil)?", "Who is the president (of Brazil)?"),
+    ],
+)
+def test_the_topic_is_left_out_again_where_the_question_says_something_without(question: str, alone: str) -> None:
+    assert without_topic(question) == alone
 
 
 message = st.lists(
