@@ -34,6 +34,7 @@ from ragcore.retrievers.everything import AllPassages
 from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
 from ragcore.retrievers.overview import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
+from ragcore.text.small_talk import reply_to
 from ragcore.vector_stores.base import Scope, Store
 
 WIDER = 4  # times as many passages as wanted are found where a later step chooses among them
@@ -93,8 +94,11 @@ def answer(
 ) -> AnswerStream:
     """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
 
-    `wording` has other prompts for those of these names.
+    `wording` has other prompts for those of these names. A reader that only quotes finds nothing to say to a greeting: it is
+    answered for it, without a search.
     """
+    if llm.metadata.is_extractive and (reply := reply_to(ask.question, history)):
+        return AnswerStream(piece for piece in (reply,))
     if ask.reading == "everything":
         reading = _alone(ask, llm, finding, wording).stream_query(ask.question)
         return WholeReading(reading, ResponseMode(ask.response_mode), ask.question)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import STOP_WORDS, content_words
+from ragcore.text.small_talk import is_small_talk
 from ragcore.text.summary_request import is_summary_request, topic_of
 
 ENOUGH = 5  # content words: so much is understood even behind an "and"
@@ -19,7 +20,8 @@ MAX_CARRIED = 8  # words carried over when the last question names nothing
 
 def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
     """The question with its subject, taken from the person's earlier messages. No content word of it is lost."""
-    asked = [message.content for message in history if message.role is MessageRole.USER and message.content.strip()]
+    said = [message.content for message in history if message.role is MessageRole.USER]
+    asked = [each for each in said if each.strip() and not is_small_talk(each)]
     if not asked or not leans_on_context(question):
         return question
     before = _last_that_stands(asked)

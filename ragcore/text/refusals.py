@@ -51,8 +51,27 @@ NO_TOOL: Wordings = {
     "formuler autrement.",
     "zh": "没有任何工具能按原样使用这个问题，而没有语言模型时我无法换一种说法。",
 }
+GREETED: Wordings = {
+    "en": "I am glad to help: ask me what your documents say, and I quote the sentences that answer, or ask for a summary of "
+    "them.",
+    "de": "Ich helfe gern: Fragen Sie mich, was in Ihren Dokumenten steht, und ich zitiere die Sätze, die es beantworten, oder "
+    "bitten Sie mich um eine Zusammenfassung.",
+    "es": "Con mucho gusto le ayudo: pregúnteme qué dicen sus documentos y citaré las frases que lo responden, o pídame un "
+    "resumen de ellos.",
+    "fr": "Je vous aide volontiers : demandez-moi ce que disent vos documents, et je cite les phrases qui y répondent, ou "
+    "demandez-moi un résumé.",
+    "zh": "很高兴为您服务：您可以询问文档中的内容，我会引用能回答问题的句子，也可以为您总结文档。",
+}
+THANKED: Wordings = {
+    "en": "You are welcome: ask me whenever there is something else that you want to know from your documents.",
+    "de": "Gern geschehen: Fragen Sie mich jederzeit, wenn Sie noch etwas aus Ihren Dokumenten wissen möchten.",
+    "es": "De nada: pregúnteme cuando quiera saber algo más de lo que dicen sus documentos.",
+    "fr": "Je vous en prie : demandez-moi ce que vous voulez encore savoir de vos documents.",
+    "zh": "不客气：如果您还想了解文档中的其他内容，请随时提问。",
+}
 
-_ALL = frozenset(text for wordings in (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL) for text in wordings.values())
+_WITHOUT_ANSWER = (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL, GREETED, THANKED)
+_ALL = frozenset(text for wordings in _WITHOUT_ANSWER for text in wordings.values())
 _BEFORE_NEAREST = tuple(f"{said} {NEAREST[language]}\n" for language, said in NOT_FOUND.items())
 
 

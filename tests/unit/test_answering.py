@@ -11,8 +11,11 @@ from ragcore.conversations import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError
 from ragcore.library import Library
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import condensed_question
 from ragcore.retrievers.hybrid import LEAST_SCORE
-from ragcore.schema import Document, TextNode
+from ragcore.schema import ChatMessage, Document, MessageRole, TextNode
+from ragcore.text.refusals import GREETED
 
 TEXTS = (
     "The tower was built by Ada Penrose in 1871.",
@@ -38,6 +41,20 @@ def library(tmp_path: Path) -> Iterator[Library]:
     )
     yield opened
     opened.close()
+
+
+def test_a_greeting_is_answered_without_a_search_where_no_model_is_in_use(library: Library, tmp_path: Path) -> None:
+    answer = library.answer(Ask("Hello!")).whole()
+    assert (answer.response, answer.source_nodes, answer.trace) == (GREETED["en"], (), None)
+    with_model = Library(tmp_path / "other", embedder=HashEmbedding(), llm=ScriptedLLM(["Hi. I am a model."]))
+    assert str(with_model.answer(Ask("Hello!", chat_mode="simple"))) == "Hi. I am a model."
+    with_model.close()
+
+
+def test_a_greeting_before_is_no_topic_of_a_follow_up(library: Library) -> None:
+    history = [ChatMessage(MessageRole.USER, "Hello!"), ChatMessage(MessageRole.ASSISTANT, GREETED["en"])]
+    trace = library.answer(Ask("And Ada Penrose?"), history).whole().trace
+    assert condensed_question(trace) == "And Ada Penrose?"
 
 
 def found(library: Library, ask: Ask) -> list[str]:

@@ -12,7 +12,7 @@ from ragcore.schema import NodeWithScore, TextNode
 from ragcore.sentence_check import claims_nothing
 from ragcore.text.language import language_of
 from ragcore.text.quotes import quotes_in
-from ragcore.text.refusals import NO_MODEL, NO_TOOL, NOT_FOUND, NOTHING_FOUND, in_language_of, is_refusal
+from ragcore.text.refusals import GREETED, NO_MODEL, NO_TOOL, NOT_FOUND, NOTHING_FOUND, THANKED, in_language_of, is_refusal
 
 QUESTIONS = {
     "en": "What is the name of the director?",
@@ -21,7 +21,8 @@ QUESTIONS = {
     "fr": "Quel est le nom du directeur ?",
     "zh": "院长叫什么名字？",
 }
-ALL = [text for wordings in (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL) for text in wordings.values()]
+WORDINGS = (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL, GREETED, THANKED)
+ALL = [text for wordings in WORDINGS for text in wordings.values()]
 
 
 @pytest.mark.parametrize("language", QUESTIONS)
@@ -49,7 +50,7 @@ def test_a_short_question_tells_its_language(question: str, language: str) -> No
 
 @pytest.mark.parametrize("language", QUESTIONS)
 def test_the_words_are_of_that_language(language: str) -> None:
-    said = " ".join(wordings[language] for wordings in (NOT_FOUND, NOTHING_FOUND, NO_MODEL, NO_TOOL))
+    said = " ".join(wordings[language] for wordings in WORDINGS)
     assert language_of(said) == language
 
 
