@@ -48,7 +48,7 @@ from ragcore.text import refusals
 from ragcore.text.about import about, apart_from_name, called
 from ragcore.text.acronyms import spelt_out
 from ragcore.text.definitions import asked_what_it_is, says_what_it_is
-from ragcore.text.fact_kinds import FACTS, MUST_HOLD, asks_whether, expected_kind, fits_kind, words_for_it
+from ragcore.text.fact_kinds import FACTS, MUST_HOLD, asks_only_why, asks_whether, expected_kind, fits_kind, words_for_it
 from ragcore.text.follow_up import stand_alone, without_topic
 from ragcore.text.keywords import content_words
 from ragcore.text.phrases import keywords, rephrased, title
@@ -229,7 +229,9 @@ class ExtractiveLLM(LLM):
 
     def _weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
         """Where a telephone number or an address is asked for, what holds one is read as if its heading called it so, and where
-        it is asked for by name, nothing else is an answer."""
+        it is asked for by name, nothing else is an answer; nor is anything but a reason where just "why?" is asked."""
+        if asks_only_why(query):
+            return self._evidence.weighed(query, quotes, [fits_kind("reason", quote.text, query) for quote in quotes])
         called = words_for_it(query)
         if not called:
             return self._evidence.answering(query, quotes)

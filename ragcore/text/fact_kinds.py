@@ -102,8 +102,9 @@ _DATE = re.compile(
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[^\W\d_a-zà-ÿ][\w'’-]+")
 _REASON = re.compile(
-    r"\b(?:because|since|due to|owing to|caused?|causing|so that|in order to|as a result|result(?:s|ed|ing)? (?:of|in|from)"
-    r"|led to|leads? to|on account of|thanks to|reasons?|therefore|thus|for want of|weil|wegen|da|damit|parce que|car|à cause"
+    r"\b(?:because|since(?! \d)|due to|owing to|caused?|causing|so that|in order to|as a result"
+    r"|result(?:s|ed|ing)? (?:of|in|from)|led to|leads? to|on account of|thanks to|reasons?|therefore|thus|for want of"
+    r"|weil|wegen|da|damit|parce que|car(?= (?:ils?|elles?|nous|vous|je|ce|les?|la|une?|l['’]|c['’]))|à cause"
     r"|porque|debido)\b|因为|由于|因此|所以",
     re.IGNORECASE,
 )
@@ -164,6 +165,12 @@ _WHETHER = re.compile(
     r"|(?:es|son|está|están|hay|puedo|puede|pueden|debo|debe|tiene|tengo|cubre|paga|incluye))(?= )|吗\W*$",
     re.IGNORECASE,
 )
+_ONLY_WHY = re.compile(
+    r"^\W*(?:(?:and|but|und|aber|et|mais|y|pero) )?(?:why(?: (?:not|so|is (?:that|this|it)))?|how come"
+    r"|(?:warum|wieso|weshalb)(?: (?:nicht|das|ist das so))?|pourquoi(?: (?:pas|ça|cela))?|por qué(?: no)?|为什么|为何)"
+    r"\W*(?:\(.*\))?$",
+    re.IGNORECASE,
+)
 _SHAPES = {
     "advice": _ADVICE,
     "frequency": _FREQUENCY,
@@ -198,6 +205,12 @@ def expected_kind(question: str) -> str | None:
 def asks_whether(question: str) -> bool:
     """Whether it is answered by yes or no."""
     return _WHETHER.search(question) is not None
+
+
+def asks_only_why(question: str) -> bool:
+    """Whether it asks for the reason of what was said before, whose words may be in brackets: of that, what states none says
+    nothing new."""
+    return _ONLY_WHY.search(question) is not None
 
 
 def words_for_it(question: str) -> str:

@@ -27,6 +27,7 @@ from ragcore.prompts import (
 )
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.quotes import Quote, quotes_in
+from ragcore.text.refusals import is_refusal
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -574,6 +575,21 @@ def test_a_follow_up_that_the_topic_before_leaves_without_an_answer_is_read_alon
     question = "What about the boat? (leads marketing)"
     said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[team, notes])
     assert said == "The boat is in the harbour of Kiel until May. [2]"
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("Why? (days vacation employees get)", "Employees get vacation in March because the books are closed then."),
+        ("Why is that? (days vacation employees get)", "Employees get vacation in March because the books are closed then."),
+        ("Wieso? (Haustiere erlaubt)", "Haustiere sind nicht erlaubt, weil der Vermieter allergisch ist."),
+    ],
+)
+def test_why_alone_is_answered_by_what_states_a_reason_and_nothing_else(question: str, reason: str) -> None:
+    reader = ExtractiveLLM(HuggingFaceEmbedding())
+    facts = "Employees get 25 days of vacation each year since 1998. The company car is red. Haustiere sind nicht erlaubt."
+    assert is_refusal(ask(TEXT_QA, reader, query_str=question, context_str=[Passage(facts, 1)]))
+    assert ask(TEXT_QA, reader, query_str=question, context_str=[Passage(f"{facts} {reason}", 1)]) == f"{reason} [1]"
 
 
 def test_chat_with_passages_answers_and_without_says_what_it_cannot_do() -> None:
