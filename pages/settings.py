@@ -135,7 +135,9 @@ def save_llm() -> None:
         return
     if key:
         write_key(library.folder, draft.provider, key)
-    library.update_settings(library.settings.model_copy(update={"llm": draft}))
+    before = library.settings
+    connected = before.connected if before.llm.provider == "none" else {**before.connected, before.llm.provider: before.llm}
+    library.update_settings(before.model_copy(update={"llm": draft, "connected": connected}))
     fill(draft, fill_widget)
     state.report, state.notice = None, _("Saved. The next answer uses it.")
 
@@ -197,10 +199,14 @@ def changed_provider() -> None:
     state.report = None
     fill_widget("llm_key", "")
     saved = library.settings.llm
-    same = saved.provider == widget("llm_provider")
-    fill_widget("llm_url", saved.base_url if same else "")
-    fill_widget("llm_model", saved.model if same else "")
-    if widget("llm_provider") == "ollama" and not same:
+    provider = widget("llm_provider")
+    known = saved if saved.provider == provider else library.settings.connected.get(provider)
+    if known:
+        fill(known, fill_widget)
+        return
+    fill_widget("llm_url", "")
+    fill_widget("llm_model", "")
+    if provider == "ollama":
         look_for_ollama()
 
 

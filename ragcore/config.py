@@ -108,6 +108,7 @@ class PriceSettings(_Settings):
 
 class Settings(_Settings):
     llm: LLMSettings = LLMSettings()
+    connected: dict[Provider, LLMSettings] = {}  # what was last set for the providers that do not answer now
     answers: AnswerSettings = AnswerSettings()
     ingest: IngestSettings = IngestSettings()
     price: PriceSettings = PriceSettings()

@@ -185,7 +185,20 @@ def test_without_a_model_answers_are_quoted_again(page: Page, app: App, connecte
     settled(page)
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved. The next answer uses it.").wait_for()
+    settled(page)
     assert read_settings(app.home).llm.provider == "none"
+
+
+def test_a_server_that_answered_before_is_one_press_away(page: Page, app: App, connected: ScriptedServer) -> None:
+    test_without_a_model_answers_are_quoted_again(page, app, connected)
+    page.locator(".st-key-llm_provider").get_by_text("Other").click()
+    page.get_by_label("Address", exact=True).wait_for()
+    settled(page)
+    assert page.get_by_label("Address", exact=True).input_value() == f"{connected.url}/v1"
+    assert page.get_by_label("Model", exact=True).input_value() == "tiny"
+    page.get_by_role("button", name="Save", exact=True).click()
+    until(page, lambda: read_settings(app.home).llm.provider == "openai_compatible")
+    assert read_settings(app.home).llm.model == "tiny"
 
 
 def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings: Page, server: ScriptedServer) -> None:
