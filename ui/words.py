@@ -15,6 +15,8 @@ from ragcore.shelf import FIRST_NAME
 from ragcore.stage import PREPARED
 from ui.i18n import _, day, language, ngettext, numeral
 
+EXCERPT_CHARS = 200
+
 T = TypeVar("T")
 
 
@@ -152,6 +154,11 @@ def count(number: int, thing: str) -> str:
         "character": lambda: ngettext("{number} character", "{number} characters", number),
     }
     return told.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
+
+
+def excerpt(text: str) -> str:
+    """What was asked, as far as a line about it can hold: pasted, it may be pages long."""
+    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
 
 
 def known(added: Added) -> str:

@@ -141,7 +141,7 @@ def facts_line(message: Message, *, last: bool = True) -> None:
         return
     line = f"[{label(words.answer_facts(message.facts))}]({calls_address(message)})"
     if looked_for := message.facts.meant or message.facts.condensed:
-        line += "  \n" + _("Looked for: {question}").format(question=label(looked_for))
+        line += "  \n" + _("Looked for: {question}").format(question=label(words.excerpt(looked_for)))
     with st.container(key=f"facts_{message.id}"):
         st.caption(line)
         if last and (unread := message.facts.files_unread):

@@ -52,7 +52,7 @@ def passage_map() -> None:
             "words": {
                 "canvas": _told_aloud(made),
                 "others": _("Other files"),
-                "hits": _("Found for “{question}”").format(question=asked) if asked else "",
+                "hits": _("Found for “{question}”").format(question=words.excerpt(asked)) if asked else "",
                 "whole": _("Show all"),
                 "closer": _("Closer"),
                 "farther": _("Farther"),
@@ -144,7 +144,7 @@ def _list(made: Survey, hits: list[int], asked: str) -> None:
     if typed:
         nodes = [found.node for found in library.store.search(library.embedder.embed_query(typed), NEAREST)]
     elif hits:
-        st.caption(_("Found for “{question}”:").format(question=label(asked)))
+        st.caption(_("Found for “{question}”:").format(question=label(words.excerpt(asked))))
         nodes = library.store.nodes([made.ids[row] for row in hits[:NUMBERED]])
     else:
         return

@@ -30,7 +30,7 @@ def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> N
     shown = [mode for mode in words.chat_modes() if mode in lanes or lacking(mode, model)]
     columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in shown]
     rows = [
-        {"question": question, "cells": [_cell(lanes.get(mode), place, replay) for mode in shown]}
+        {"question": words.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in shown]}
         for place, question in enumerate(replay.questions)
     ]
     data = {
@@ -136,8 +136,8 @@ def _marks(steps: Steps) -> list[dict[str, object]]:
 
 def _lookups(steps: Steps) -> list[dict[str, str]]:
     """What was looked up where it is not what was typed, and what each tool was called with."""
-    rewritten = [{"what": _("Looked up"), "text": steps.rewritten}] if steps.rewritten else []
-    return [*rewritten, *({"what": _called(use), "text": _argument(use)} for use in steps.tools)]
+    rewritten = [{"what": _("Looked up"), "text": words.excerpt(steps.rewritten)}] if steps.rewritten else []
+    return [*rewritten, *({"what": _called(use), "text": words.excerpt(_argument(use))} for use in steps.tools)]
 
 
 def _called(use: ToolUse) -> str:

@@ -96,7 +96,7 @@ def _told(message: Message, missed: Missed, expected: str) -> None:
                 on_click=_show,
                 args=(message, OPEN),
             )
-    st.caption(_("Looked for: {question}").format(question=label(missed.searched)))
+    st.caption(_("Looked for: {question}").format(question=label(words.excerpt(missed.searched))))
 
 
 def cause_text(missed: Missed) -> str:
@@ -268,7 +268,7 @@ _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
     ),
     Cause.CONDENSED: lambda missed: _(
         "**The question was turned into another one:** “{question}”. With your exact words this passage is found."
-    ).format(question=label(missed.searched)),
+    ).format(question=label(words.excerpt(missed.searched))),
     Cause.SPLIT: lambda missed: _(
         "**It is split between two passages.** One ends in the middle of it, the next goes on; neither says all of it."
         " Longer passages, or some overlap, keep such places together: see Settings."

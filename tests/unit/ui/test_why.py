@@ -26,6 +26,12 @@ def test_a_cause_is_told_in_a_sentence_and_a_button(cause: Cause, ask: Ask | Non
     assert "notes_[1]" not in told  # a file's name is no Markdown
 
 
+def test_a_long_question_is_told_by_its_beginning() -> None:
+    told = cause_text(Missed(Cause.CONDENSED, "tower " * 1000, None, SOURCE, 6, None, FILE))
+    assert len(told) < 400
+    assert "…”" in told
+
+
 def test_a_long_passage_is_shown_from_the_sentence_that_is_wanted() -> None:
     text = "The sea is wide. " * 40 + "Ada Penrose built the tower. " + "The sand is warm. " * 40
     shown = _snippet(text, "Who built the tower?")

@@ -92,6 +92,11 @@ def test_places() -> None:
     assert words.place(replace(source, page_label=None)) == "a.pdf"
 
 
+def test_a_long_question_is_told_by_its_beginning() -> None:
+    assert words.excerpt("Who built it?") == "Who built it?"
+    assert words.excerpt("word " * 1200) == f"{'word ' * 39}word…"
+
+
 def test_what_has_no_size_is_given_none() -> None:
     assert words.file_facts(replace(FILE, stage=Stage.FAILED, size=0)) == "Could not be read"
 
