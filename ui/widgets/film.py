@@ -72,6 +72,7 @@ def _open(message: Message, opened: int) -> None:
 
 
 def _sentence(shown: Film) -> str:
+    condensed = any(call.kind == "condense" for call in shown.calls)
     several = sum(call.kind != "condense" for call in shown.calls) > 1
     match shown.shape:
         case "none":
@@ -88,6 +89,8 @@ def _sentence(shown: Film) -> str:
             return _("The model decides in rounds which tool to use, until it answers.")
         case "documents":
             return _("The question is asked of each document on its own.")
+    if condensed:
+        return _("One call makes a question that stands alone, the next one the answer.")
     return _("One call makes the answer.")
 
 
@@ -136,10 +139,21 @@ def _step_item(step: Step) -> dict[str, object]:
         case "tool":
             title, sub = _("Uses {tool}").format(tool=step.text), took
         case _:
-            title = _("Chooses among the passages")
-            sub = _("{name}: {number} kept").format(name=step.text, number=step.found or 0) + f" · {took}"
+            title = _choices().get(step.text) or _("Chooses among the passages")
+            sub = _("{number} kept").format(number=numeral(step.found or 0)) + f" · {took}"
     text = step.text if step.kind == "retrieve" else _cut(step.result)
     return {"title": title, "sub": sub, "text": text, "error": step.error}
+
+
+def _choices() -> Mapping[str, str]:
+    """What is done with the passages that were found, by the class that does it."""
+    return {
+        "SimilarityPostprocessor": _("Leaves out passages with a low score"),
+        "SentenceTransformerRerank": _("Puts the passages in a better order"),
+        "DiversePostprocessor": _("Takes passages that differ"),
+        "First": _("Takes the first passages"),
+        "WholeLists": _("Makes lists whole that are cut off"),
+    }
 
 
 def _title(call: Call) -> str:
