@@ -78,6 +78,8 @@ FRAGMENTS = (  # what those say within a sentence, or instead of one
     "{number} pages",
     "{name} has no text in its {pages}: it is a scan, or holds only pictures",
     "{name} is a picture",
+    "The library in {place}",
+    "The library file {path}",
     "In {name} there are only pictures on {pages}",
     "a picture (GIF)",
     "a 7-Zip archive",

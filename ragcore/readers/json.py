@@ -25,14 +25,16 @@ def read(path: Path, options: ReadOptions) -> Document:
         except (ValueError, RecursionError) as of_lines:
             # What it was read furthest as is what it was meant to be.
             error = max(whole, of_lines, key=lambda each: getattr(each, "pos", len(text)))
+            if not isinstance(error, json.JSONDecodeError):
+                raise _too_deep(options.name) from error
             raise DamagedFileError(
-                f"{options.name} is not valid JSON: {_place(error)}.",
+                f"{options.name} is not valid JSON at line {error.lineno}, column {error.colno}.",
                 hint="Correct the file, or save it as .txt to have it read as plain text.",
             ) from error
     try:
         found = "\n\n".join("\n".join(_lines(record, "")) for record in records)
     except RecursionError as error:
-        raise DamagedFileError(f"{options.name} is nested too deeply to be read.", hint="Save it in a flatter form.") from error
+        raise _too_deep(options.name) from error
     if not found.strip():
         raise NoTextError(f"{options.name} holds no text.", hint="It is valid JSON with nothing in it.")
     return Document(clean(found), metadata={"file_name": options.name})
@@ -81,7 +83,5 @@ def _scalar(value: Any) -> str:
     return str(value)
 
 
-def _place(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at line {error.lineno}, column {error.colno}"
-    return "it is nested too deeply"
+def _too_deep(name: str) -> DamagedFileError:
+    return DamagedFileError(f"{name} is nested too deeply to be read.", hint="Save it in a flatter form.")

@@ -24,8 +24,10 @@ def reader_for(name: str) -> Reader:
     # Text is at hand; only for other files are the readers loaded, which name their endings themselves.
     found = cast(Reader, text) if suffix in text.SUFFIXES else _readers().get(suffix)
     if found is None:
-        what = f"{name} is a {suffix} file, which cannot be read" if suffix else f"{name} has no ending that says what it is"
-        raise UnsupportedFileError(f"{what}.", hint="Save it as PDF or as text and add that.")
+        raise UnsupportedFileError(
+            f"{name} is a {suffix} file, which cannot be read." if suffix else f"{name} has no ending that says what it is.",
+            hint="Save it as PDF or as text and add that.",
+        )
     return found
 
 

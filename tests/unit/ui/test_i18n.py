@@ -291,6 +291,11 @@ def test_sentences_that_are_said_together_are_each_known() -> None:
             "a.pdf enthält auf einer Seite keinen Text: Es ist ein Scan oder enthält nur Bilder,"
             " und darin wurde kein Text gefunden.",
         ),
+        ("a/b.exe is a .exe file, which cannot be read.", "a/b.exe ist eine .exe-Datei und kann nicht gelesen werden."),
+        (
+            "The library in a on b is being written by another program, which has not finished.",
+            "Die Bibliothek in a on b wird gerade von einem anderen Programm geschrieben, das noch nicht fertig ist.",
+        ),
         ("a.txt could not be read: nobody knows why.", "a.txt konnte nicht gelesen werden: nobody knows why."),
     ],
 )
