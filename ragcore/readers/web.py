@@ -173,12 +173,14 @@ def _understood(link: str) -> httpx.URL:
     import httpx
 
     link = link.strip()
+    whole = re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)", link)
     try:
-        url = httpx.URL(link if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)", link) else f"https://{link}")
+        url = httpx.URL(link if whole else f"https://{link}")
         host = url.host  # which is decoded here
     except (httpx.InvalidURL, ValueError) as error:
         raise _not_understood(link) from error
-    if url.scheme not in ("http", "https") or not host or re.search(r"\s", link):
+    no_address = not whole and not re.search(r"[.:]", host) and url.port is None and host != "localhost"  # a mere word
+    if url.scheme not in ("http", "https") or not host or no_address or re.search(r"\s", link):
         raise _not_understood(link)
     if url.userinfo:
         raise InputError(

@@ -236,6 +236,7 @@ def reason(page: Page, name: str) -> str:
 def add_link(page: Page, *links: str) -> None:
     page.get_by_role("button", name="Paste a link").click()
     page.get_by_role("textbox", name="Link").fill("\n".join(links))
+    assert not page.get_by_text("to apply").is_visible()  # the button does that
     page.get_by_role("button", name="Add to my documents").click()
 
 

@@ -321,6 +321,8 @@ def test_what_cannot_be_read_is_not_fetched(site: Site, tmp_path: Path) -> None:
         "file:///etc/passwd",
         "",
         "two words",
+        "foo",
+        "foo/bar.pdf",
         "http://",
         "javascript:alert(1)",
         "http://xn--/",
