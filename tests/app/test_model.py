@@ -247,6 +247,15 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
     assert page.get_by_test_id("stChatInputTextArea").is_enabled()
 
 
+def test_a_model_that_is_silent_is_said_to_be_waited_for(page: Page, app: App, connected: ScriptedServer) -> None:
+    connected.always = FAULTS["mute"]
+    page.goto(f"{app.url}/chat")
+    ask(page, "May I bring a large dog?")
+    page.get_by_text("The passages are found. Waiting for the language model…").wait_for()
+    stop(page).click()
+    page.get_by_text("Stopped before anything was written.").wait_for()
+
+
 def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App, connected: ScriptedServer, look: Look) -> None:
     connected.reply, connected.words_per_second = long_answer, 10.0
     page.goto(app.url)

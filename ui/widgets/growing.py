@@ -44,10 +44,11 @@ class GrowingText:
 
 
 def step_words(run: Run) -> str:
-    """ "Step 2 of 6"; "" of an answer that one call makes."""
+    """ "Step 2 of 6"; of an answer that one call makes "" until its passages are found and the model is to speak."""
     progress = run.progress
     if progress is None or progress.of < 2:
-        return ""
+        asked = run.sources and resources.library().settings.llm.provider != "none"
+        return _("The passages are found. Waiting for the language model…") if asked else ""
     at = min(progress.done + 1, progress.of)
     return _("Step {at} of {of}").format(at=numeral(at), of=numeral(progress.of))
 
