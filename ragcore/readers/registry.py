@@ -26,7 +26,7 @@ def reader_for(name: str) -> Reader:
     if found is None:
         raise UnsupportedFileError(
             f"{name} is a {suffix} file, which cannot be read." if suffix else f"{name} has no ending that says what it is.",
-            hint="Save it as PDF or as text and add that.",
+            hint="Save what you want to read as PDF or as text and add that.",
         )
     return found
 

@@ -19,6 +19,7 @@ from ragcore.errors import (
 from ragcore.readers import archive
 from ragcore.readers.archive import Unpacked, unpack
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.registry import read_file
 from tests.making import make_zip
 
 
@@ -157,6 +158,16 @@ def test_a_zip_in_the_zip_is_unpacked_and_one_deeper_is_reported(tmp_path: Path)
     assert [member.name for member in found] == ["second.zip/inner.txt", "second.zip/third.zip", "outer.txt"]
     assert [type(member.error) for member in found] == [type(None), UnsupportedFileError, type(None)]
     assert found[0].path.read_bytes() == b"inner"
+
+
+def test_a_program_in_a_zip_is_told_what_it_would_be_told_alone(tmp_path: Path) -> None:
+    [member] = unpacked(make_zip(tmp_path / "a.zip", {"b.exe": b"MZ\x90\x00" * 500}))
+    alone = tmp_path / "b.exe"
+    alone.write_bytes(b"MZ\x90\x00" * 500)
+    with pytest.raises(UnsupportedFileError) as refused:
+        read_file(alone, ReadOptions("b.exe"))
+    assert member.error is not None
+    assert member.error.hint == refused.value.hint
 
 
 def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None:
