@@ -329,8 +329,24 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     row(page, "lock.txt").get_by_role("button", name="Delete", exact=True).click()
     page.get_by_text("lock.txt is deleted.").wait_for()
     page.goto(cited)
-    page.locator(".st-key-panel").get_by_text("lock.txt has been deleted since this answer was given.").wait_for()
+    gone = page.locator(".st-key-panel").get_by_text("lock.txt has been deleted since this answer was given.")
+    gone.wait_for()
     assert (mark.inner_text(), quoted.inner_text()) == (shown, built)
+    page.set_viewport_size({"width": 390, "height": 600})
+    page.reload()
+    quoted.wait_for()
+    settled(page)
+    in_sight(page, gone)
+    in_sight(page, quoted)
+
+
+def in_sight(page: Page, what: Locator) -> None:
+    """Wholly within the window, below the head of the panel."""
+    head, box = page.locator(".st-key-panel_head").bounding_box(), what.bounding_box()
+    assert head is not None
+    assert box is not None
+    assert head["y"] + head["height"] <= box["y"]
+    assert box["y"] + box["height"] <= page.evaluate("innerHeight")
 
 
 def called(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

@@ -46,7 +46,11 @@ function build(view) {
     text.append(data.before, mark, data.after);
     root.append(text);
     // Only the nearest scrolling box moves, never the whole page.
-    requestAnimationFrame(() => (mark.querySelector(".quoted") || mark).scrollIntoView({ block: "center" }));
+    requestAnimationFrame(() => {
+      const first = mark.querySelector(".quoted") || mark;
+      // What is said above of a passage that stands alone stays in sight.
+      if (data.before || first.getBoundingClientRect().bottom > innerHeight) first.scrollIntoView({ block: "center" });
+    });
     return;
   }
   const bar = element("div", "bar");
