@@ -441,6 +441,7 @@ def test_a_passage_of_a_scan_opens_its_page_and_what_was_read_there(page: Page, 
     page.locator('[class*="st-key-chips_"] a', has_text="scan.pdf").click(timeout=60_000)
     image = page.locator(".st-key-panel img")
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
+    page.get_by_text("The page is shown without a mark").wait_for()
     page.get_by_text("What was read on this page").click()
     assert "Ada Penrose built its tower." in page.locator(".read p").inner_text()
 

@@ -73,6 +73,7 @@ function build(view) {
   bar.append(view.back, view.label, view.on, view.home, view.more);
   root.append(bar);
   if (data.unmarked) {  // a picture has no lines to mark
+    root.append(element("p", "unmarked", data.words.unmarked));
     const read = element("details", "read");
     read.append(element("summary", "", data.words.read), element("p", "", data.unmarked));
     root.append(read);

@@ -110,5 +110,6 @@ def _words() -> dict[str, str]:
         "previous": _("Previous page"),
         "next": _("Next page"),
         "back": _("Back to the passage"),
+        "unmarked": _("The page is shown without a mark: where its words stand on it is not known, as with a scan."),
         "read": _("What was read on this page"),
     }
