@@ -31,6 +31,7 @@ library, runs, state = resources.library(), resources.runs(), session()
 asked_for = places.from_address("c", state.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None
 state.conversation = conversation.id if conversation else None
+places.title_tab((conversation.title if conversation else "") or _("Chat"))
 opened = opened_panel(state.conversation)
 places.to_address("c", state.conversation, state.panel if opened else "")
 

@@ -48,6 +48,11 @@ def go_onward() -> None:
         st.switch_page(REPLAY, query_params={**_index(), "r": state.replay})
 
 
+def title_tab(name: str) -> None:
+    """What the browser's tab is called, and a bookmark of the page."""
+    st.set_page_config(page_title=f"{name} · Lectern")
+
+
 def settle_page(name: str) -> None:
     """Note which page is drawn, so that coming to it is told from going back on it. Before any address is looked at."""
     state = session()

@@ -22,7 +22,7 @@ SEARCH_FROM = 8  # conversations; fewer are found by looking
 
 def frame() -> None:
     session().language = resources.chosen_language() or known(st.context.locale) or "en"
-    st.set_page_config(page_title="Lectern", page_icon=str(HERE / "static" / "icon.png"), layout="wide")
+    st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(
         [
@@ -35,6 +35,8 @@ def frame() -> None:
             st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
         ]
     )
+    if page.url_path != "chat":  # whose title is that of the conversation
+        places.title_tab(page.title)
     places.settle_page(page.url_path)
     places.settle_index()
     places.go_onward()

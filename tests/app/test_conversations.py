@@ -93,6 +93,17 @@ def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said
     assert search.input_value() == ""
 
 
+def test_a_tab_is_called_by_its_page_and_its_conversation(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings")
+    until(page, lambda: page.title() == "Settings · Lectern")
+    page.get_by_role("link", name="Query").click()
+    until(page, lambda: page.title() == "Query · Lectern")
+    ask_anew(page, app, "May I bring a large dog?")
+    until(page, lambda: page.title() == "May I bring a large dog? · Lectern")
+    page.get_by_role("button", name="New chat").click()
+    until(page, lambda: page.title() == "Chat · Lectern")
+
+
 def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: Page, app: App) -> None:
     ask_anew(page, app, DOG)
     page.set_viewport_size({"width": 390, "height": 844})
