@@ -29,10 +29,7 @@ def file_rows() -> None:
     if count >= MANY:
         removable = sum(not _unlockable(file) for file in resources.library().files.all(Stage.FAILED))
         with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-            told = [words.count(count, "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
-            if tally["failed"]:
-                told.append(_("{number} could not be read").format(number=numeral(tally["failed"])))
-            st.caption(" · ".join(told), width="content")
+            st.caption(" · ".join(_counted(tally, removable)), width="content")
             if removable > 1:
                 st.button(
                     _("Remove {number} that cannot be read").format(number=numeral(removable)),
@@ -45,6 +42,17 @@ def file_rows() -> None:
     if more > 0:
         told_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
         st.button(told_more, key="more_files", type="tertiary", on_click=_show_more)
+
+
+def _counted(tally: Counter[str], removable: int) -> list[str]:
+    """`removable`: the files of those that failed which do not wait for a password."""
+    told = [words.count(tally.total(), "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
+    if removable:
+        told.append(_("{number} could not be read").format(number=numeral(removable)))
+    if waiting := tally["failed"] - removable:
+        some = ngettext("{number} waits for a password", "{number} wait for a password", waiting)
+        told.append(some.format(number=numeral(waiting)))
+    return told
 
 
 def _tally() -> Counter[str]:
