@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PIL import Image
 
 from ragcore.config import LLMSettings, Settings, read_settings, write_settings
 from tests.app.conftest import App, answered, settled, until
@@ -73,6 +76,13 @@ def marks(page: Page, mode: str, row: int) -> list[str]:
     return cell(page, mode, row).locator(".marks li").all_inner_texts()
 
 
+def brightness_at_the_edge(table: Locator) -> float:
+    """Of most of the pixels at its right edge, 0 to 255."""
+    with Image.open(BytesIO(table.screenshot())) as shot:
+        grey, right = shot.convert("L"), shot.width - 3
+        return median(grey.getpixel((right, y)) for y in range(shot.height))
+
+
 def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app: App) -> None:
     talk(page, app, FIRST, SECOND)
     replay(page)
@@ -89,6 +99,13 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
     assert SECOND in cell(page, "react", 1).locator(".lookup").inner_text()
     assert "Same answer as" in cell(page, "openai", 0).inner_text()
     assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model.")
+    heads = page.locator(".st-key-replay thead th")
+    assert heads.last.get_attribute("data-mode") == "simple"  # which has nothing to say
+    scroll = page.locator(".st-key-replay .scroll")
+    more = brightness_at_the_edge(scroll)
+    scroll.evaluate("el => { el.scrollLeft = el.scrollWidth }")
+    assert brightness_at_the_edge(scroll) > more + 20
+    scroll.evaluate("el => { el.scrollLeft = 0 }")
     assert "as “Follow-ups and documents”" in page.locator('.st-key-replay th[data-mode="best"]').inner_text()
 
     cell(page, "react", 0).locator("a").first.click()

@@ -24,10 +24,11 @@ def needs(lack: Lack) -> str:
 
 
 def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
-    """Every lane, and the ways that cannot be asked with this model, each with the reason. `again`: a callback that is given
+    """Every lane, then the ways that cannot be asked with this model, each with the reason. `again`: a callback that is given
     the mode whose last answer is to be given once more."""
     lanes = {lane.mode: lane for lane in replay.lanes}
-    shown = [mode for mode in words.chat_modes() if mode in lanes or lacking(mode, model)]
+    shown = [mode for mode in words.chat_modes() if mode in lanes]
+    shown += [mode for mode in words.chat_modes() if mode not in lanes and lacking(mode, model)]
     columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in shown]
     rows = [
         {"question": words.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in shown]}
