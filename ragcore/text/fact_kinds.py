@@ -21,7 +21,8 @@ _KINDS = {
     "reason": r"\bwhy\b|\bwhat (?:caused?|made)\b|reasons?\b|\bwarum\b|\bwieso\b|pourquoi|por qu[eé]|为什么|为何",
     "price": r"\b(?:how much|what) (?:do|does|did|will|would) [^?]*\bcost\b|\bhow (?:much [^?]*\bcharge\b|expensive\b)"
     r"|\bhow much(?:['’]s| is| are| was| were| for) (?!(?:left|over|known|spent|paid|owed|due|lost|made|given|taken|sold|owing"
-    r"|worth|more|less|too|there|of|in|at|on|to|\w+ed|\w+ing (?:of|in|for|by))\b)[^?]*(?<!ed)\W*$"
+    r"|worth|more|less|too|there|of|in|at|on|to|\w+ed|\w+ing (?:of|in|for|by))\b)"
+    r"(?!.*\b(?:(?:19|20)\d\d\b|percent))[^?]*(?<!ed)\W*$"  # of a year it is an amount
     r"|at what price|\bprice (?:of|for)\b|\b(?:was|wie ?viel) kosten?t?\b|\bwie teuer\b"
     r"|combien co[uû]te|\bprix (?:d|pour\b)|cu[aá]nto (?:cuesta|vale)|\bprecio de|多少钱|价格",
     "number": r"how (?:many|much|long|old|far|tall|large|big|high|fast|deep|wide|heavy)|at what (?:age|speed)"

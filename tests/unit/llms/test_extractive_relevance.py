@@ -165,6 +165,7 @@ def test_a_sentence_without_what_the_question_asks_for_is_told_apart() -> None:
         ("How much is parking?", "price"),
         ("How much water is needed?", "number"),
         ("How much is left?", "number"),
+        ("How much was the income in 2018?", "number"),
         ("How much was raised?", "number"),
         ("How much was the debt reduced?", "number"),
         ("What is the price of a ticket?", "price"),
