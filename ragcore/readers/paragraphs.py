@@ -11,6 +11,7 @@ from typing import NamedTuple
 WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the next one
 NEAR = 4  # lines before and after that show how wide the column is
 RUNNING = 4  # pages that have the same first or last line, before it is taken for a header or footer
+FEWEST = 3  # pages that have it, where it tells the number of the page
 DEEP = 4  # lines of a header or footer
 LONGEST_RUNNING = 100  # characters of one
 NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
@@ -24,6 +25,7 @@ _COMPOUND = re.compile(r"\w+-\w+")
 _CUT = re.compile(rf"(\w+)(?:{BROKEN}\n?|-\n)(\w+)")
 _ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
 _DIGITS = re.compile(r"\d+")
+_PAGE_NUMBER = re.compile(r"\b(?:page|seite|p[áa]gina|p\.) ?#", re.I)  # with # for figures
 _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 
 
@@ -45,7 +47,7 @@ def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
 
     Where they come first they stay, and where they hold other figures than a page number, so nothing of the document is lost.
     """
-    if len(pages) < RUNNING:
+    if len(pages) < FEWEST:
         return pages
     kept = [[line for line in page if line.text.strip()] for page in pages]
     for edge in (1, -1):
@@ -64,7 +66,11 @@ def _drop_running(pages: list[list[Line]]) -> None:
             for page, first in zip(pages, stay, strict=True)
         ]
         keys = [_DIGITS.sub("#", text) for text in texts]
-        often = {key for key, count in Counter(keys).items() if key and count >= max(RUNNING, 0.4 * len(pages))}
+        often = {
+            key
+            for key, count in Counter(keys).items()
+            if key and count >= max(FEWEST if _PAGE_NUMBER.search(key) else RUNNING, 0.4 * len(pages))
+        }
         last: dict[str, int] = {}  # page that had a line of this key
         for number, key in enumerate(keys):
             if key not in often or (depth and key[0].islower()):  # which goes on from the line above

@@ -67,8 +67,16 @@ def test_headers_and_footers_do_not_tear_sentences_apart(tmp_path: Path) -> None
     assert text.count("By Water") == 1
     assert [f"Page {n}" in text for n in range(5)] == [True, False, False, False, False]
     assert all(f"Part {word} began and it went on and on. Then came a rest" in text for word in "ABCDE")
-    few = read(making.make_pdf(tmp_path / "b.pdf", pages[:3])).text
+    few = read(making.make_pdf(tmp_path / "b.pdf", [f"{page}\nDay {n}" for n, page in enumerate(pages[:3])])).text
     assert few.count("By Water") == 3
+    assert [f"Day {n}" in few for n in range(3)] == [True] * 3
+
+
+@pytest.mark.parametrize("line", ["By Water Page {}", "- Seite {} von 3 -", "P. {}/3"])
+def test_the_numbers_of_three_pages_are_told_once(line: str) -> None:
+    pages = [[Line(line.format(page)), Line(f"What is {word} said.")] for page, word in enumerate("abc", 1)]
+    assert without_running_lines(pages) == [pages[0], pages[1][1:], pages[2][1:]]
+    assert without_running_lines(pages[:2]) == pages[:2]
 
 
 def test_headers_and_footers_of_several_lines_and_of_left_and_right_pages_do_not_tear_sentences_apart(tmp_path: Path) -> None:
