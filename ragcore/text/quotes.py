@@ -88,7 +88,10 @@ class _Unit(NamedTuple):
 
 LEANS = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
-    r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这)\b",
+    r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这"
+    r"|(?:after|before) (?:that|this|then)|until then|otherwise|if (?:so|not)|in (?:that|this|such a) case"
+    r"|danach|davor|bis dahin|sonst|andernfalls|in diesem fall|après cela|sinon|dans ce cas"
+    r"|después de (?:eso|esto)|de lo contrario|en ese caso)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that speaks of what the one before it does."""

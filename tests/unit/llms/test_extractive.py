@@ -341,6 +341,12 @@ def test_a_fact_comes_before_what_is_said_around_it_unless_it_leans_on_that() ->
     assert choose("When did Rusk build it?", odds, leaning) == [0, 1, 2]
 
 
+def test_what_speaks_of_what_was_said_before_is_quoted_with_it() -> None:
+    said = quotes(["You may cancel a day before.", "After that there is no refund.", "Afterwards, all go home."])
+    assert choose("Refund?", np.array([-9.0, 3.0, -9.0]), said) == [0, 1]
+    assert choose("Home?", np.array([-9.0, -9.0, 3.0]), said) == [2]
+
+
 def test_beside_yes_or_no_and_a_question_of_few_words_little_is_quoted() -> None:
     said = quotes(["Whales sing at night.", "Rusk may swim.", "Rusk heard whales."])
     odds = np.array([-1.0, 3.0, -1.0])
