@@ -342,7 +342,7 @@ class ModelServer:
             what = "does not accept the key" if self._key else "wants a key"
             return LLMAuthError(
                 f"{self.name} at {self.place} {what}.",
-                hint="Enter the key again, and check that it is still valid.",
+                hint="Enter the key again in Settings, and check that it is still valid.",
             )
         if _is_about_context(refusal):
             return ContextWindowError(
