@@ -1,4 +1,4 @@
-"""Starts Lectern: `python app.py` or `streamlit run app.py`. The screens begin in ui/shell.py."""
+"""Starts Lectern: `python app.py` or `streamlit run app.py`. The screens begin in lectern/lectern/ui/shell.py."""
 
 import sys
 from pathlib import Path
@@ -7,10 +7,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from ui import exports, web
-from ui.first_frame import FirstFrame
+from lectern.ui import exports, web
+from lectern.ui.first_frame import FirstFrame
 
-SCREENS = Path(__file__).resolve().parent / "ui"
+SCREENS = Path(__file__).resolve().parent / "lectern" / "ui"
 # Else Streamlit puts it there for each run and takes it away again, and a thread that imports something just then, such as the
 # embedder's libraries, passes over the folder behind it.
 sys.path.append(str(SCREENS))

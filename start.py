@@ -27,7 +27,7 @@ def main() -> int:
         return 1
     if testing:
         return test(python, sys.argv[2:])
-    return subprocess.call([python, "-m", "ragcore.cli", *sys.argv[1:]], cwd=HERE)
+    return subprocess.call([python, "-m", "lectern.cli", *sys.argv[1:]], cwd=HERE)
 
 
 def test(python: str, arguments: list[str]) -> int:

@@ -88,7 +88,7 @@ def _peak() -> float:
     """Operations a second of the fastest of the model's shapes, at the best number of rows, by MKL or oneDNN."""
     import torch
 
-    from ragcore.onednn import OneDNNLinear
+    from ragcore.embeddings.torch_device import OneDNNLinear
 
     best = 0.0
     with torch.inference_mode():

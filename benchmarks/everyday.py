@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.evaluation.said import holds
+from ragcore.evaluation.answer_match import holds
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMCall
-from ragcore.llms.extractive import ExtractiveLLM
-from ragcore.prompts import TEXT_QA, Passage
+from ragcore.prompts.prompt import Passage
+from ragcore.prompts.wording import TEXT_QA
+from ragcore.questions.fixed_replies import is_refusal
 from ragcore.text.citations import MARKS
-from ragcore.text.refusals import is_refusal
 
 FOLDER = Path(__file__).with_name("everyday_documents")
 

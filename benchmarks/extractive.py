@@ -25,18 +25,17 @@ import numpy as np
 import numpy.typing as npt
 import platformdirs
 
-from ragcore.answering import finding
+from lectern.ask.pipeline import finding
+from lectern.evaluate.benchmark.data_set import read_data_set
+from lectern.evaluate.benchmark.index import indexed
+from lectern.evaluate.benchmark.settings import setting_of
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.evaluation.said import holds, plain, token_recall
-from ragcore.llms import extractive
-from ragcore.llms.evidence import Evidence, Weighed
+from ragcore.evaluation.answer_match import holds, plain, token_recall
+from ragcore.extractive import answer_ranking, answerer
+from ragcore.extractive.evidence import Evidence, Weighed
 from ragcore.response_synthesizers.synthesizer import passages_from
-from ragcore.text import relevance
 from ragcore.text.keywords import content_words
-from ragcore.text.quotes import Quote, distinct, quotes_in
-from ragcore.trials.data_set import read_data_set
-from ragcore.trials.index import indexed
-from ragcore.trials.settings import setting_of
+from ragcore.text.quotable_sentences import Quote, distinct, quotes_in
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 WORK = Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
@@ -123,14 +122,14 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 
 def report(some: Sequence[Case]) -> dict[str, float]:
     odds = {case.id: case.weighed.odds() for case in some}
-    sure = {case.id: case.weighed.margin(extractive.THRESHOLD) for case in some}
+    sure = {case.id: case.weighed.margin(answerer.THRESHOLD) for case in some}
     answerable = [case for case in some if case.answers]
     figures: dict[str, float] = {}
     for label, scores in (("BM25", {case.id: case.word_match for case in some}), ("reader", odds)):
         for count in (1, 3):
             said = [case.said(np.argsort(-scores[case.id], kind="stable")[:count]) for case in answerable]
             figures |= quality(f"{label}, best {count}", said, answerable)
-    chosen = [extractive.choose(case.question, odds[case.id], case.quotes) for case in answerable]
+    chosen = [answerer.choose(case.question, odds[case.id], case.quotes) for case in answerable]
     figures |= quality(
         "reader, as quoted", [case.said(rows) for case, rows in zip(answerable, chosen, strict=True)], answerable
     )
@@ -192,7 +191,7 @@ def sure_foreign(some: Sequence[Case]) -> None:
 
 
 def told(weights_name: str, bias_name: str, weights: npt.NDArray[np.float64], bias: float) -> None:
-    for name, value in zip((*relevance.FEATURES, "met words"), weights, strict=False):
+    for name, value in zip((*answer_ranking.FEATURES, "met words"), weights, strict=False):
         print(f"{name:18s} {value:8.3f}")
     print(f"{weights_name} = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
     print(f"{bias_name} = {bias:.3f}")
@@ -266,7 +265,7 @@ def main() -> None:
         table(name, halves)
     print("questions put to documents about other things")
     for name, other in (MEASURED[:2], MEASURED[1::-1]):
-        margins = [case.weighed.margin(extractive.THRESHOLD) for case in cases(name, evidence, given.work, corpus_of=other)]
+        margins = [case.weighed.margin(answerer.THRESHOLD) for case in cases(name, evidence, given.work, corpus_of=other)]
         print(f"  {name} to {other}: refused {np.mean(np.array(margins) < 0):26.3f}")
 
 

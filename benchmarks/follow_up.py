@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from benchmarks.extractive import DATA, bm25, lines
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.questions.follow_up import stand_alone
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.follow_up import stand_alone
 from ragcore.text.keywords import content_words
 
 FOLDER = DATA / "mtrag_clapnq"

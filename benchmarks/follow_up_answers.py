@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.extractive import answer_ranking
+from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.questions.follow_up import stand_alone
 from ragcore.response_synthesizers import get_response_synthesizer
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
-from ragcore.text import relevance
 from ragcore.text.citations import cited_in
-from ragcore.text.follow_up import stand_alone
 
 PASSAGES = 3  # of each of the two questions
 WEIGHTS = (1.0, 0.7, 0.5, 0.3, 0.15)
@@ -54,7 +54,7 @@ def main() -> None:
     texts = {line["_id"]: line["text"] for line in lines if line["_id"] in wanted}
     synthesizer = get_response_synthesizer(llm=ExtractiveLLM(HuggingFaceEmbedding()), response_mode="compact")
     print(f"{len(asked)} follow-ups\nweight  part         own  before  refused")
-    for relevance.CARRIED in WEIGHTS:
+    for answer_ranking.CARRIED in WEIGHTS:
         found = {"development": Counter[str](), "validation": Counter[str]()}
         for id_, question, own, earlier in asked:
             read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
@@ -64,7 +64,7 @@ def main() -> None:
             said = ("own" if read[cited[0] - 1] in own else "before") if cited else "refused"
             found["validation" if zlib.crc32(id_.encode()) % 2 else "development"][said] += 1
         for part, counted in found.items():
-            print(f"{relevance.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['refused']:7}")
+            print(f"{answer_ranking.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['refused']:7}")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 
-from ragcore.readers.decode import decode
-from ragcore.readers.html import page_text
+from ragcore.readers.encodings import decode
+from ragcore.readers.web.html import page_text
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "html_articles"
 

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from ragcore.schema import Document, TextNode, new_id
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.text.keywords import content_words
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 

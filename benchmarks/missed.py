@@ -27,16 +27,16 @@ import numpy as np
 
 from benchmarks.extractive import DATA, lines
 from benchmarks.passages import documents, vectors
-from ragcore.conversations import Ask, Message, Retrieval
+from lectern.explain.missed_passages import Cause, why_missed
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask, Message, Retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.evaluation.said import plain
-from ragcore.library import Library
+from ragcore.evaluation.answer_match import plain
+from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.missed import Cause, why_missed
-from ragcore.runs import AnswerRuns
 from ragcore.schema import Document, TextNode
-from ragcore.sentence_check import SentenceCheck
 from ragcore.text.sentences import sentence_spans
 
 TOP_K = 6

@@ -23,17 +23,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.extractive import DATA, WORK
-from ragcore.answering import answer, finding
+from lectern.ask.pipeline import answer, finding
+from lectern.evaluate.benchmark.data_set import read_data_set
+from lectern.evaluate.benchmark.index import indexed
+from lectern.evaluate.benchmark.settings import setting_of
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.evaluation.said import token_recall
-from ragcore.llms.extractive import ExtractiveLLM
+from ragcore.evaluation.answer_match import token_recall
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.observe import span
-from ragcore.text.irregular import USUAL
+from ragcore.questions.fixed_replies import is_refusal
 from ragcore.text.keywords import STOP_WORDS
-from ragcore.text.refusals import is_refusal
-from ragcore.trials.data_set import read_data_set
-from ragcore.trials.index import indexed
-from ragcore.trials.settings import setting_of
+from ragcore.text.word_forms import USUAL
 
 SETS = ("squad2_500", "clapnq_dev")
 _WORD = re.compile(r"\b[^\W\d_]{5,}\b")

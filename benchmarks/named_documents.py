@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ragcore.conversations import Ask
-from ragcore.ingestion.worker import Worker
-from ragcore.library import Library
-from ragcore.text.refusals import is_refusal
+from lectern.jobs.worker import Worker
+from lectern.library import Library
+from lectern.schema import Ask
+from ragcore.questions.fixed_replies import is_refusal
 
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 

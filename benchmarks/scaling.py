@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.chart import Line, Panel, chart
 from benchmarks.passages import DIMENSION, EACH, documents, texts
 from benchmarks.stores import Clock, memory
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.search import nearest
 

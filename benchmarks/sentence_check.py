@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from benchmarks.extractive import DATA, auroc, bm25, lines
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.sentence_check import BIAS, FEATURES, SUPPORTED, WEAK, WEIGHTS, SentenceCheck, claims, claims_nothing
+from ragcore.extractive.sentence_support import BIAS, FEATURES, SUPPORTED, WEAK, WEIGHTS, SentenceCheck, claims, claims_nothing
 from ragcore.text.keywords import content_words
 
 FOLDER = DATA / "clapnq_dev"

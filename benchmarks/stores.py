@@ -165,7 +165,7 @@ def our_bandwidth(folder: Path) -> dict[str, float]:
 
 
 def _our_store(folder: Path) -> Any:
-    from ragcore.sqlite import SQLiteDatabase
+    from ragcore.sql.sqlite import SQLiteDatabase
     from ragcore.vector_stores.disk import SCHEMA, DiskStore
 
     return DiskStore(SQLiteDatabase(folder / "library.db", SCHEMA), vectors=folder / "vectors")

@@ -10,8 +10,8 @@ import argparse
 import time
 from pathlib import Path
 
-from ragcore.library import Library
-from ragcore.suggestions import NEAR, Candidate, candidates, is_near
+from lectern.ask.suggested_questions import NEAR, Candidate, candidates, is_near
+from lectern.library import Library
 
 OF_EACH = 3  # questions of each document, the most telling ones
 

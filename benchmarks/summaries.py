@@ -17,11 +17,11 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-from ragcore.conversations import Ask
-from ragcore.ingestion.worker import Worker
-from ragcore.library import Library
+from lectern.jobs.worker import Worker
+from lectern.library import Library
+from lectern.schema import Ask
 from ragcore.text.keywords import content_words
-from ragcore.text.quotes import quotes_in
+from ragcore.text.quotable_sentences import quotes_in
 
 ARTICLES = 4  # beside each long document
 WISHES = {

@@ -25,9 +25,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ragcore.ingestion.files import seconds_left
-from ragcore.library import Library
-from ragcore.readers import ocr
+from lectern.jobs.files import seconds_left
+from lectern.library import Library
+from ragcore.readers.ocr import tesseract
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 HANDBOOK = DATA / "azure_northwind" / "data"
@@ -75,7 +75,7 @@ def scripts(_: Path) -> list[Path]:
 def scans(folder: Path, *, first: bool) -> list[Path]:
     """A PDF of typed pages, with pictures of some of them before or after."""
     path = folder / "scanned.pdf"
-    if BENEFITS.exists() and ocr.installed():
+    if BENEFITS.exists() and tesseract.installed():
         import pypdfium2
 
         typed, made, drawn = pypdfium2.PdfDocument(BENEFITS), pypdfium2.PdfDocument.new(), io.BytesIO()

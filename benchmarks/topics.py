@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from ragcore.conversations import Ask
-from ragcore.library import Library
+from lectern.library import Library
+from lectern.schema import Ask
+from ragcore.questions.fixed_replies import is_refusal
 from ragcore.schema import TextNode
 from ragcore.text.citations import CITATION
 from ragcore.text.keywords import content_words, words
-from ragcore.text.refusals import is_refusal
 
 FORMS = (
     "{}",

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lectern.jobs.files import ACTIVE, Stage
+from lectern.ui import labels, places, resources
+from lectern.ui.asking import ask_in_chat, chat_ask, why_not
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets import answer
+from lectern.ui.widgets.ask_otherwise import branch_lines, opened_form
+from lectern.ui.widgets.panel import opened_panel, side_panel
+from lectern.ui.widgets.passage import citation_clicks
+from lectern.ui.widgets.price import most_tag
+from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.read_everything import choose_reading, offer_here, take_offer
+from lectern.ui.widgets.reading import reading_line
+from lectern.ui.widgets.recorded_demo import offer, recorded_questions
+from lectern.ui.widgets.sentence_support import read_checks
+from lectern.ui.widgets.suggested import suggested
+from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
 from ragcore.errors import Problem
-from ragcore.ingestion.files import ACTIVE, Stage
-from ui import places, resources, words
-from ui.asking import ask_in_chat, chat_ask, why_not
-from ui.i18n import _
-from ui.safetext import label
-from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets import answer
-from ui.widgets.ask_otherwise import branch_lines, opened_form
-from ui.widgets.everything import choose_reading, offer_here, take_offer
-from ui.widgets.panel import opened_panel, side_panel
-from ui.widgets.passage import citation_clicks
-from ui.widgets.price import most_tag
-from ui.widgets.problem import Choice, problem
-from ui.widgets.reading import reading_line
-from ui.widgets.sentences import read_checks
-from ui.widgets.stage import offer, recorded_questions
-from ui.widgets.suggested import suggested
-from ui.widgets.thumbs import read_verdicts, verdict_line
 
 WINDOW = 20  # messages drawn at once
 
@@ -54,16 +54,16 @@ def options(*, disabled: bool) -> None:
     fill_new_widget("chat_mode", library.settings.answers.chat_mode)
     ready = library.files.ready_names()
     fill_widget("chat_files", [file_id for file_id in widget("chat_files") or () if file_id in ready])
-    mode = words.chat_modes()[str(widget("chat_mode"))]
+    mode = labels.chat_modes()[str(widget("chat_mode"))]
     chosen = len(widget("chat_files"))
-    scope = f" · {words.count(chosen, 'document')}" if chosen else ""
+    scope = f" · {labels.count(chosen, 'document')}" if chosen else ""
     with st.popover(f"{mode.label}{scope}", type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
         st.radio(
             _("How to answer"),
-            list(words.chat_modes()),
+            list(labels.chat_modes()),
             key="chat_mode",
-            format_func=lambda name: words.chat_modes()[name].label,
-            captions=[words.caption(name) for name in words.chat_modes()],
+            format_func=lambda name: labels.chat_modes()[name].label,
+            captions=[labels.caption(name) for name in labels.chat_modes()],
             persist_state="session",
         )
         if ready:
@@ -158,7 +158,7 @@ offer_here(chat=True)
 citation_clicks(
     answering=answering,
     of=state.conversation or "",
-    ended=words.ended([message.state for message in messages[-1:]]),
+    ended=labels.ended([message.state for message in messages[-1:]]),
     last=messages[-1].id if messages else "",
 )
 if opened is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import places
-from ui.i18n import _
-from ui.state import session
-from ui.widgets.measuring import measurements
-from ui.widgets.problem import Choice, problem
-from ui.widgets.question_sets import question_set
+from lectern.ui import places
+from lectern.ui.i18n import _
+from lectern.ui.state import session
+from lectern.ui.widgets.measuring import measurements
+from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.question_sets import question_set
 
 state = session()
 state.question_set = places.from_address("s", state.question_set)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lectern.jobs.files import Stage
+from lectern.ui import places, resources
+from lectern.ui.asking import ask_in_chat
+from lectern.ui.i18n import _
+from lectern.ui.state import session, widget
+from lectern.ui.widgets.files import file_rows
+from lectern.ui.widgets.lights import lights
+from lectern.ui.widgets.problem import problem
+from lectern.ui.widgets.recorded_demo import offer, recorded_questions
+from lectern.ui.widgets.sources import ways_in
+from lectern.ui.widgets.suggested import suggested
 from ragcore.errors import Problem, RagError
-from ragcore.ingestion.files import Stage
-from ui import places, resources
-from ui.asking import ask_in_chat
-from ui.i18n import _
-from ui.state import session, widget
-from ui.widgets.files import file_rows
-from ui.widgets.lights import lights
-from ui.widgets.problem import problem
-from ui.widgets.sources import ways_in
-from ui.widgets.stage import offer, recorded_questions
-from ui.widgets.suggested import suggested
 
 library, state = resources.library(), session()
 

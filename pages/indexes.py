@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import places
-from ui.i18n import _
-from ui.state import session
-from ui.widgets.documents import documents
-from ui.widgets.figures import figures, rebuild
-from ui.widgets.passage_map import passage_map
-from ui.widgets.shelf import index_actions, shelf
-from ui.widgets.viewer import viewer
+from lectern.ui import places
+from lectern.ui.i18n import _
+from lectern.ui.state import session
+from lectern.ui.widgets.documents import documents
+from lectern.ui.widgets.figures import figures, rebuild
+from lectern.ui.widgets.indexes import index_actions, shelf
+from lectern.ui.widgets.passage_map import passage_map
+from lectern.ui.widgets.viewer import viewer
 
 state = session()
 state.viewing = places.from_address("d", state.viewing or None) or ""

@@ -7,24 +7,24 @@ from functools import partial
 
 import streamlit as st
 
-from ragcore.conversations import Ask, Conversation, Message, Reading, Retrieval
-from ui import places, resources, words
-from ui.asking import ask_once
-from ui.i18n import _, ngettext, numeral
-from ui.safetext import label, plain_md
-from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets import answer, compare
-from ui.widgets.differences import pinned_line, pins
-from ui.widgets.everything import choose_reading, offer_here, take_offer
-from ui.widgets.panel import opened_panel, side_panel
-from ui.widgets.passage import address, citation_clicks
-from ui.widgets.price import price_tag
-from ui.widgets.problem import Choice, problem
-from ui.widgets.search_settings import chosen_ask, put_settings, search_settings
-from ui.widgets.sentences import read_checks
-from ui.widgets.stage import offer, recorded_questions
-from ui.widgets.thumbs import read_verdicts, verdict_line
-from ui.widgets.typed import follow_typing
+from lectern.schema import Ask, Conversation, Message, Reading, Retrieval
+from lectern.ui import labels, places, resources
+from lectern.ui.asking import ask_once
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.safetext import label, plain_md
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets import answer, compare
+from lectern.ui.widgets.differences import pinned_line, pins
+from lectern.ui.widgets.panel import opened_panel, side_panel
+from lectern.ui.widgets.passage import address, citation_clicks
+from lectern.ui.widgets.price import price_tag
+from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.read_everything import choose_reading, offer_here, take_offer
+from lectern.ui.widgets.recorded_demo import offer, recorded_questions
+from lectern.ui.widgets.search_settings import chosen_ask, put_settings, search_settings
+from lectern.ui.widgets.sentence_support import read_checks
+from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
+from lectern.ui.widgets.typed import follow_typing
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
@@ -64,7 +64,7 @@ take_up([usual_ask], fill_new_widget)
 
 def chosen() -> list[Ask]:
     question = str(widget("query_text") or "")
-    return [chosen_ask(question, mode) for mode in words.response_modes() if mode in (widget("query_modes") or ())]
+    return [chosen_ask(question, mode) for mode in labels.response_modes() if mode in (widget("query_modes") or ())]
 
 
 def reading() -> Reading:
@@ -80,7 +80,7 @@ def ask() -> None:
 
 def earlier(one: Conversation) -> str:
     """The question and the ways it was answered, which tell the same question asked twice apart."""
-    ways = [words.mode_label(asked.response_mode) for asked in asks_of(library.conversations.messages(one.id))]
+    ways = [labels.mode_label(asked.response_mode) for asked in asks_of(library.conversations.messages(one.id))]
     return label(" · ".join([one.title, ", ".join(ways)]))
 
 
@@ -106,10 +106,10 @@ def ways_of_answering() -> list[Ask]:
     """The chips, what the chosen ways do, and what they take; or what is read instead, which has its own price and way."""
     st.pills(
         _("Ways of answering"),
-        list(words.response_modes()),
+        list(labels.response_modes()),
         selection_mode="multi",
         key="query_modes",
-        format_func=lambda name: words.response_modes()[name].label,
+        format_func=lambda name: labels.response_modes()[name].label,
         help=_("Choose several to compare them: they answer at the same time, from the same passages."),
         persist_state="session",
         disabled=reading() != "best",
@@ -117,17 +117,17 @@ def ways_of_answering() -> list[Ask]:
     asks = chosen()
     with st.container(key="query_ways", gap="xxsmall"):
         if reading() != "best":
-            st.caption(words.readings()[reading()].sentence)
+            st.caption(labels.readings()[reading()].sentence)
             return []
         if not asks:
             st.caption(_("Choose at least one way of answering."))
         if len(asks) == 1:
-            st.caption(words.response_modes()[asks[0].response_mode].sentence)
+            st.caption(labels.response_modes()[asks[0].response_mode].sentence)
         for one in asks:
             if len(asks) == 1 or one.question.strip():
                 price_tag(one)
             else:
-                way = words.response_modes()[one.response_mode]
+                way = labels.response_modes()[one.response_mode]
                 st.caption(_("{mode}: {sentence}").format(mode=way.label, sentence=way.sentence))
     return asks
 
@@ -172,7 +172,7 @@ def passages(message: Message) -> None:
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
-            st.markdown(f"[{source.number} · {label(words.place(source))}]({address(message, source)})")
+            st.markdown(f"[{source.number} · {label(labels.place(source))}]({address(message, source)})")
             shown = " ".join(source.text.split())
             if len(shown) <= SNIPPET:
                 st.markdown(label(shown))
@@ -180,7 +180,7 @@ def passages(message: Message) -> None:
                 st.markdown(label(shown[:SNIPPET].rsplit(" ", 1)[0]) + " …")
                 with st.expander(_("The whole passage"), type="compact"):
                     st.markdown(plain_md(source.text))
-            facts = [words.count(len(source.text), "character")]
+            facts = [labels.count(len(source.text), "character")]
             if source.score is not None:
                 facts.append(_("score {score}").format(score=numeral(source.score, 3)))
                 if top > 0:
@@ -223,7 +223,7 @@ with st.container(key="query_form"):
 citation_clicks(
     answering=answering,
     of=state.query or "",
-    ended=words.ended([message.state for message in answers]),
+    ended=labels.ended([message.state for message in answers]),
     reveal=messages[0].id if answers else "",
 )
 if opened is not None:

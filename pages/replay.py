@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from lectern.runs.chat_mode_replay import MODES, Replay, lacking
+from lectern.ui import labels, places, resources
+from lectern.ui.i18n import _, ngettext
+from lectern.ui.pricing import agree_first
+from lectern.ui.safetext import label
+from lectern.ui.state import Confirm, fill_new_widget, session, widget
+from lectern.ui.widgets.chat_mode_replay import needs, table
+from lectern.ui.widgets.panel import opened_panel, side_panel
+from lectern.ui.widgets.passage import citation_clicks
+from lectern.ui.widgets.problem import Choice, problem
 from ragcore.errors import Problem, RagError
-from ragcore.replay import MODES, Replay, lacking
-from ui import places, resources, words
-from ui.i18n import _, ngettext
-from ui.pricing import agree_first
-from ui.safetext import label
-from ui.state import Confirm, fill_new_widget, session, widget
-from ui.widgets.panel import opened_panel, side_panel
-from ui.widgets.passage import citation_clicks
-from ui.widgets.problem import Choice, problem
-from ui.widgets.replay import needs, table
 
 LOOK_SECONDS = 0.6  # between two looks at answers that grow
 LOOKS = ("passage", "calls")  # the closer looks at an answer that change nothing: it is one of a row
@@ -75,18 +75,18 @@ def anew(wanted: bool) -> None:
 def choices() -> None:
     """Which ways to ask in, and what that takes."""
     model = library.llm().metadata
-    able = [mode for mode in words.chat_modes() if mode in MODES and lacking(mode, model) is None]
+    able = [mode for mode in labels.chat_modes() if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)
     st.pills(
         _("Ways of answering"),
         able,
         selection_mode="multi",
         key="replay_modes",
-        format_func=lambda mode: words.chat_modes()[mode].label,
+        format_func=lambda mode: labels.chat_modes()[mode].label,
     )
-    for mode in words.chat_modes():
+    for mode in labels.chat_modes():
         if (lack := lacking(mode, model)) is not None:
-            st.caption(f"**{label(words.chat_modes()[mode].label)}**: {label(needs(lack))}")
+            st.caption(f"**{label(labels.chat_modes()[mode].label)}**: {label(needs(lack))}")
     chosen = list(widget("replay_modes") or ())
     if chosen:
         st.markdown(label(price(chosen)))
@@ -102,7 +102,7 @@ def price(chosen: list[str]) -> str:
     turns = len(replays.questions(str(state.replay)))
     questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
     ways = ngettext("{number} way", "{number} ways", len(chosen)).format(number=len(chosen))
-    found = words.price(replays.price(str(state.replay), chosen), library.settings.price.currency)
+    found = labels.price(replays.price(str(state.replay), chosen), library.settings.price.currency)
     return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=found)
 
 
@@ -148,6 +148,6 @@ else:
 
 answers = [cell.state for lane in replay.lanes for cell in lane.cells] if replay else []
 answering = replay is not None and replay.running
-citation_clicks(answering=answering, of=state.replay or "", ended=words.ended(answers))
+citation_clicks(answering=answering, of=state.replay or "", ended=labels.ended(answers))
 if opened is not None:
     side_panel(opened)

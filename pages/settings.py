@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from pydantic import ValidationError
 
-from ragcore.config import LLMSettings, Provider, Settings, mask, read_key, write_key
+from lectern.keys import mask, read_key, write_key
+from lectern.settings import AppSettings, LLMSettings, Provider
+from lectern.ui import labels, places, resources
+from lectern.ui.i18n import _, said
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.component import component
+from lectern.ui.widgets.library_copy import library_copy
+from lectern.ui.widgets.page_language import language_choice
+from lectern.ui.widgets.price_settings import price_settings
+from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.prompt_settings import prompt_settings, unsaved
+from lectern.ui.widgets.rebuilding import rebuilding
+from lectern.ui.widgets.recorded_demo import stage_switch
+from lectern.ui.widgets.search_settings import weaker_help
 from ragcore.errors import Problem
-from ui import places, resources, words
-from ui.i18n import _, said
-from ui.safetext import label
-from ui.state import fill_new_widget, fill_widget, session, widget
-from ui.widgets.component import component
-from ui.widgets.library_copy import library_copy
-from ui.widgets.page_language import language_choice
-from ui.widgets.price_settings import price_settings
-from ui.widgets.problem import Choice, problem
-from ui.widgets.prompt_settings import prompt_settings, unsaved
-from ui.widgets.rebuilding import rebuilding
-from ui.widgets.search_settings import weaker_help
-from ui.widgets.stage import stage_switch
 
 if TYPE_CHECKING:
-    from ragcore.llms.connect import ConnectionReport
+    from lectern.models import ConnectionReport
 
 library, state = resources.library(), session()
 
@@ -103,7 +104,7 @@ def fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
 
 def tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
-    from ragcore.llms.connect import check_connection
+    from lectern.models import check_connection
 
     report = check_connection(draft, key)
     if draft.model or not report.models:
@@ -188,7 +189,7 @@ def what_leaves() -> str:
 
 def keep(part: str, field: str, key: str) -> None:
     """Keep one value as soon as it is changed."""
-    old: Settings = library.settings
+    old: AppSettings = library.settings
     group = getattr(old, part)
     made = type(group).model_validate({**group.model_dump(), field: widget(key)})
     library.update_settings(old.model_copy(update={part: made}))
@@ -399,24 +400,24 @@ st.toggle(
 )
 st.selectbox(
     _("In a chat"),
-    list(words.chat_modes()),
+    list(labels.chat_modes()),
     key="set_chat_mode",
-    format_func=lambda name: words.chat_modes()[name].label,
+    format_func=lambda name: labels.chat_modes()[name].label,
     on_change=keep,
     args=("answers", "chat_mode", "set_chat_mode"),
-    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.chat_modes().values()),
+    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.chat_modes().values()),
 )
-st.caption(words.caption(answers.chat_mode))
+st.caption(labels.caption(answers.chat_mode))
 st.selectbox(
     _("For a single question"),
-    list(words.response_modes()),
+    list(labels.response_modes()),
     key="set_response_mode",
-    format_func=lambda name: words.response_modes()[name].label,
+    format_func=lambda name: labels.response_modes()[name].label,
     on_change=keep,
     args=("answers", "response_mode", "set_response_mode"),
-    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in words.response_modes().values()),
+    help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()),
 )
-st.caption(words.response_modes()[answers.response_mode].sentence)
+st.caption(labels.response_modes()[answers.response_mode].sentence)
 st.text_area(
     _("Say this to the language model in every chat"),
     key="set_system_prompt",
@@ -470,7 +471,7 @@ with st.container(horizontal=True):
         help=_("How much of a passage the next one repeats."),
     )
 with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
-    embedder = words.embedder(library.store.versions.current()[1])
+    embedder = labels.embedder(library.store.versions.current()[1])
     st.caption(
         _("Passages are searched with the embedder “{name}”.").format(name=label(embedder)),
         width="content",
@@ -517,7 +518,7 @@ else:
         "Documents, passages, conversations and settings are in one folder on this computer, {size} so far. "
         "Delete the folder and everything is gone."
     )
-st.markdown(kept.format(size=words.size(status.bytes_on_disk)))
+st.markdown(kept.format(size=labels.size(status.bytes_on_disk)))
 st.code(status.name, language=None, wrap_lines=True)
 
 section("copy")

@@ -8,9 +8,13 @@ A twin has the parameters of its method, by ParamSpec: a misspelt one is an erro
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ragcore.observe import Span, finish, start, within
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -96,3 +100,33 @@ def _next(held: list[Generator[T, None, object]]) -> object:
     """The next piece of the stream held, or `_END`. It is taken out, as a thread forgets what it was given only some time
     after its work is known to be done."""
     return next(held.pop(), _END)
+
+
+R = TypeVar("R")
+
+
+def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) -> list[R]:
+    """`work(item)` of each item, at most `workers` at the same time; the results in the order of the items.
+
+    Each is a span "part" in the current span, in that order. The first failure is raised once what runs has ended; what has
+    not begun then never does.
+    """
+    if not items:
+        return []
+    steps = [start("part", part=number, of=len(items)) for number in range(1, len(items) + 1)]
+    pool = ThreadPoolExecutor(max_workers=max(1, min(workers, len(items))), thread_name_prefix="part")
+    try:
+        running = [pool.submit(copy_context().run, _inside, step, work, item) for step, item in zip(steps, items, strict=True)]
+        wait(running, return_when=FIRST_EXCEPTION)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        for step in steps:
+            if step.seconds < 0:
+                step.note(never_begun=True)
+                finish(step)
+    return [future.result() for future in running]  # what never began stands behind what failed
+
+
+def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
+    with within(step):
+        return work(item)

@@ -12,22 +12,14 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import Literal, TypeAlias
 
-from ragcore.defaults import services
+from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
-from ragcore.parallel import in_order
-from ragcore.prompts import (
-    KEYWORD_EXTRACT,
-    QUESTIONS,
-    SUMMARY,
-    TITLE_OF_DOCUMENT,
-    TITLE_OF_PASSAGE,
-    Passage,
-    Prompt,
-    Variable,
-)
+from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_OF_DOCUMENT, TITLE_OF_PASSAGE
 from ragcore.schema import Document, MetadataMode, TextNode
-from ragcore.text.extract_keywords import keywords_in
+from ragcore.settings import services
+from ragcore.text.rake import keywords_in
 
 Item: TypeAlias = Document | TextNode
 Entries: TypeAlias = Mapping[str, str]
@@ -42,7 +34,9 @@ class BaseExtractor(ABC):
     A model reads a passage with the metadata it may see; a reader that quotes, which would quote the metadata, without.
     """
 
-    works_on: Literal["node", "document"] = "document"  # whose passages an answer depends on: see ragcore.ingestion.steps
+    works_on: Literal["node", "document"] = (
+        "document"  # whose passages an answer depends on: see ragcore.ingestion.transformations
+    )
 
     def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
         if num_workers < 1:

@@ -1,6 +1,6 @@
 """How much text fits into one call beside a prompt, for scripts that cut their own texts to it.
 
-Engines need none of this: they pack from the messages as they are sent (`ragcore.response_synthesizers.pack`).
+Engines need none of this: they pack from the messages as they are sent (`ragcore.response_synthesizers.compact_prompts`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragcore.node_parser.token import TokenTextSplitter
-from ragcore.prompt_templates import PromptTemplate, SelectorPromptTemplate
-from ragcore.prompts import Prompt
+from ragcore.prompts.prompt import Prompt
+from ragcore.prompts.templates import PromptTemplate, SelectorPromptTemplate
 from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
 if TYPE_CHECKING:

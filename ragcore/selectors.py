@@ -13,17 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
-from ragcore.defaults import embedder, services
-from ragcore.embeddings.question import query_vector
-from ragcore.from_defaults import SameAsConstructor
+from ragcore.embeddings.base import query_vector
 from ragcore.llms.base import LLMCall
-from ragcore.llms.room import shortened
+from ragcore.llms.context_window import shortened
 from ragcore.observe import Span, span
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import SELECT_MULTI, SELECT_SINGLE, Choice, Prompt, Variable
+from ragcore.prompts.prompt import Choice, Prompt, Variable
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import SELECT_MULTI, SELECT_SINGLE
 from ragcore.schema import QueryBundle, as_bundle
-from ragcore.text.loose_json import loose_json
+from ragcore.settings import embedder, services
+from ragcore.text.json_replies import loose_json
 from ragcore.vector_stores.search import unit_query
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ragcore.concurrency import awaitable
 from ragcore.observe import span
-from ragcore.prompts import Passage, ToolCard
+from ragcore.prompts.prompt import Passage, ToolCard
 from ragcore.schema import MetadataMode, NodeWithScore
 
 LONGEST_DESCRIPTION = 1024  # characters, that OpenAI takes

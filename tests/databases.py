@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ragcore.database import Database
-from ragcore.postgres import PostgresDatabase
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.sql.base import Database
+from ragcore.sql.postgres import PostgresDatabase
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests import postgres
 
 KINDS = ["sqlite", "postgres"]

@@ -16,9 +16,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragcore.config import LLMSettings
-from ragcore.library import Library
-from ragcore.stage import PREPARED, RECORDED, Part, Recording, record, write
+from lectern.library import Library
+from lectern.runs.recorded_demo import PREPARED, RECORDED, Part, Recording, record, write
+from lectern.settings import LLMSettings
 from tests.scripted_server import Fault, Request, ScriptedServer, ToolCalls
 
 WINDOWS: Mapping[Part, int] = {"chat": 8192, "query": 1024}  # tokens: in the small one, two or three passages fit in a call

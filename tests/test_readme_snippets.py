@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ragcore import Settings
-from ragcore.defaults import SettingsOfAScript
 from ragcore.observe import Span
+from ragcore.settings import SettingsOfAScript
 from tests.scripted_server import ScriptedServer, plausible_answer
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")

@@ -23,16 +23,16 @@ from typing import Any
 import pytest
 
 from ragcore import Document, MessageRole, Settings, TextNode, VectorStoreIndex
-from ragcore.defaults import SettingsOfAScript
-from ragcore.embeddings import bundled
+from ragcore.embeddings import bundled_model
 from ragcore.errors import ConfigError, UnknownDocumentError
 from ragcore.ingestion import IngestionPipeline
 from ragcore.node_parser import SentenceSplitter
 from ragcore.observe import Listener, Span, add_listener
 from ragcore.schema import MetadataMode
+from ragcore.settings import SettingsOfAScript
 from ragcore.text.tokens import default_tokenizer, has_vocabulary, tiktoken_tokenizer
+from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.scripted_server import ScriptedServer, ToolCalls, plausible_answer
-from tests.unit.text.vocabulary import find_vocabulary
 
 find_vocabulary()
 
@@ -110,9 +110,9 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
         shutil.copy(largest, folder / "data" / "paul_graham_essay.txt")
     (folder / "BAAI").mkdir()
     try:
-        (folder / "BAAI" / "bge-base-en-v1.5").symlink_to(bundled.model_folder(), target_is_directory=True)
+        (folder / "BAAI" / "bge-base-en-v1.5").symlink_to(bundled_model.model_folder(), target_is_directory=True)
     except OSError:  # Windows allows links to some people only
-        shutil.copytree(bundled.model_folder(), folder / "BAAI" / "bge-base-en-v1.5")
+        shutil.copytree(bundled_model.model_folder(), folder / "BAAI" / "bge-base-en-v1.5")
     with contextlib.closing(sqlite3.connect(folder / "example.db")) as database:
         database.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT)")
         database.executemany("INSERT INTO users VALUES (?, ?, ?)", USERS)

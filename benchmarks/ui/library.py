@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ragcore.config import LLMSettings
-from ragcore.conversations import Ask
-from ragcore.library import Library
-from ragcore.runs import AnswerRuns
+from lectern.explain.embedding_map import Survey, version_of, write
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask
+from lectern.settings import LLMSettings
 from ragcore.schema import new_id
-from ragcore.survey import Survey, version_of, write
 
 QUESTIONS = (
     "In what wind does the railway stop?",

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
-from ragcore.agent.fit import fitted
+from ragcore.agent.context_window import fitted
 from ragcore.chat_engine.base import (
     AgentChatResponse,
     ChatEngine,
@@ -26,17 +26,16 @@ from ragcore.chat_engine.base import (
     refuse_empty,
     system_and_prefix,
 )
-from ragcore.concurrency import awaitable
-from ragcore.defaults import services
+from ragcore.concurrency import awaitable, in_order
 from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
+from ragcore.llms.http_client import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.model_server import EmptyAnswerError
 from ragcore.observe import Span, span, start, stream_in
-from ragcore.parallel import in_order
-from ragcore.prompts import DEFAULT_SYSTEM_PROMPT
+from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import cited_anew
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
+from ragcore.settings import services
 from ragcore.tools import Tool, ToolOutput, as_json, run_tool
 
 logger = logging.getLogger(__name__)

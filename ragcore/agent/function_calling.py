@@ -10,9 +10,9 @@ from typing import Any
 
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.llms.base import Generation, LLMCall
-from ragcore.prompts import AGENT
+from ragcore.prompts.wording import AGENT
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.loose_json import loose_json
+from ragcore.text.json_replies import loose_json
 
 ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call this one again if it is still needed."
 

@@ -11,7 +11,8 @@ from contextlib import closing
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.agent.react_reply import Act, Answer, UnreadableReplyError, answer_so_far, read_reply
 from ragcore.llms.base import Generation, LLMCall, Stream
-from ragcore.prompts import REACT, REACT_FINISH, Passage, Prompt, Variables, observation, unreadable
+from ragcore.prompts.prompt import Passage, Prompt, Variables
+from ragcore.prompts.wording import REACT, REACT_FINISH, observation, unreadable
 from ragcore.schema import ChatMessage, MessageRole
 
 

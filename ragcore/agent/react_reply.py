@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragcore.text.loose_json import read_json
+from ragcore.text.json_replies import read_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from ragcore.errors import QuestionError
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer, limit_for
 from ragcore.observe import Span, finish, span, start, stream_in, under
-from ragcore.prompts import CONDENSE_QUESTION, Prompt, Variables
+from ragcore.prompts.prompt import Prompt, Variables
+from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import logged
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.pack import Packer
+from ragcore.response_synthesizers.compact_prompts import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 from ragcore.tools import ToolOutput

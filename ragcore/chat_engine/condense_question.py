@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, memory_for
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import CONDENSE_QUESTION
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import QueryEngine
+from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.schema import ChatMessage
-from ragcore.text.refusals import NOTHING_FOUND
+from ragcore.settings import services
 
 
 class CondenseQuestionChatEngine(ChatEngine):

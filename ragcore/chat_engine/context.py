@@ -11,15 +11,16 @@ from dataclasses import replace
 from typing import Self
 
 from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, memory_for, system_and_prefix
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT, Prompt
+from ragcore.prompts.prompt import Prompt
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
 from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, QueryBundle
+from ragcore.settings import services
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
 

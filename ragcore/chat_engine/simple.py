@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcore.chat_engine.base import ChatEngine, Reply, memory_for, system_and_prefix
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, SIMPLE_CHAT, Prompt
-from ragcore.response_synthesizers.pack import Packer
+from ragcore.prompts.prompt import Prompt
+from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, SIMPLE_CHAT
+from ragcore.response_synthesizers.compact_prompts import Packer
 from ragcore.schema import ChatMessage
+from ragcore.settings import services
 
 
 class SimpleChatEngine(ChatEngine):

@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+import numpy as np
+
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.similarity import similarity
 from ragcore.observe import Span, span
-from ragcore.schema import Document, MetadataMode, TextNode
+from ragcore.schema import Document, MetadataMode, QueryBundle, TextNode
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -158,3 +163,14 @@ def groups_by_length(texts: Sequence[str], *, group_chars: int = GROUP_CHARS) ->
         room -= len(texts[index])
     if group:
         yield group
+
+
+def query_vector(embedder: Embedder, query: QueryBundle) -> Vector:
+    """The bundle's own vector, else the vector of the question, or the mean of those of its texts, embedded together."""
+    if query.embedding is not None:
+        return query.embedding
+    texts = query.embedding_strs or (query.query_str,)
+    if len(texts) == 1:
+        return embedder.embed_query(texts[0])
+    mean: Vector = np.mean(embedder.embed_passages(texts), axis=0, dtype=np.float32)
+    return mean

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragcore.embeddings import bundled
+from ragcore.embeddings import bundled_model
 from ragcore.embeddings.base import BaseEmbedding, Tokens
 from ragcore.errors import EmbeddingError
 from ragcore.observe import span
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from ragcore.devices import Placed
     from ragcore.embeddings.minilm import MiniLM
+    from ragcore.embeddings.torch_device import Placed
     from ragcore.observe import Span
     from ragcore.schema import Vectors
 
@@ -43,7 +43,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     def __init__(
         self,
-        model_name: str = bundled.NAME,
+        model_name: str = bundled_model.NAME,
         *,
         max_length: int | None = None,
         query_instruction: str | None = None,
@@ -67,7 +67,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     @property
     def name(self) -> str:
-        model = f"{bundled.NAME}@{bundled.SHA256[:12]}" if self.model_name in bundled.ALIASES else self.model_name
+        model = (
+            f"{bundled_model.NAME}@{bundled_model.SHA256[:12]}" if self.model_name in bundled_model.ALIASES else self.model_name
+        )
         window = f" window={self.max_length}" if self.max_length else ""
         asked = f" query={self.query_instruction!r}" if self.query_instruction else ""
         told = f" text={self.text_instruction!r}" if self.text_instruction else ""
@@ -76,7 +78,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
     @property
     def dimension(self) -> int:
         """Of the bundled model it is known without loading it."""
-        return bundled.DIMENSION if self.model_name in bundled.ALIASES else self._model.dimension
+        return bundled_model.DIMENSION if self.model_name in bundled_model.ALIASES else self._model.dimension
 
     def warm(self) -> None:
         """Load the model now. EmbeddingError when it cannot be."""
@@ -100,7 +102,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
         return not self._as_bundled() or self._model.knows(word)
 
     def _as_bundled(self) -> bool:
-        return self.model_name in bundled.ALIASES and not (self.text_instruction or self.query_instruction)
+        return self.model_name in bundled_model.ALIASES and not (self.text_instruction or self.query_instruction)
 
     @property
     def _model(self) -> _LoadedModel:
@@ -241,12 +243,11 @@ def _moved(value: Any, device: torch.device) -> Any:
 
 @lru_cache(maxsize=4)
 def _load(model_name: str, max_length: int | None, device: str | None, cache_folder: str | None) -> _LoadedModel:
-    from ragcore.devices import Placed
-    from ragcore.onednn import with_onednn
+    from ragcore.embeddings.torch_device import Placed, use_onednn
 
     def load(device: str) -> SentenceTransformer | MiniLM:
-        model = _bundled(device) if model_name in bundled.ALIASES else _open(model_name, device, cache_folder)
-        with_onednn(model)
+        model = _bundled(device) if model_name in bundled_model.ALIASES else _open(model_name, device, cache_folder)
+        use_onednn(model)
         if max_length is not None and max_length < (model.max_seq_length or WINDOW):
             model.max_seq_length = max_length
         return model.eval()
@@ -257,8 +258,8 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
 def _bundled(device: str) -> MiniLM:
     from ragcore.embeddings.minilm import MiniLM
 
-    folder = bundled.model_folder()
-    bundled.check(folder / "model.safetensors")
+    folder = bundled_model.model_folder()
+    bundled_model.check(folder / "model.safetensors")
     return MiniLM(folder, device)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from ragcore.embeddings.served import WINDOW, Embedded, ServedEmbedding, numbers
-from ragcore.model_server import Retries, ollama_server
+from ragcore.embeddings.server_embedding import WINDOW, Embedded, ServedEmbedding, numbers
+from ragcore.llms.http_client import Retries, ollama_server
 
 
 class OllamaEmbedding(ServedEmbedding):

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragcore.embeddings.served import WINDOW, Embedded, ServedEmbedding, numbers
+from ragcore.embeddings.server_embedding import WINDOW, Embedded, ServedEmbedding, numbers
 from ragcore.errors import LLMAuthError
-from ragcore.model_server import ModelServer, Retries, api_address, objects, openai_base_url
+from ragcore.llms.http_client import ModelServer, Retries, objects
+from ragcore.llms.server_address import api_address, openai_base_url
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 

@@ -1,95 +1,34 @@
 """How good retrieval and answers are: metrics, judges, questions to ask, and many of them at once."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragcore.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    from ragcore.evaluation.base import BaseEvaluator, EvaluationResult
-    from ragcore.evaluation.batch import BatchEvalRunner
-    from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset, generate_question_context_pairs
-    from ragcore.evaluation.judges import (
-        AnswerRelevancyEvaluator,
-        ContextRelevancyEvaluator,
-        CorrectnessEvaluator,
-        FaithfulnessEvaluator,
-        GuidelineEvaluator,
-        PairwiseComparisonEvaluator,
-        RelevancyEvaluator,
-    )
-    from ragcore.evaluation.metrics import (
-        MRR,
-        NDCG,
-        AveragePrecision,
-        BaseRetrievalMetric,
-        HitRate,
-        Precision,
-        Recall,
-        RetrievalMetricResult,
-        resolve_metrics,
-    )
-    from ragcore.evaluation.retrieval import RetrievalEvalResult, RetrieverEvaluator, mean_scores
-    from ragcore.evaluation.semantic_similarity import SemanticSimilarityEvaluator
-
-_HOMES = {
-    "AnswerRelevancyEvaluator": "judges",
-    "AveragePrecision": "metrics",
-    "BaseEvaluator": "base",
-    "BaseRetrievalMetric": "metrics",
-    "BatchEvalRunner": "batch",
-    "ContextRelevancyEvaluator": "judges",
-    "CorrectnessEvaluator": "judges",
-    "EmbeddingQAFinetuneDataset": "dataset",
-    "EvaluationResult": "base",
-    "FaithfulnessEvaluator": "judges",
-    "GuidelineEvaluator": "judges",
-    "HitRate": "metrics",
-    "MRR": "metrics",
-    "NDCG": "metrics",
-    "PairwiseComparisonEvaluator": "judges",
-    "Precision": "metrics",
-    "Recall": "metrics",
-    "RelevancyEvaluator": "judges",
-    "RetrievalEvalResult": "retrieval",
-    "RetrievalMetricResult": "metrics",
-    "RetrieverEvaluator": "retrieval",
-    "SemanticSimilarityEvaluator": "semantic_similarity",
-    "generate_question_context_pairs": "dataset",
-    "mean_scores": "retrieval",
-    "resolve_metrics": "metrics",
-}
-
-__all__ = [
-    "MRR",
-    "NDCG",
-    "AnswerRelevancyEvaluator",
-    "AveragePrecision",
-    "BaseEvaluator",
-    "BaseRetrievalMetric",
-    "BatchEvalRunner",
-    "ContextRelevancyEvaluator",
-    "CorrectnessEvaluator",
-    "EmbeddingQAFinetuneDataset",
-    "EvaluationResult",
-    "FaithfulnessEvaluator",
-    "GuidelineEvaluator",
-    "HitRate",
-    "PairwiseComparisonEvaluator",
-    "Precision",
-    "Recall",
-    "RelevancyEvaluator",
-    "RetrievalEvalResult",
-    "RetrievalMetricResult",
-    "RetrieverEvaluator",
-    "SemanticSimilarityEvaluator",
-    "generate_question_context_pairs",
-    "mean_scores",
-    "resolve_metrics",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(f"ragcore.evaluation.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'ragcore.evaluation' has no attribute {name!r}")
+    from ragcore.evaluation.base import BaseEvaluator as BaseEvaluator
+    from ragcore.evaluation.base import EvaluationResult as EvaluationResult
+    from ragcore.evaluation.batch import BatchEvalRunner as BatchEvalRunner
+    from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset as EmbeddingQAFinetuneDataset
+    from ragcore.evaluation.dataset import generate_question_context_pairs as generate_question_context_pairs
+    from ragcore.evaluation.judges import AnswerRelevancyEvaluator as AnswerRelevancyEvaluator
+    from ragcore.evaluation.judges import ContextRelevancyEvaluator as ContextRelevancyEvaluator
+    from ragcore.evaluation.judges import CorrectnessEvaluator as CorrectnessEvaluator
+    from ragcore.evaluation.judges import FaithfulnessEvaluator as FaithfulnessEvaluator
+    from ragcore.evaluation.judges import GuidelineEvaluator as GuidelineEvaluator
+    from ragcore.evaluation.judges import PairwiseComparisonEvaluator as PairwiseComparisonEvaluator
+    from ragcore.evaluation.judges import RelevancyEvaluator as RelevancyEvaluator
+    from ragcore.evaluation.metrics import MRR as MRR
+    from ragcore.evaluation.metrics import NDCG as NDCG
+    from ragcore.evaluation.metrics import AveragePrecision as AveragePrecision
+    from ragcore.evaluation.metrics import BaseRetrievalMetric as BaseRetrievalMetric
+    from ragcore.evaluation.metrics import HitRate as HitRate
+    from ragcore.evaluation.metrics import Precision as Precision
+    from ragcore.evaluation.metrics import Recall as Recall
+    from ragcore.evaluation.metrics import RetrievalMetricResult as RetrievalMetricResult
+    from ragcore.evaluation.metrics import resolve_metrics as resolve_metrics
+    from ragcore.evaluation.retrieval import RetrievalEvalResult as RetrievalEvalResult
+    from ragcore.evaluation.retrieval import RetrieverEvaluator as RetrieverEvaluator
+    from ragcore.evaluation.retrieval import mean_scores as mean_scores
+    from ragcore.evaluation.semantic_similarity import SemanticSimilarityEvaluator as SemanticSimilarityEvaluator
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -7,11 +7,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Protocol, TypeAlias
 
-from ragcore.concurrency import awaitable
+from ragcore.concurrency import awaitable, in_order
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.base import BaseEvaluator, Case, EvaluationResult, Verdict, result_of
 from ragcore.observe import span
-from ragcore.parallel import in_order
 from ragcore.schema import Response
 
 Results: TypeAlias = dict[str, list[EvaluationResult]]

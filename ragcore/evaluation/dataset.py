@@ -9,15 +9,16 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from ragcore.defaults import services
+from ragcore.concurrency import in_order
 from ragcore.errors import DamagedFileError, Problem, RagError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
-from ragcore.parallel import in_order
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import QUESTIONS, Passage, Variable
+from ragcore.prompts.prompt import Passage, Variable
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import QUESTIONS
 from ragcore.schema import TextNode
-from ragcore.text.listed import listed
+from ragcore.settings import services
+from ragcore.text.list_replies import listed
 
 
 @dataclass(frozen=True)

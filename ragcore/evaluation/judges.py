@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ragcore.defaults import services
+from ragcore.concurrency import in_order
 from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
-from ragcore.evaluation.replies import better, grade, reason, yes_or_no
+from ragcore.evaluation.judge_replies import better, grade, reason, yes_or_no
 from ragcore.llms.base import LLM
-from ragcore.parallel import in_order
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import (
+from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import (
     ANSWER_RELEVANCY,
     CONTEXT_RELEVANCY,
     CORRECTNESS,
@@ -19,11 +19,9 @@ from ragcore.prompts import (
     GUIDELINE,
     PAIRWISE,
     RELEVANCY,
-    Passage,
-    Prompt,
-    Variable,
 )
-from ragcore.response_synthesizers.pack import Packer
+from ragcore.response_synthesizers.compact_prompts import Packer
+from ragcore.settings import services
 
 
 class _Judge(BaseEvaluator):

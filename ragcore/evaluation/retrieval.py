@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from ragcore.concurrency import awaitable
+from ragcore.concurrency import awaitable, in_order
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
 from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
 from ragcore.observe import span
-from ragcore.parallel import in_order
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
 from ragcore.schema import QueryBundle, as_bundle
 

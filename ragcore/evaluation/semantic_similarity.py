@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
+from ragcore.settings import embedder
 
 
 class SemanticSimilarityEvaluator(BaseEvaluator):

@@ -1,47 +1,19 @@
-"""What is made of documents so that questions can be answered. Names are loaded when first used."""
+"""What is made of documents so that questions can be answered."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragcore.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    from ragcore.indices.base import BaseIndex
-    from ragcore.indices.document_summary import DocumentSummaryIndex
-    from ragcore.indices.keyword_table import KeywordTableIndex, RAKEKeywordTableIndex, SimpleKeywordTableIndex
-    from ragcore.indices.loading import load_index_from_storage, load_indices_from_storage
-    from ragcore.indices.summary import SummaryIndex
-    from ragcore.indices.tree import TreeIndex
-    from ragcore.indices.vector import VectorStoreIndex
-
-_HOMES = {
-    "BaseIndex": "base",
-    "DocumentSummaryIndex": "document_summary",
-    "KeywordTableIndex": "keyword_table",
-    "RAKEKeywordTableIndex": "keyword_table",
-    "SimpleKeywordTableIndex": "keyword_table",
-    "SummaryIndex": "summary",
-    "TreeIndex": "tree",
-    "VectorStoreIndex": "vector",
-    "load_index_from_storage": "loading",
-    "load_indices_from_storage": "loading",
-}
-
-__all__ = [
-    "BaseIndex",
-    "DocumentSummaryIndex",
-    "KeywordTableIndex",
-    "RAKEKeywordTableIndex",
-    "SimpleKeywordTableIndex",
-    "SummaryIndex",
-    "TreeIndex",
-    "VectorStoreIndex",
-    "load_index_from_storage",
-    "load_indices_from_storage",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(f"ragcore.indices.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'ragcore.indices' has no attribute {name!r}")
+    from ragcore.indices.base import BaseIndex as BaseIndex
+    from ragcore.indices.document_summary.index import DocumentSummaryIndex as DocumentSummaryIndex
+    from ragcore.indices.keyword_table.index import KeywordTableIndex as KeywordTableIndex
+    from ragcore.indices.keyword_table.index import RAKEKeywordTableIndex as RAKEKeywordTableIndex
+    from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex as SimpleKeywordTableIndex
+    from ragcore.indices.loading import load_index_from_storage as load_index_from_storage
+    from ragcore.indices.loading import load_indices_from_storage as load_indices_from_storage
+    from ragcore.indices.summary.index import SummaryIndex as SummaryIndex
+    from ragcore.indices.tree.index import TreeIndex as TreeIndex
+    from ragcore.indices.vector import VectorStoreIndex as VectorStoreIndex
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

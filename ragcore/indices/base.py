@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragcore.concurrency import awaitable
-from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.split import Split, by_source, joined_to, leaves, rebuilt, refuse_others
+from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
+from ragcore.settings import Transformation, services
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
-    from ragcore.prompt_templates import Wording
+    from ragcore.prompts.templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.base import BaseRetriever
 
@@ -238,7 +238,7 @@ class BaseIndex(ABC):
         verbose: bool = False,
     ) -> ChatEngine:
         """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`."""
-        from ragcore.chat_engine.registry import chat_engine
+        from ragcore.chat_modes import chat_engine
 
         engine = chat_engine(
             chat_mode,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder
 from ragcore.indices.base import BaseIndex
+from ragcore.settings import Transformation
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM
 
 _HOMES = {
-    "document_summary": "ragcore.indices.document_summary:DocumentSummaryIndex",
-    "keyword_table": "ragcore.indices.keyword_table:KeywordTableIndex",
-    "rake_keyword_table": "ragcore.indices.keyword_table:RAKEKeywordTableIndex",
-    "simple_keyword_table": "ragcore.indices.keyword_table:SimpleKeywordTableIndex",
-    "summary": "ragcore.indices.summary:SummaryIndex",
-    "tree": "ragcore.indices.tree:TreeIndex",
+    "document_summary": "ragcore.indices.document_summary.index:DocumentSummaryIndex",
+    "keyword_table": "ragcore.indices.keyword_table.index:KeywordTableIndex",
+    "rake_keyword_table": "ragcore.indices.keyword_table.index:RAKEKeywordTableIndex",
+    "simple_keyword_table": "ragcore.indices.keyword_table.index:SimpleKeywordTableIndex",
+    "summary": "ragcore.indices.summary.index:SummaryIndex",
+    "tree": "ragcore.indices.tree.index:TreeIndex",
     "vector_store": "ragcore.indices.vector:VectorStoreIndex",
 }
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import UnknownDocumentError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.split import Split
+from ragcore.ingestion.document_splits import Split
 from ragcore.schema import Document, TextNode
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 
 if TYPE_CHECKING:
-    from ragcore.retrievers.nearest import Nearest
+    from ragcore.retrievers.text_similarity import Nearest
 
 
 class NodeIndex(BaseIndex):
@@ -38,7 +38,7 @@ class NodeIndex(BaseIndex):
     @cached_property
     def nearest(self) -> Nearest:
         """The vectors of its texts or summaries, made when they are first compared, kept while the index is."""
-        from ragcore.retrievers.nearest import Nearest
+        from ragcore.retrievers.text_similarity import Nearest
 
         return Nearest(self.embed_model)
 

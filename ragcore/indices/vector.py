@@ -12,19 +12,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragcore.defaults import Transformation
 from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.split import Split
+from ragcore.ingestion.document_splits import Split
 from ragcore.schema import ChatMessage, Document, TextNode
+from ragcore.settings import Transformation
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.filters import MetadataFilters
-from ragcore.vector_stores.query_mode import VectorStoreQueryMode
+from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
-    from ragcore.prompt_templates import Wording
+    from ragcore.prompts.templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector

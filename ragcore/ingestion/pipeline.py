@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Protocol
 
 from ragcore.concurrency import awaitable
-from ragcore.defaults import Transformation, services
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError
 from ragcore.ingestion.cache import IngestionCache
-from ragcore.ingestion.steps import Item, run_transformations
+from ragcore.ingestion.transformations import Item, run_transformations
 from ragcore.observe import span
 from ragcore.schema import Document, TextNode, content_hash
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.settings import Transformation, services
+from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.storage.disk import SCHEMA, DiskDocumentStore
 from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore, copy_documents
 from ragcore.storage.storage_context import SHARED

@@ -1,61 +1,25 @@
 """Language models, loaded when first used."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragcore.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    from ragcore.llms.base import LLM, Generation, LLMMetadata
-    from ragcore.llms.custom import CustomLLM
-    from ragcore.llms.extractive import ExtractiveLLM
-    from ragcore.llms.mock import MockLLM
-    from ragcore.llms.ollama import Ollama
-    from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM, OpenAILike
-    from ragcore.llms.scripted import ScriptedLLM
-    from ragcore.llms.tool_call import ToolCall
-    from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
-
-_HOMES = {
-    "LLM": "ragcore.llms.base",
-    "ChatMessage": "ragcore.schema",
-    "ChatResponse": "ragcore.schema",
-    "CompletionResponse": "ragcore.schema",
-    "CustomLLM": "ragcore.llms.custom",
-    "ExtractiveLLM": "ragcore.llms.extractive",
-    "Generation": "ragcore.llms.base",
-    "LLMMetadata": "ragcore.llms.base",
-    "MessageRole": "ragcore.schema",
-    "MockLLM": "ragcore.llms.mock",
-    "Ollama": "ragcore.llms.ollama",
-    "OpenAI": "ragcore.llms.openai",
-    "OpenAICompatibleLLM": "ragcore.llms.openai",
-    "OpenAILike": "ragcore.llms.openai",
-    "ScriptedLLM": "ragcore.llms.scripted",
-    "ToolCall": "ragcore.llms.tool_call",
-}
-
-__all__ = [
-    "LLM",
-    "ChatMessage",
-    "ChatResponse",
-    "CompletionResponse",
-    "CustomLLM",
-    "ExtractiveLLM",
-    "Generation",
-    "LLMMetadata",
-    "MessageRole",
-    "MockLLM",
-    "Ollama",
-    "OpenAI",
-    "OpenAICompatibleLLM",
-    "OpenAILike",
-    "ScriptedLLM",
-    "ToolCall",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'ragcore.llms' has no attribute {name!r}")
+    from ragcore.extractive.answerer import ExtractiveLLM as ExtractiveLLM
+    from ragcore.llms.base import LLM as LLM
+    from ragcore.llms.base import Generation as Generation
+    from ragcore.llms.base import LLMMetadata as LLMMetadata
+    from ragcore.llms.custom import CustomLLM as CustomLLM
+    from ragcore.llms.mock import MockLLM as MockLLM
+    from ragcore.llms.ollama import Ollama as Ollama
+    from ragcore.llms.openai import OpenAI as OpenAI
+    from ragcore.llms.openai import OpenAICompatibleLLM as OpenAICompatibleLLM
+    from ragcore.llms.openai import OpenAILike as OpenAILike
+    from ragcore.llms.scripted import ScriptedLLM as ScriptedLLM
+    from ragcore.llms.tool_call import ToolCall as ToolCall
+    from ragcore.schema import ChatMessage as ChatMessage
+    from ragcore.schema import ChatResponse as ChatResponse
+    from ragcore.schema import CompletionResponse as CompletionResponse
+    from ragcore.schema import MessageRole as MessageRole
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

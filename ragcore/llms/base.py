@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ragcore.concurrency import awaitable, awaitable_stream
-from ragcore.llms.form import Form, parsed
 from ragcore.llms.tool_call import ToolCall, calls_of
 from ragcore.observe import Span, start, stream_in, within
-from ragcore.prompts import GENERATION, MESSAGES, Prompt, RenderedMessage, Variable, Variables, in_form
+from ragcore.prompts.prompt import Prompt, RenderedMessage, Variable, Variables
+from ragcore.prompts.structured_output import Form, parsed
+from ragcore.prompts.wording import GENERATION, MESSAGES, in_form
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
 from ragcore.text.tokens import count_tokens
 

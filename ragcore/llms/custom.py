@@ -7,7 +7,8 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
-from ragcore.prompts import MESSAGES, RenderedMessage
+from ragcore.prompts.prompt import RenderedMessage
+from ragcore.prompts.wording import MESSAGES
 from ragcore.schema import CompletionResponse, MessageRole
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.served import Replies, Reply, ServedLLM
+from ragcore.llms.http_client import Refusal, Retries, ended, objects, ollama_server
+from ragcore.llms.server_llm import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
-from ragcore.model_server import Refusal, Retries, ended, objects, ollama_server
-from ragcore.prompts import RenderedMessage
+from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
 
 

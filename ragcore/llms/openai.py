@@ -16,10 +16,11 @@ from typing import Any
 
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.served import Replies, Reply, ServedLLM
+from ragcore.llms.http_client import ModelServer, Refusal, Retries, ended, events, objects
+from ragcore.llms.server_address import api_address, openai_base_url
+from ragcore.llms.server_llm import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
-from ragcore.model_server import ModelServer, Refusal, Retries, api_address, ended, events, objects, openai_base_url
-from ragcore.prompts import RenderedMessage
+from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
 
 _OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})

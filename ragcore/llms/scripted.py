@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.llms.tool_call import ToolCall
-from ragcore.prompts import RenderedMessage, Variables
+from ragcore.prompts.prompt import RenderedMessage, Variables
 
 Line: TypeAlias = str | Generation | ToolCall | Sequence[ToolCall] | Exception
 Rule: TypeAlias = Callable[[LLMCall], Line]

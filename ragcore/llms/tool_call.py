@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from ragcore.prompts import RenderedMessage
+from ragcore.prompts.prompt import RenderedMessage
 
 
 class Function(dict[str, Any]):

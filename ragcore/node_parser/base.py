@@ -6,9 +6,9 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
-from ragcore.from_defaults import SameAsConstructor
-from ragcore.node_parser.nodes import Cut, IdFunction, nodes_from_cuts
+from ragcore.node_parser.node_building import Cut, IdFunction, nodes_from_cuts
 from ragcore.schema import Document, TextNode
 
 logger = logging.getLogger(__name__)

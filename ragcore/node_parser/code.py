@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ragcore.errors import ConfigError, MissingPackageError
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trimmed
 from ragcore.schema import Document, TextNode
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
 from itertools import pairwise
 
+from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
-from ragcore.from_defaults import SameAsConstructor
-from ragcore.node_parser.nodes import linked, nodes_from_cuts
+from ragcore.node_parser.node_building import linked, nodes_from_cuts
+from ragcore.node_parser.node_tree import NodeTree
 from ragcore.node_parser.sentence import SentenceSplitter
-from ragcore.node_parser.splitter import TokenSplitter
-from ragcore.node_parser.tree import NodeTree
+from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import Tokenizer
 

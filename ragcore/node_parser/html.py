@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from itertools import accumulate, groupby
 
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trimmed
 from ragcore.schema import Document, TextNode
 
 TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "b", "i", "u", "section")

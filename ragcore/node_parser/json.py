@@ -8,7 +8,7 @@ from typing import Any
 
 from ragcore.errors import InputError
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut
+from ragcore.node_parser.node_building import Cut
 from ragcore.schema import Document, TextNode
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trimmed
 from ragcore.schema import Document, Scalar, TextNode
-from ragcore.text.fences import fenced
+from ragcore.text.code_fences import fenced
 
 _LINE = re.compile(r"[^\r\n]+")  # not splitlines, which ends lines that Markdown goes on with (CommonMark 0.31, section 2.1)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")

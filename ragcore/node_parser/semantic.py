@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trimmed
 from ragcore.schema import Document, TextNode
+from ragcore.settings import embedder
 from ragcore.text.sentences import sentence_spans
 
 

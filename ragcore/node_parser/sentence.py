@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence, Sized
 
-from ragcore.node_parser.nodes import IdFunction
-from ragcore.node_parser.pieces import AtMatches, AtPieces, BeforeEach, Cutter, at_sentences
-from ragcore.node_parser.splitter import TokenSplitter
+from ragcore.node_parser.node_building import IdFunction
+from ragcore.node_parser.text_pieces import AtMatches, AtPieces, BeforeEach, Cutter, at_sentences
+from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
 PHRASES = r"[^,.;。？！]+[,.;。？！]?|[,.;。？！]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.nodes import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trimmed
 from ragcore.schema import Document, TextNode
 from ragcore.text.sentences import sentence_spans
 

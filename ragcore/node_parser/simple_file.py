@@ -9,7 +9,7 @@ from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.html import HTMLNodeParser
 from ragcore.node_parser.json import JSONNodeParser
 from ragcore.node_parser.markdown import MarkdownNodeParser
-from ragcore.node_parser.nodes import Cut
+from ragcore.node_parser.node_building import Cut
 from ragcore.readers.registry import suffix_of
 from ragcore.schema import Document, TextNode
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragcore.defaults import services
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.room import shortened
+from ragcore.llms.context_window import shortened
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
-from ragcore.postprocessor.chain import Direction, reader_of, with_neighbours
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import NEIGHBOUR, Passage, Variables
+from ragcore.postprocessor.neighbour_links import Direction, reader_of, with_neighbours
+from ragcore.prompts.prompt import Passage, Variables
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import NEIGHBOUR
 from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.settings import services
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store
 

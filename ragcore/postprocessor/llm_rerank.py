@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
-from ragcore.postprocessor.relevance import judged
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import CHOICE_SELECT
+from ragcore.postprocessor.llm_relevance import judged
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.settings import services
 
 
 class LLMRerank(BaseNodePostprocessor):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ragcore.errors import UnknownDocumentError
 from ragcore.postprocessor.base import BaseNodePostprocessor
-from ragcore.postprocessor.chain import walk
+from ragcore.postprocessor.neighbour_links import walk
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.base import Store
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
 from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.settings import embedder
 from ragcore.text.sentences import sentences
 
 

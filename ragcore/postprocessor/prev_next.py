@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ragcore.postprocessor.base import BaseNodePostprocessor
-from ragcore.postprocessor.chain import reader_of, with_neighbours
+from ragcore.postprocessor.neighbour_links import reader_of, with_neighbours
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store

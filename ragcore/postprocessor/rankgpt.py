@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
-from ragcore.postprocessor.relevance import in_order_of
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import CHOICE_SELECT
+from ragcore.postprocessor.llm_relevance import in_order_of
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.settings import services
 
 
 class RankGPTRerank(BaseNodePostprocessor):

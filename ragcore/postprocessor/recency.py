@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragcore.defaults import embedder
 from ragcore.embeddings.base import Embedder
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.postprocessor.dates import newest_first
 from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
+from ragcore.settings import embedder
 
 
 class FixedRecencyPostprocessor(BaseNodePostprocessor):

@@ -14,7 +14,7 @@ from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-    from ragcore.devices import Placed
+    from ragcore.embeddings.torch_device import Placed
 
 
 class SentenceTransformerRerank(BaseNodePostprocessor):
@@ -44,14 +44,14 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
 
     @cached_property
     def _placed(self) -> Placed[CrossEncoder]:
-        from ragcore.devices import Placed
+        from ragcore.embeddings.torch_device import Placed
 
         return Placed(self._load, self._device)
 
     def _load(self, device: str) -> CrossEncoder:
         from sentence_transformers import CrossEncoder
 
-        from ragcore.onednn import with_onednn
+        from ragcore.embeddings.torch_device import use_onednn
 
         try:
             model: CrossEncoder = CrossEncoder(self._name, device=device, local_files_only=self._local_files_only)
@@ -66,5 +66,5 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
                 f"The reranking model {self._name!r} cannot be loaded: {error}.",
                 hint="Give the folder of a cross-encoder, or a name to download, such as cross-encoder/ms-marco-MiniLM-L6-v2.",
             ) from error
-        with_onednn(model)
+        use_onednn(model)
         return model

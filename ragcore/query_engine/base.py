@@ -11,14 +11,14 @@ from typing import Any, Protocol
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.observe import Span, finish, start, stream_in, under
-from ragcore.prompts import Passage
+from ragcore.prompts.prompt import Passage
+from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.text.citations import CITATION, recited
-from ragcore.text.refusals import NOTHING_FOUND
 
 logger = logging.getLogger(__name__)
 

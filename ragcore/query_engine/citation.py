@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ragcore.concurrency import awaitable
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.observe import Span
@@ -15,6 +14,7 @@ from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postpro
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
+from ragcore.settings import services
 
 
 class Index(Protocol):

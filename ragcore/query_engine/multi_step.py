@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ragcore.defaults import services
-from ragcore.indices.query.query_transform import StepDecomposeQueryTransform, is_none
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
 from ragcore.query_engine.sub_question import SubQuestion, combined_parts
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.retrievers.query_transforms import StepDecomposeQueryTransform, is_none
 from ragcore.schema import QueryBundle, Response
+from ragcore.settings import services
 
 
 class MultiStepQueryEngine(BaseQueryEngine):

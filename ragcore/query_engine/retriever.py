@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ragcore.concurrency import awaitable
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, span
-from ragcore.prompt_templates import Wording
-from ragcore.prompts import Prompt
+from ragcore.prompts.prompt import Prompt
+from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+from ragcore.settings import services
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

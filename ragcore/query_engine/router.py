@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ragcore.defaults import services
+from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.parallel import in_order
 from ragcore.query_engine.base import BaseQueryEngine, combined
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle
 from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+from ragcore.settings import services
 
 
 class EngineTool(Protocol):

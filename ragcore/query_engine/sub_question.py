@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragcore.defaults import services
-from ragcore.from_defaults import SameAsConstructor
+from ragcore.aliases import SameAsConstructor
+from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
-from ragcore.parallel import in_order
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import SUB_QUESTIONS, Choice
+from ragcore.prompts.prompt import Choice
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import SUB_QUESTIONS
 from ragcore.query_engine.base import BaseQueryEngine, combined
 from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response
-from ragcore.text.loose_json import loose_json
+from ragcore.settings import services
+from ragcore.text.json_replies import loose_json
 
 
 @dataclass(frozen=True, slots=True)

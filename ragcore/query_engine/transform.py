@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragcore.indices.query.query_transform import BaseQueryTransform
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.retrievers.query_transforms import BaseQueryTransform
 from ragcore.schema import QueryBundle
 
 

@@ -1,27 +1,13 @@
-"""From files, folders, databases and texts to documents. Names are loaded when first used."""
+"""From files, folders, databases and texts to documents."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragcore.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    from ragcore.readers.database import DatabaseReader
-    from ragcore.readers.directory import SimpleDirectoryReader
-    from ragcore.readers.flat import FlatReader
-    from ragcore.readers.strings import StringIterableReader
-
-_HOMES = {
-    "DatabaseReader": "ragcore.readers.database",
-    "FlatReader": "ragcore.readers.flat",
-    "SimpleDirectoryReader": "ragcore.readers.directory",
-    "StringIterableReader": "ragcore.readers.strings",
-}
-
-__all__ = ["DatabaseReader", "FlatReader", "SimpleDirectoryReader", "StringIterableReader"]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'ragcore.readers' has no attribute {name!r}")
+    from ragcore.readers.database import DatabaseReader as DatabaseReader
+    from ragcore.readers.directory import SimpleDirectoryReader as SimpleDirectoryReader
+    from ragcore.readers.flat_text import FlatReader as FlatReader
+    from ragcore.readers.string_iterable import StringIterableReader as StringIterableReader
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

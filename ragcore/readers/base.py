@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ragcore.errors import RagError
-from ragcore.readers.decode import decode
+from ragcore.readers.encodings import decode
 from ragcore.schema import Document
 
 
@@ -29,7 +29,7 @@ class ReadOptions:
     `recognised()` hears of each page whose text was recognised in a picture, before it is counted; `left_out(error)` why a part
     of the file could not be read, where the rest could.
 
-    `encoding` and `errors` are those of `ragcore.readers.decode.decode`, for every format that is text inside.
+    `encoding` and `errors` are those of `ragcore.readers.encodings.decode`, for every format that is text inside.
     """
 
     name: str

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragcore.readers import tables
+from ragcore.readers import table_rows
 from ragcore.readers.base import ReadOptions, text_in
 from ragcore.schema import Document
 
@@ -25,7 +25,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     text = text_in(path, options)
     said = _SAID.match(text)  # which is for programs, and no row
     rows = _rows(text[said.end() :], said[1], options) if said else _rows(text, _delimiter(text), options)
-    return Document("\n".join(tables.lines(rows, names_first=True)), metadata={"file_name": options.name})
+    return Document("\n".join(table_rows.lines(rows, names_first=True)), metadata={"file_name": options.name})
 
 
 def _rows(text: str, delimiter: str, options: ReadOptions) -> Iterator[list[str]]:

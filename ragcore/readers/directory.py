@@ -17,7 +17,7 @@ from ragcore.concurrency import awaitable
 from ragcore.errors import DamagedFileError, MissingPackageError, Problem, RagError, UnreadableFileError, UnsupportedFileError
 from ragcore.readers import text as plain
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.listing import (
+from ragcore.readers.file_listing import (
     FileSystem,
     LocalFiles,
     Wanted,
@@ -63,7 +63,7 @@ class SimpleDirectoryReader:
     a title and author where the file names them. Of these the embedder and the language model see the file_path alone.
 
     `exclude`, `exclude_hidden`, `exclude_empty`, `recursive`, `required_exts` and `num_files_limit` choose the files of
-    `input_dir`, as in `ragcore.readers.listing.Wanted`; `input_files` are taken as they are, and go before `input_dir`.
+    `input_dir`, as in `ragcore.readers.file_listing.Wanted`; `input_files` are taken as they are, and go before `input_dir`.
     `file_extractor` maps an ending such as ".pdf" to a reader that goes before our own: a function of a path, or an object
     with `load_data(path)`, which may give several documents. `file_metadata` is a function from a path to the metadata to be
     used in place of ours. `fs` is a file system of fsspec's kind; what is not on this machine is copied while it is read.

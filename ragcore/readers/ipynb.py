@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions, text_in
-from ragcore.readers.decode import clean
-from ragcore.readers.markup import html_text
+from ragcore.readers.encodings import clean
+from ragcore.readers.markdown_tables import with_tables_as_lines
+from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document
 
 SUFFIXES = (".ipynb",)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers.base import ReadOptions, text_in
-from ragcore.readers.decode import clean
+from ragcore.readers.encodings import clean
 from ragcore.schema import Document
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")

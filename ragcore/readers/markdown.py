@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")

@@ -1,6 +1,6 @@
 """Finds the reader of a file, and reads it: by its name, unless its first bytes show that it is something else.
 
-A reader is found by being in this folder and having `SUFFIXES`; adding one is adding a file.
+A reader is found by being below this folder and having `SUFFIXES`; adding one is adding a file.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import cast
 
 import ragcore.readers
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
-from ragcore.readers import locked, text
+from ragcore.readers import text
 from ragcore.readers.base import Reader, ReadOptions
-from ragcore.readers.sniff import true_suffix
+from ragcore.readers.file_type import true_suffix
+from ragcore.readers.office import encrypted_ooxml
 from ragcore.schema import Document
 
 
@@ -47,8 +48,8 @@ def read_file(path: Path, options: ReadOptions) -> Document:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
     named = suffix_of(name)
     suffix = true_suffix(path, name, named, supported_suffixes)
-    if suffix == locked.SUFFIX:
-        with locked.unlocked(path, name, options.password) as plain:
+    if suffix == encrypted_ooxml.SUFFIX:
+        with encrypted_ooxml.unlocked(path, name, options.password) as plain:
             return _read(plain, options, true_suffix(plain, name, named, supported_suffixes))
     return _read(path, options, suffix)
 
@@ -85,9 +86,9 @@ def _readers() -> dict[str, Reader]:
     import pkgutil
 
     found: dict[str, Reader] = {}
-    for module in pkgutil.iter_modules(ragcore.readers.__path__):
-        if module.name != "registry":
-            reader = importlib.import_module(f"ragcore.readers.{module.name}")
+    for module in pkgutil.walk_packages(ragcore.readers.__path__, "ragcore.readers."):
+        if not module.ispkg and module.name != __name__:
+            reader = importlib.import_module(module.name)
             for suffix in getattr(reader, "SUFFIXES", ()):
                 found[suffix] = cast(Reader, reader)
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 
-from ragcore.readers.bars import with_tables_as_lines
 from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document
 
 SUFFIXES = (

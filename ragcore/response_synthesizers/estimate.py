@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
 from ragcore.observe import Span, under
-from ragcore.prompts import RenderedMessage
+from ragcore.prompts.prompt import RenderedMessage
 from ragcore.response_synthesizers.modes import Prompts, ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, NodeWithScore

@@ -12,9 +12,10 @@ from enum import Enum
 from typing import TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.prompts import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, Passage, Prompt, Variables, as_text, structured
-from ragcore.response_synthesizers.pack import Packer, Passages
-from ragcore.response_synthesizers.parallel import stream_all
+from ragcore.prompts.prompt import Passage, Prompt, Variables, as_text
+from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, structured
+from ragcore.response_synthesizers.compact_prompts import Packer, Passages
+from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.structured import satisfied_answer
 from ragcore.schema import ChatMessage
 
@@ -51,7 +52,7 @@ def worded(wording: Mapping[str, Prompt]) -> Prompts:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SynthesisJob:
     """What a mode is given. `workers` is how many independent calls may run at the same time.
 
     An `existing_answer` among the variables is what refine and compact go on from. With `filtered`, each of their calls says
@@ -67,23 +68,23 @@ class Work:
     filtered: bool = False
 
 
-def refine(work: Work) -> Pieces:
+def refine(work: SynthesisJob) -> Pieces:
     """One call for each passage: an answer from the first, improved with each of the others. The last one is streamed."""
     return (yield from _refined(work, most=1))
 
 
-def compact(work: Work) -> Pieces:
+def compact(work: SynthesisJob) -> Pieces:
     """Like refine, with as many passages in each call as fit: usually one call."""
     return (yield from _refined(work, most=None))
 
 
-def simple_summarize(work: Work) -> Pieces:
+def simple_summarize(work: SynthesisJob) -> Pieces:
     """One call, always. Where the passages do not fit, the longest lose their ends."""
     call = Packer(work.llm).squeeze(work.prompts.text_qa, work.variables, work.passages, work.history)
     return (yield from _spoken(work.llm, call))
 
 
-def tree_summarize(work: Work) -> Pieces:
+def tree_summarize(work: SynthesisJob) -> Pieces:
     """One call when everything fits. Else one for each packful, at the same time, and then again over their answers."""
     packer = Packer(work.llm)
     packed = packer.pack(work.prompts.summary, work.variables, work.passages, work.history)
@@ -104,33 +105,33 @@ def tree_summarize(work: Work) -> Pieces:
     return (yield from _spoken(work.llm, packed.calls[0]))
 
 
-def generation(work: Work) -> Pieces:
+def generation(work: SynthesisJob) -> Pieces:
     """One call with the question alone; the passages are shown beside the answer, but not used."""
     call = Packer(work.llm).take(work.prompts.simple, work.variables, (), work.history).calls[0]
     return (yield from _spoken(work.llm, call))
 
 
-def no_text(work: Work) -> Pieces:
+def no_text(work: SynthesisJob) -> Pieces:
     """No call: only the passages."""
     yield from ()
     return ""
 
 
-def accumulate(work: Work) -> Pieces:
+def accumulate(work: SynthesisJob) -> Pieces:
     """One call for each passage, at the same time; the answers stand below each other."""
     return (yield from _rows(work, most=1))
 
 
-def compact_accumulate(work: Work) -> Pieces:
+def compact_accumulate(work: SynthesisJob) -> Pieces:
     """Like accumulate, with as many passages in each call as fit."""
     return (yield from _rows(work, most=None))
 
 
-def run(mode: ResponseMode, work: Work) -> Pieces:
+def run(mode: ResponseMode, work: SynthesisJob) -> Pieces:
     return _MODES[mode](work)
 
 
-def _refined(work: Work, most: int | None) -> Pieces:
+def _refined(work: SynthesisJob, most: int | None) -> Pieces:
     packer = Packer(work.llm)
     answer, waiting = as_text(work.variables.get("existing_answer", "")), work.passages
     while waiting:
@@ -152,7 +153,7 @@ def _refined(work: Work, most: int | None) -> Pieces:
     return answer
 
 
-def _rows(work: Work, most: int | None) -> Pieces:
+def _rows(work: SynthesisJob, most: int | None) -> Pieces:
     packed = Packer(work.llm).pack(work.prompts.text_qa, work.variables, work.passages, work.history, most=most)
     rows = [f"{ROW_SEPARATOR if row else ''}Response {row + 1}: " for row in range(len(packed.calls))]
     begun = 0
@@ -184,7 +185,7 @@ def _unspoken(llm: LLM, call: LLMCall) -> Pieces:
     return "".join(said)
 
 
-_MODES: Mapping[ResponseMode, Callable[[Work], Pieces]] = {
+_MODES: Mapping[ResponseMode, Callable[[SynthesisJob], Pieces]] = {
     ResponseMode.REFINE: refine,
     ResponseMode.COMPACT: compact,
     ResponseMode.SIMPLE_SUMMARIZE: simple_summarize,

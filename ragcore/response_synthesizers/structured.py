@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ragcore.text.loose_json import loose_json
+from ragcore.text.json_replies import loose_json
 
 _NO = ("false", "no", "0", "none")
 

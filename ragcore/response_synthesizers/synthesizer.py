@@ -10,23 +10,24 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragcore.concurrency import awaitable
-from ragcore.defaults import services
 from ragcore.llms.base import LLM
-from ragcore.llms.form import parsed
 from ragcore.observe import Span, start, stream_in
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import DEFAULT_SYSTEM_PROMPT, Passage, Prompt, Variable, in_form
+from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.structured_output import parsed
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
+from ragcore.questions import fixed_replies
+from ragcore.questions.fixed_replies import in_language_of
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, Work, run
-from ragcore.response_synthesizers.pack import Passages
+from ragcore.response_synthesizers.compact_prompts import Passages
+from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
 from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
-from ragcore.text import refusals
-from ragcore.text.refusals import in_language_of
+from ragcore.settings import services
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-NOTHING_FOUND = refusals.NOTHING_FOUND["en"]
+NOTHING_FOUND = fixed_replies.NOTHING_FOUND["en"]
 
 WORKERS = 4  # calls at the same time
 
@@ -147,7 +148,7 @@ class Synthesizer:
         if nodes:
             pieces = self.answer_from(passages_from(nodes, self._label), question, extra, history, prev_response)
         else:
-            pieces = _said(prev_response or in_language_of(question, refusals.NOTHING_FOUND))
+            pieces = _said(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
         return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
@@ -170,7 +171,9 @@ class Synthesizer:
             prompts = Prompts(
                 *(in_form(prompt) for prompt in (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple))
             )
-        pieces = run(self.mode, Work(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered))
+        pieces = run(
+            self.mode, SynthesisJob(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered)
+        )
         if self.output_cls is not None:
             return _in_form(pieces, self.output_cls, extra)
         return _or_nothing_found(pieces, question) if self._filtered else pieces
@@ -209,7 +212,7 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
 
 def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
     answer = yield from pieces
-    return answer or (yield from _said(in_language_of(question, refusals.NOTHING_FOUND)))
+    return answer or (yield from _said(in_language_of(question, fixed_replies.NOTHING_FOUND)))
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
@@ -234,7 +237,7 @@ def get_response_synthesizer(
     use_async: bool = True,
     streaming: Literal[False] = False,
 ) -> Synthesizer:
-    """Without a model, the one that `ragcore.defaults.services` gives. A template may be a PromptTemplate or a whole Prompt.
+    """Without a model, the one that `ragcore.settings.services` gives. A template may be a PromptTemplate or a whole Prompt.
 
     With `use_async` calls that do not depend on each other are made at the same time. Any synthesizer streams when it is asked
     with `stream`; ValueError for `streaming`.

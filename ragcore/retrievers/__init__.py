@@ -1,79 +1,31 @@
-"""From a question to its passages. Names are loaded when first used."""
+"""From a question to its passages."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragcore.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    from ragcore.retrievers.auto_merging import AutoMergingRetriever
-    from ragcore.retrievers.base import BaseRetriever
-    from ragcore.retrievers.bm25 import BM25Retriever
-    from ragcore.retrievers.document_summary import DocumentSummaryIndexEmbeddingRetriever, DocumentSummaryIndexLLMRetriever
-    from ragcore.retrievers.fusion import QueryFusionRetriever
-    from ragcore.retrievers.hybrid import HybridRetriever
-    from ragcore.retrievers.keyword_table import KeywordTableRetriever
-    from ragcore.retrievers.overview import OverviewRetriever
-    from ragcore.retrievers.recursive import RecursiveRetriever
-    from ragcore.retrievers.router import RouterRetriever
-    from ragcore.retrievers.summary_index import SummaryIndexEmbeddingRetriever, SummaryIndexLLMRetriever, SummaryIndexRetriever
-    from ragcore.retrievers.transform import TransformRetriever
-    from ragcore.retrievers.tree import (
-        TreeAllLeafRetriever,
-        TreeRootRetriever,
-        TreeSelectLeafEmbeddingRetriever,
-        TreeSelectLeafRetriever,
+    from ragcore.indices.document_summary.retrievers import (
+        DocumentSummaryIndexEmbeddingRetriever as DocumentSummaryIndexEmbeddingRetriever,
     )
-    from ragcore.retrievers.vector import VectorIndexRetriever
-
-_HOMES = {
-    "AutoMergingRetriever": "ragcore.retrievers.auto_merging",
-    "BM25Retriever": "ragcore.retrievers.bm25",
-    "BaseRetriever": "ragcore.retrievers.base",
-    "DocumentSummaryIndexEmbeddingRetriever": "ragcore.retrievers.document_summary",
-    "DocumentSummaryIndexLLMRetriever": "ragcore.retrievers.document_summary",
-    "HybridRetriever": "ragcore.retrievers.hybrid",
-    "KeywordTableRetriever": "ragcore.retrievers.keyword_table",
-    "OverviewRetriever": "ragcore.retrievers.overview",
-    "QueryFusionRetriever": "ragcore.retrievers.fusion",
-    "RecursiveRetriever": "ragcore.retrievers.recursive",
-    "RouterRetriever": "ragcore.retrievers.router",
-    "SummaryIndexEmbeddingRetriever": "ragcore.retrievers.summary_index",
-    "SummaryIndexLLMRetriever": "ragcore.retrievers.summary_index",
-    "SummaryIndexRetriever": "ragcore.retrievers.summary_index",
-    "TransformRetriever": "ragcore.retrievers.transform",
-    "TreeAllLeafRetriever": "ragcore.retrievers.tree",
-    "TreeRootRetriever": "ragcore.retrievers.tree",
-    "TreeSelectLeafEmbeddingRetriever": "ragcore.retrievers.tree",
-    "TreeSelectLeafRetriever": "ragcore.retrievers.tree",
-    "VectorIndexRetriever": "ragcore.retrievers.vector",
-}
-
-__all__ = [
-    "AutoMergingRetriever",
-    "BM25Retriever",
-    "BaseRetriever",
-    "DocumentSummaryIndexEmbeddingRetriever",
-    "DocumentSummaryIndexLLMRetriever",
-    "HybridRetriever",
-    "KeywordTableRetriever",
-    "OverviewRetriever",
-    "QueryFusionRetriever",
-    "RecursiveRetriever",
-    "RouterRetriever",
-    "SummaryIndexEmbeddingRetriever",
-    "SummaryIndexLLMRetriever",
-    "SummaryIndexRetriever",
-    "TransformRetriever",
-    "TreeAllLeafRetriever",
-    "TreeRootRetriever",
-    "TreeSelectLeafEmbeddingRetriever",
-    "TreeSelectLeafRetriever",
-    "VectorIndexRetriever",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'ragcore.retrievers' has no attribute {name!r}")
+    from ragcore.indices.document_summary.retrievers import DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever
+    from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever as KeywordTableRetriever
+    from ragcore.indices.summary.retrievers import SummaryIndexEmbeddingRetriever as SummaryIndexEmbeddingRetriever
+    from ragcore.indices.summary.retrievers import SummaryIndexLLMRetriever as SummaryIndexLLMRetriever
+    from ragcore.indices.summary.retrievers import SummaryIndexRetriever as SummaryIndexRetriever
+    from ragcore.indices.tree.retrievers import TreeAllLeafRetriever as TreeAllLeafRetriever
+    from ragcore.indices.tree.retrievers import TreeRootRetriever as TreeRootRetriever
+    from ragcore.indices.tree.retrievers import TreeSelectLeafEmbeddingRetriever as TreeSelectLeafEmbeddingRetriever
+    from ragcore.indices.tree.retrievers import TreeSelectLeafRetriever as TreeSelectLeafRetriever
+    from ragcore.retrievers.auto_merging import AutoMergingRetriever as AutoMergingRetriever
+    from ragcore.retrievers.base import BaseRetriever as BaseRetriever
+    from ragcore.retrievers.bm25 import BM25Retriever as BM25Retriever
+    from ragcore.retrievers.fusion import QueryFusionRetriever as QueryFusionRetriever
+    from ragcore.retrievers.hybrid import HybridRetriever as HybridRetriever
+    from ragcore.retrievers.recursive import RecursiveRetriever as RecursiveRetriever
+    from ragcore.retrievers.router import RouterRetriever as RouterRetriever
+    from ragcore.retrievers.summary_request import OverviewRetriever as OverviewRetriever
+    from ragcore.retrievers.transform import TransformRetriever as TransformRetriever
+    from ragcore.retrievers.vector import VectorIndexRetriever as VectorIndexRetriever
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.indices.base import BaseIndex
-from ragcore.indices.split import by_source
+from ragcore.ingestion.document_splits import by_source
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
@@ -15,6 +15,9 @@ from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from ragcore.indices.base import BaseIndex
 
 
 class BM25Retriever(BaseRetriever):

@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Literal, TypeAlias, get_args
 
-from ragcore.defaults import services
+from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span
-from ragcore.parallel import in_order
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import REPHRASE
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import REPHRASE
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.text.listed import listed
+from ragcore.settings import services
+from ragcore.text.list_replies import listed
 
 FusionMode: TypeAlias = Literal["reciprocal_rerank", "relative_score", "dist_based_score", "simple"]
 

@@ -39,18 +39,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragcore.embeddings import bundled
-from ragcore.embeddings.base import Embedder
-from ragcore.embeddings.question import query_vector
-from ragcore.embeddings.spelling import as_meant
+from ragcore.embeddings import bundled_model
+from ragcore.embeddings.base import Embedder, query_vector
+from ragcore.embeddings.spelling_correction import as_meant
 from ragcore.errors import DamagedStoreError
 from ragcore.observe import Span
+from ragcore.questions.acronyms import spelt_out
+from ragcore.questions.answer_types import MUST_HOLD, expected_kind, fits_kind
+from ragcore.questions.definitions import asked_what_it_is, says_what_it_is
+from ragcore.questions.topic import in_first_person, named
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.text.about import in_first_person, named
-from ragcore.text.acronyms import spelt_out
-from ragcore.text.definitions import asked_what_it_is, says_what_it_is
-from ragcore.text.fact_kinds import MUST_HOLD, expected_kind, fits_kind
 from ragcore.text.sentences import sentences
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 
@@ -233,7 +232,7 @@ def _comparable(found: list[dict[str, Any]], own: Mapping[str, float]) -> list[d
 def usual_share(question: str, embedder: str) -> float:
     """FOREIGN_SHARE to COSINE_SHARE: of cosines in the score, by the letters of the question where the embedder of this name is
     the bundled one, which knows Latin letters; another one is taken to know all."""
-    if question.isascii() or not embedder.startswith(bundled.NAME):
+    if question.isascii() or not embedder.startswith(bundled_model.NAME):
         return COSINE_SHARE
     letters = [letter for letter in question if letter.isalpha()]
     foreign = sum(letter > LAST_LATIN for letter in letters) / max(len(letters), 1)

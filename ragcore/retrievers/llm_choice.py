@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
-from ragcore.llms.room import opinion
+from ragcore.llms.context_window import opinion
 from ragcore.observe import span
-from ragcore.parallel import in_order
-from ragcore.prompts import CHOICE_SELECT
-from ragcore.text.ranked import ranked_in
+from ragcore.prompts.wording import CHOICE_SELECT
+from ragcore.text.rank_replies import ranked_in
 
 
 def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.parallel import in_order
 from ragcore.retrievers.base import BaseRetriever, distinct
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.selectors import BaseSelector, Described, get_selector_from_llm

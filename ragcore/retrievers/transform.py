@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragcore.indices.query.query_transform import BaseQueryTransform
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.query_transforms import BaseQueryTransform
 from ragcore.schema import NodeWithScore, QueryBundle
 
 

@@ -6,16 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Protocol, get_args, runtime_checkable
 
-from ragcore.defaults import embedder
-from ragcore.embeddings.base import Embedder
-from ragcore.embeddings.question import query_vector
+from ragcore.embeddings.base import Embedder, query_vector
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.hybrid import POOL, HybridRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.settings import embedder
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
-from ragcore.vector_stores.query_mode import VectorStoreQueryMode
+from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 from ragcore.vector_stores.ranking import LEARNERS, MMR_THRESHOLD, Similarity, learned, mmr, nearest_by
 
 

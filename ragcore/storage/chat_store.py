@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ragcore.config import write_whole
 from ragcore.errors import DamagedStoreError
 from ragcore.schema import ChatMessage, MessageRole
+from ragcore.storage.atomic_file import replace_file
 
 
 class ChatStore(Protocol):
@@ -57,7 +57,7 @@ class SimpleChatStore:
     def persist(self, persist_path: str | Path = "chat_store.json") -> None:
         """Write all conversations to a file, whole or not at all. StoreError."""
         kept = {key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()}
-        write_whole(Path(persist_path), json.dumps(kept))
+        replace_file(Path(persist_path), json.dumps(kept))
 
     @classmethod
     def from_persist_path(cls, persist_path: str | Path = "chat_store.json") -> SimpleChatStore:

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragcore.codec import Item, decoded, encoded
 from ragcore.schema import TextNode
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.node_json import Item, decoded, encoded
 from ragcore.vector_stores.vector_file import VectorFolder
 
 FILE = "storage.db"

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
-from ragcore.codec import Item
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, Metadata, TextNode
+from ragcore.vector_stores.node_json import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
 
 if TYPE_CHECKING:
-    from ragcore.storage.remote import FileSystem
+    from ragcore.storage.fsspec_folder import FileSystem
 
 SHARED = ""  # the place of what all indexes share
 
@@ -73,7 +73,7 @@ class StorageContext:
         from tempfile import mkdtemp
 
         from ragcore.storage.disk import DiskStorage
-        from ragcore.storage.remote import download
+        from ragcore.storage.fsspec_folder import download
 
         storage = DiskStorage(Path(persist_dir).absolute() if fs is None else Path(mkdtemp(prefix="storage")))
         if fs is not None:
@@ -89,13 +89,13 @@ class StorageContext:
     @classmethod
     def from_dict(cls, save_dict: Mapping[str, Any]) -> StorageContext:
         """What `to_dict` gave, in memory. KeyError for anything else."""
-        from ragcore.storage.plain import storage_from_plain
+        from ragcore.storage.json_store import storage_from_plain
 
         return cls(storage_from_plain(save_dict))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as values that JSON has. ValueError where vectors are kept by a store that outlives the process."""
-        from ragcore.storage.plain import plain_storage
+        from ragcore.storage.json_store import plain_storage
 
         copy = MemoryStorage()
         with self.storage.transaction():  # a change that is still worked out need not be waited for
@@ -178,7 +178,7 @@ class StorageContext:
         if fs is not None:
             from tempfile import TemporaryDirectory
 
-            from ragcore.storage.remote import upload
+            from ragcore.storage.fsspec_folder import upload
 
             with TemporaryDirectory(prefix="storage") as copy:
                 self.persist(copy)

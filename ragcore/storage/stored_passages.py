@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ragcore.codec import Item
 from ragcore.errors import StoreError
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.node_json import Item
 
 
 class StoredPassages(DocumentStore):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+
+from ragcore.schema import NodeWithScore
 
 _NUMBER = r"\d{1,6}"  # an answer may be made from all passages of a library
 
@@ -19,3 +22,41 @@ def cited_in(text: str) -> list[int]:
 def recited(text: str, shown: Callable[[int], str]) -> str:
     """The text with what `shown` makes of each number that it cites in the place of the citation."""
     return CITATION.sub(lambda cited: "".join(map(shown, cited_in(cited.group()))), text)
+
+
+_BEGUN = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come with the next piece
+
+
+class Citations:
+    """Passages numbered 1, 2, 3 … in the order in which a text cites them; `cited` are those so far."""
+
+    def __init__(self) -> None:
+        self.cited: list[NodeWithScore] = []
+        self._numbers: dict[str, int] = {}
+
+    def anew(self, text: str, nodes: Sequence[NodeWithScore]) -> str:
+        """`text`, in which [n] cites `nodes[n - 1]`, with the new numbers. What cites none of them stays as it is."""
+
+        def mark(match: re.Match[str]) -> str:
+            known = [self._number(nodes[number - 1]) for number in cited_in(match.group()) if 1 <= number <= len(nodes)]
+            return "".join(f"[{number}]" for number in dict.fromkeys(known)) or match.group()
+
+        return CITATION.sub(mark, text)
+
+    def pieces(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
+        """The same of a text that comes in pieces; one that may end inside a citation waits for the next."""
+        held = ""
+        with closing(pieces):
+            for piece in pieces:
+                held += piece
+                begun = _BEGUN.search(held)
+                cut = begun.start() if begun else len(held)
+                yield self.anew(held[:cut], nodes)
+                held = held[cut:]
+        yield self.anew(held, nodes)
+
+    def _number(self, found: NodeWithScore) -> int:
+        number = self._numbers.setdefault(found.node.id_, len(self._numbers) + 1)
+        if number > len(self.cited):
+            self.cited.append(found)
+        return number

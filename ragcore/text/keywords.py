@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
 
-from ragcore.text.irregular import USUAL
+from ragcore.text.word_forms import USUAL
 
 
 def words(text: str) -> list[str]:

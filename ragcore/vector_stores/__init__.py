@@ -1,59 +1,25 @@
-"""Where passages are kept and found. Names are loaded when first used."""
+"""Where passages are kept and found."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragcore.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    from ragcore.vector_stores.base import Candidates, Scope, Store, StoredDocument
-    from ragcore.vector_stores.chroma import ChromaVectorStore
-    from ragcore.vector_stores.disk import DiskStore
-    from ragcore.vector_stores.filters import ExactMatchFilter, FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
-    from ragcore.vector_stores.memory import MemoryStore, SimpleVectorStore
-    from ragcore.vector_stores.postgres import PGVectorStore, PostgresStore
-    from ragcore.vector_stores.query_mode import VectorStoreQueryMode
-
-_HOMES = {
-    "Candidates": "ragcore.vector_stores.base",
-    "ChromaVectorStore": "ragcore.vector_stores.chroma",
-    "DiskStore": "ragcore.vector_stores.disk",
-    "ExactMatchFilter": "ragcore.vector_stores.filters",
-    "FilterCondition": "ragcore.vector_stores.filters",
-    "FilterOperator": "ragcore.vector_stores.filters",
-    "MemoryStore": "ragcore.vector_stores.memory",
-    "MetadataFilter": "ragcore.vector_stores.filters",
-    "MetadataFilters": "ragcore.vector_stores.filters",
-    "PGVectorStore": "ragcore.vector_stores.postgres",
-    "PostgresStore": "ragcore.vector_stores.postgres",
-    "Scope": "ragcore.vector_stores.base",
-    "SimpleVectorStore": "ragcore.vector_stores.memory",
-    "Store": "ragcore.vector_stores.base",
-    "StoredDocument": "ragcore.vector_stores.base",
-    "VectorStoreQueryMode": "ragcore.vector_stores.query_mode",
-}
-
-__all__ = [
-    "Candidates",
-    "ChromaVectorStore",
-    "DiskStore",
-    "ExactMatchFilter",
-    "FilterCondition",
-    "FilterOperator",
-    "MemoryStore",
-    "MetadataFilter",
-    "MetadataFilters",
-    "PGVectorStore",
-    "PostgresStore",
-    "Scope",
-    "SimpleVectorStore",
-    "Store",
-    "StoredDocument",
-    "VectorStoreQueryMode",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'ragcore.vector_stores' has no attribute {name!r}")
+    from ragcore.vector_stores.base import Candidates as Candidates
+    from ragcore.vector_stores.base import Scope as Scope
+    from ragcore.vector_stores.base import Store as Store
+    from ragcore.vector_stores.base import StoredDocument as StoredDocument
+    from ragcore.vector_stores.chroma import ChromaVectorStore as ChromaVectorStore
+    from ragcore.vector_stores.disk import DiskStore as DiskStore
+    from ragcore.vector_stores.filters import ExactMatchFilter as ExactMatchFilter
+    from ragcore.vector_stores.filters import FilterCondition as FilterCondition
+    from ragcore.vector_stores.filters import FilterOperator as FilterOperator
+    from ragcore.vector_stores.filters import MetadataFilter as MetadataFilter
+    from ragcore.vector_stores.filters import MetadataFilters as MetadataFilters
+    from ragcore.vector_stores.memory import MemoryStore as MemoryStore
+    from ragcore.vector_stores.memory import SimpleVectorStore as SimpleVectorStore
+    from ragcore.vector_stores.postgres import PGVectorStore as PGVectorStore
+    from ragcore.vector_stores.postgres import PostgresStore as PostgresStore
+    from ragcore.vector_stores.query_modes import VectorStoreQueryMode as VectorStoreQueryMode
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

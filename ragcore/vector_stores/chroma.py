@@ -32,8 +32,8 @@ from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
 from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, everything, founds_of, item_of, record_of
 from ragcore.vector_stores.chroma_where import Where, native, where_of, writable
-from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
+from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
 
 if TYPE_CHECKING:
     from chromadb import Collection as ChromaCollection

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragcore.codec import Item, decoded, encoded
 from ragcore.schema import TextNode
 from ragcore.vector_stores.chroma_where import Where, writable
+from ragcore.vector_stores.node_json import Item, decoded, encoded
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector

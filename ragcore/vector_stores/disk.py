@@ -27,11 +27,11 @@ import numpy as np
 
 from ragcore.errors import DimensionError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
-from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
-from ragcore.vector_stores.postings import Contents, Postings, gathered
-from ragcore.vector_stores.rows import length_of, passages_at
+from ragcore.vector_stores.binary_quantization import CHUNK, Signs
+from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
+from ragcore.vector_stores.bm25_index import Contents, Postings, gathered
 from ragcore.vector_stores.search import (
     Array,
     mask_of,
@@ -41,8 +41,8 @@ from ragcore.vector_stores.search import (
     terms_version,
     unit_query,
 )
-from ragcore.vector_stores.signs import CHUNK, Signs
-from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, passing, words_of
+from ragcore.vector_stores.sql_rows import length_of, passages_at
+from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, passing, words_of
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
 
 if TYPE_CHECKING:

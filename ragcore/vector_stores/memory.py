@@ -13,7 +13,6 @@ import numpy as np
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.incoming import lengths, metadata_json, shown_name, unit_rows
 from ragcore.vector_stores.search import (
     Array,
     KeywordIndex,
@@ -23,6 +22,7 @@ from ragcore.vector_stores.search import (
     query_terms,
     unit_query,
 )
+from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors

@@ -20,14 +20,14 @@ from urllib.parse import quote
 import numpy as np
 
 from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
-from ragcore.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.sql.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
-from ragcore.vector_stores.postings import SCHEMA as POSTINGS_SCHEMA
-from ragcore.vector_stores.postings import Postings, gathered
-from ragcore.vector_stores.rows import length_of, passages_at
+from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
+from ragcore.vector_stores.bm25_index import Postings, gathered
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version, unit_query
-from ragcore.vector_stores.tables import DOCUMENT, Incoming, TableStore, passing
+from ragcore.vector_stores.sql_rows import length_of, passages_at
+from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, passing
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from ragcore.vector_stores.base import Candidates
-from ragcore.vector_stores.query_mode import VectorStoreQueryMode
+from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 from ragcore.vector_stores.search import Array, top_k, unit_query
 
 if TYPE_CHECKING:

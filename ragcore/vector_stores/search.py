@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from ragcore.errors import DimensionError
+from ragcore.questions.topic import about
 from ragcore.schema import TextNode
-from ragcore.text.about import about
-from ragcore.text.irregular import USUAL
 from ragcore.text.keywords import content_words, words
-from ragcore.vector_stores.incoming import unit
+from ragcore.text.word_forms import USUAL
+from ragcore.vector_stores.validation import unit
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
-    from ragcore.vector_stores.signs import Signs
+    from ragcore.vector_stores.binary_quantization import Signs
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Number = TypeVar("Number", float, Array)
@@ -202,7 +202,7 @@ def term_scores(weight: float, counts: Number, norms: Number) -> Number:
 
 
 class KeywordIndex:
-    """BM25 in memory. See `ragcore.vector_stores.postings` for the same in a database."""
+    """BM25 in memory. See `ragcore.vector_stores.bm25_index` for the same in a database."""
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from ragcore.errors import DamagedStoreError, StoreError
-from ragcore.vector_stores.signs import CHUNK, Signs, packed, words_of
+from ragcore.vector_stores.binary_quantization import CHUNK, Signs, packed, words_of
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 import pytest
 
-from ragcore.config import Settings
-from ragcore.conversations import Kind
-from ragcore.library import Library
-from ragcore.shelf import Shelf
+from lectern.indexes import Indexes
+from lectern.library import Library
+from lectern.schema import Kind
+from lectern.settings import AppSettings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FilePayload, Locator, Page, Request
@@ -134,14 +134,14 @@ class App:
     def tidy(self) -> None:
         """Start anew, without the indexes and files that a test made and did not come to delete, and without its settings."""
         self.stop()
-        shelf = Shelf(self.home)
+        shelf = Indexes(self.home)
         for index in shelf.all()[1:]:
             shelf.delete(index.id)
         with closing(Library(self.home)) as library:
             for file in library.files.all():
                 if file.id not in self.files:
                     library.delete_file(file.id)
-            library.update_settings(Settings())
+            library.update_settings(AppSettings())
         self.start()
 
     def clear(self) -> None:
@@ -152,7 +152,7 @@ class App:
             for kind in get_args(Kind):
                 for talk in library.conversations.all(kind):
                     library.conversations.delete(talk.id)
-            library.update_settings(Settings())
+            library.update_settings(AppSettings())
 
     def log(self) -> str:
         return (self.home.parent / "server.log").read_text("utf-8", "replace")

@@ -292,7 +292,7 @@ DRAWN_APART = """async (code) => {
 
 
 def test_a_wide_table_may_be_drawn_before_it_stands_in_its_container(page: Page) -> None:
-    assert page.evaluate(DRAWN_APART, (ROOT / "ui/widgets/wide_table.js").read_text("utf-8")) == [0, "Setting"]
+    assert page.evaluate(DRAWN_APART, (ROOT / "lectern/ui/widgets/wide_table.js").read_text("utf-8")) == [0, "Setting"]
 
 
 def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: App, made: Made) -> None:

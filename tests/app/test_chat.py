@@ -6,8 +6,9 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
-from ragcore.conversations import Ask, Conversations
-from ragcore.sqlite import SQLiteDatabase
+from lectern.db.conversations import Conversations
+from lectern.schema import Ask
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Watch, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_query import choose
 

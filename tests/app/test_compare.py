@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragcore.config import LLMSettings, read_settings, write_settings
+from lectern.settings import LLMSettings, read_settings, write_settings
 from tests.app.conftest import FLAGS, App, Look, Watch, installed_browser, settled, until
 from tests.scripted_server import ScriptedServer
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragcore.config import LLMSettings, read_settings, write_settings
-from ragcore.conversations import Ask, Conversations
-from ragcore.sqlite import SQLiteDatabase
-from ragcore.transcript import from_json
+from lectern.db.conversations import Conversations
+from lectern.export.transcript import from_json
+from lectern.schema import Ask
+from lectern.settings import LLMSettings, read_settings, write_settings
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Look, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.scripted_server import ScriptedServer

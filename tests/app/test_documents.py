@@ -18,15 +18,15 @@ import pytest
 
 from tests.app.conftest import App, Look, Watch, answered, drop, payload, row, settled, started, until, wait_until_read
 from tests.making import make_pdf
-from tests.unit.readers.test_locked import locked
-from tests.unit.readers.test_ocr import SENTENCES, scanned, with_tesseract
-from tests.unit.readers.test_web import Site
+from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, scanned, with_tesseract
+from tests.ragcore.readers.office.test_encrypted_ooxml import locked
+from tests.ragcore.readers.web.test_download import Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
-WIDGETS = Path(__file__).parents[2] / "ui" / "widgets"
+WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
 
 
 @pytest.fixture(scope="module")

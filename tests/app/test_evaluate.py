@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragcore.config import LLMSettings, PriceSettings, read_settings, write_settings
-from ragcore.evaluation.kept import Evaluations
-from ragcore.sqlite import SQLiteDatabase
+from lectern.db.evaluations import Evaluations
+from lectern.settings import LLMSettings, PriceSettings, read_settings, write_settings
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Look, settled, until
 from tests.scripted_server import FAULTS, Fault, ScriptedServer
 
@@ -191,9 +191,9 @@ def choose_kind(page: Page) -> None:
 def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, app: App) -> None:
     database = SQLiteDatabase(app.home / "library.db")
     kept = Evaluations(database, clock=lambda: 1000.0)  # long ago
-    from ragcore.conversations import Ask
-    from ragcore.evaluation.kept import Setting
-    from ragcore.evaluation.question_set import Question
+    from lectern.db.evaluations import Setting
+    from lectern.schema import Ask
+    from ragcore.evaluation.question_sets import Question
 
     made = kept.add_set("Left behind", [Question("How many steps has the Herring Stair?", ("214",))])
     run = kept.begin_run(made.id, Setting("Three passages", Ask("", None, top_k=3)), answering=False, model="")
@@ -207,10 +207,10 @@ def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, a
 
 
 def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> None:
-    from ragcore.conversations import Ask
-    from ragcore.evaluation.kept import Setting
-    from ragcore.evaluation.question_set import Question
-    from ragcore.evaluation.scores import Result
+    from lectern.db.evaluation_scores import Result
+    from lectern.db.evaluations import Setting
+    from lectern.schema import Ask
+    from ragcore.evaluation.question_sets import Question
 
     database = SQLiteDatabase(app.home / "library.db")
     kept = Evaluations(database)

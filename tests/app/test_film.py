@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ragcore.config import LLMSettings, PriceSettings, Settings, read_settings, write_settings
+from lectern.settings import AppSettings, LLMSettings, PriceSettings, read_settings, write_settings
 from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_chat import ask as ask_in_chat
 from tests.scripted_server import ScriptedServer
@@ -19,7 +19,7 @@ QUESTION = "What caused the stoppage of the railway?"
 
 
 @contextmanager
-def set_to(app: App, settings: Settings) -> Iterator[None]:
+def set_to(app: App, settings: AppSettings) -> Iterator[None]:
     before = read_settings(app.home)
     write_settings(app.home, settings)
     try:
@@ -122,7 +122,7 @@ def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> 
             provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", context_window=1100, num_output=300
         )
         priced = PriceSettings(prompt_million=1000.0, completion_million=2000.0, currency="€")
-        with set_to(app, Settings(llm=model, price=priced)):
+        with set_to(app, AppSettings(llm=model, price=priced)):
             query(page, app, "Tree summarize")
             said = page.get_by_text(re.compile(r"Tree summarize: (\d+) calls, about [\d,]+ tokens.*, about €\d+\.\d\d"))
             said.wait_for()
@@ -146,7 +146,7 @@ def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> 
 
 def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Look) -> None:
     dialog = page.get_by_role("dialog")
-    with set_to(app, Settings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
+    with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
         query(page, app, "Accumulate")
         page.get_by_text("Accumulate: 6 calls").wait_for()
         page.get_by_role("button", name="Ask", exact=True).click()
@@ -160,7 +160,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
         dialog.get_by_role("button", name="Run anyway").click()
         answered(page)
         assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate · 6 calls · ")
-    with set_to(app, Settings(price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
+    with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
         page.goto(f"{app.url}/chat")
         page.get_by_role("heading", name="Ask your documents").wait_for()
         ask_in_chat(page, QUESTION)

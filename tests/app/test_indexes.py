@@ -9,8 +9,8 @@ import signal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ragcore.library import Library
-from ragcore.shelf import Shelf
+from lectern.indexes import Indexes
+from lectern.library import Library
 from tests.app.conftest import App, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.faults.test_replicas import until as wait_until
@@ -133,7 +133,7 @@ def worker_now(library: Library, file_id: str) -> int:
 
 def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_rebuilt(page: Page, tmp_path: Path) -> None:
     app = App(tmp_path / "library")
-    index = Shelf(app.home).create("Cellar")
+    index = Indexes(app.home).create("Cellar")
     library = Library(index.where)
     (library.incoming / "given").write_text(BARRELS + "\n\n" + "The wheel turned all day. " * 100, "utf-8")
     file = library.add(library.incoming / "given", "barrels.txt").file

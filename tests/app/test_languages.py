@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lectern.ui.i18n import read
 from tests.app.conftest import App, Watch, answered, drop, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask
-from ui.i18n import read
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page

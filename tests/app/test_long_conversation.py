@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragcore.conversations import SCHEMA, Ask, Conversations
-from ragcore.sqlite import SQLiteDatabase
+from lectern.db.conversations import SCHEMA, Conversations
+from lectern.schema import Ask
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, settled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragcore.library import Library
+from lectern.library import Library
 from tests.app.conftest import App, settled, started, until
 
 if TYPE_CHECKING:

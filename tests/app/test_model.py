@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragcore.config import LLMSettings, read_settings, write_key, write_settings
+from lectern.keys import write_key
+from lectern.settings import LLMSettings, read_settings, write_settings
 from tests.app.conftest import App, Look, answered, drop, payload, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose

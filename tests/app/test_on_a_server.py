@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from ragcore.library import Library
+from lectern.library import Library
+from lectern.ui.web import ticket
 from tests import postgres
 from tests.app.conftest import App, settled, started
 from tests.faults.test_replicas import stopped_server, until
-from ui.web import ticket
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragcore.prompts import TEXT_QA
+from ragcore.prompts.wording import TEXT_QA
 from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_model import connected, server, settings
 from tests.app.test_query import ask
@@ -25,7 +25,7 @@ SAID = TEXT_QA.messages[1].content
 def own_wording(app: App) -> Iterator[None]:
     """What a test has worded anew is forgotten after it."""
     yield
-    from ragcore.sqlite import SQLiteDatabase
+    from ragcore.sql.sqlite import SQLiteDatabase
 
     database = SQLiteDatabase(app.home / "library.db")
     with database.transaction() as db:

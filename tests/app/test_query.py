@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ragcore.config import read_settings, write_settings
+from lectern.settings import read_settings, write_settings
 from tests.app.conftest import App, answered, settled, until
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragcore.config import LLMSettings, Settings, write_settings
+from lectern.settings import AppSettings, LLMSettings, write_settings
 from tests.app.conftest import ROOT, App, answered, drop, settled, started, until, wait_until_read
 from tests.app.test_chat import ask_anew, transcript
 from tests.app.test_compare import compare, finished
@@ -67,7 +67,7 @@ def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
     """The application with these documents, without a language model and with a scripted one."""
     with ScriptedServer(said) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-        write_settings(library.home, Settings(llm=model if request.param == "a model" else LLMSettings()))
+        write_settings(library.home, AppSettings(llm=model if request.param == "a model" else LLMSettings()))
         yield library
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
-from ragcore.config import LLMSettings, Settings, read_settings, write_settings
+from lectern.settings import AppSettings, LLMSettings, read_settings, write_settings
 from tests.app.conftest import App, answered, settled, until
 from tests.app.test_chat import ask
 from tests.scripted_server import ScriptedServer
@@ -30,7 +30,7 @@ def server(app: App) -> Iterator[ScriptedServer]:
     with ScriptedServer(models=("tiny",)) as server:
         server.tool_calls = lambda messages: looks_up(server, messages)
         llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=True)
-        write_settings(app.home, Settings.model_validate({**before.model_dump(), "llm": llm}))
+        write_settings(app.home, AppSettings.model_validate({**before.model_dump(), "llm": llm}))
         yield server
         write_settings(app.home, before)
 

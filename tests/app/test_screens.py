@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragcore.conversations import Ask
-from ragcore.evaluation.kept import Evaluations, Setting
-from ragcore.evaluation.question_set import Question
-from ragcore.evaluation.scores import Result
-from ragcore.sqlite import SQLiteDatabase
+from lectern.db.evaluation_scores import Result
+from lectern.db.evaluations import Evaluations, Setting
+from lectern.schema import Ask
+from ragcore.evaluation.question_sets import Question
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import SECONDS, App, Watch, settled
 from tests.app.looking import FOLDER, LARGEST, WINDOWS, Size, looked_at
 from tests.app.test_chat import ask_anew

@@ -16,7 +16,7 @@ from tests.scripted_server import ScriptedServer
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-WIDGETS = Path(__file__).parents[2] / "ui" / "widgets"
+WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
 KEPT = "What had been written is kept."
 LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
 

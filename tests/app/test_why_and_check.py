@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragcore.config import AnswerSettings, LLMSettings, Settings, read_settings, write_settings
-from ragcore.conversations import Conversations
-from ragcore.sqlite import SQLiteDatabase
+from lectern.db.conversations import Conversations
+from lectern.settings import AnswerSettings, AppSettings, LLMSettings, read_settings, write_settings
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, settled
 from tests.app.test_chat import ask_anew
 from tests.scripted_server import ScriptedServer
@@ -42,7 +42,7 @@ def one_passage(request: pytest.FixtureRequest, settings_of: App) -> Iterator[Ap
     with ScriptedServer(said) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         llm = model if request.param == "a model" else LLMSettings()
-        write_settings(settings_of.home, Settings(llm=llm, answers=AnswerSettings(top_k=1)))
+        write_settings(settings_of.home, AppSettings(llm=llm, answers=AnswerSettings(top_k=1)))
         yield settings_of
 
 
@@ -115,7 +115,7 @@ def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, setting
     app = settings_of
     with ScriptedServer(said) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-        write_settings(app.home, Settings(llm=model))
+        write_settings(app.home, AppSettings(llm=model))
         ask_anew(page, app, "How many steps has the Herring Stair?")
         page.get_by_role("button", name="More", exact=True).click()
         page.get_by_role("menuitem", name="Check sentences").click()

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragcore.embeddings import bundled
+from ragcore.embeddings import bundled_model
 from ragcore.embeddings.base import BaseEmbedding, embed_nodes, groups_by_length
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
@@ -166,7 +166,7 @@ def test_as_a_step_of_a_pipeline_it_gives_vectors_to_nodes_that_have_none(embedd
 def test_the_bundled_vectors_are_those_of_sentence_transformers_itself() -> None:
     from sentence_transformers import SentenceTransformer
 
-    reference = SentenceTransformer(str(bundled.model_folder()), local_files_only=True)
+    reference = SentenceTransformer(str(bundled_model.model_folder()), local_files_only=True)
     expected = reference.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
     assert np.abs(HuggingFaceEmbedding().embed_passages(TEXTS) - expected).max() < 1e-5
 
@@ -219,11 +219,11 @@ def test_changed_model_files_are_refused_and_good_ones_read_once(tmp_path: Path)
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(b"not the model")
     with pytest.raises(EmbeddingError, match=r"model\.safetensors is damaged"):
-        bundled.check(weights, remember_in=tmp_path / "marks")
+        bundled_model.check(weights, remember_in=tmp_path / "marks")
     with pytest.raises(EmbeddingError, match="cannot be read"):
-        bundled.check(tmp_path / "gone", remember_in=tmp_path / "marks")
+        bundled_model.check(tmp_path / "gone", remember_in=tmp_path / "marks")
     assert not (tmp_path / "marks").exists()
-    bundled.check(bundled.model_folder() / "model.safetensors", remember_in=tmp_path / "marks")
+    bundled_model.check(bundled_model.model_folder() / "model.safetensors", remember_in=tmp_path / "marks")
     assert len(list((tmp_path / "marks").iterdir())) == 1
 
 

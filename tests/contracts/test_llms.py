@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings.base import Embedder
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLM, Generation, LLMCall, Usage
-from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.llms.served import ServedLLM
+from ragcore.llms.server_llm import ServedLLM
 from ragcore.observe import span
-from ragcore.prompts import CONDENSE_QUESTION, SIMPLE_CHAT, TEXT_QA, Passage
+from ragcore.prompts.prompt import Passage
+from ragcore.prompts.wording import CONDENSE_QUESTION, SIMPLE_CHAT, TEXT_QA
 from ragcore.schema import ChatMessage, MessageRole
 from tests.scripted_server import Fault, ScriptedServer
 

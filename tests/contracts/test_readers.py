@@ -126,7 +126,9 @@ def test_the_same_file_reads_the_same_twice(suffix: str, tmp_path: Path) -> None
 
 
 def test_every_reader_is_covered_here() -> None:
-    covered = {id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png")}  # pictures: tests/unit/readers/test_ocr.py
+    covered = {
+        id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png")
+    }  # pictures: tests/ragcore/readers/ocr/test_tesseract.py
     assert {suffix for suffix in supported_suffixes() if id(reader_for(f"x{suffix}")) not in covered} == set()
 
 

@@ -20,17 +20,17 @@ from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.node_parser.html import HTMLNodeParser
 from ragcore.node_parser.json import JSONNodeParser
 from ragcore.node_parser.markdown import MarkdownNodeParser
+from ragcore.node_parser.node_tree import NodeTree
 from ragcore.node_parser.semantic import SemanticSplitterNodeParser
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.sentence_window import SentenceWindowNodeParser
 from ragcore.node_parser.simple_file import SimpleFileNodeParser
-from ragcore.node_parser.splitter import TokenSplitter
+from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.node_parser.token import TokenTextSplitter
-from ragcore.node_parser.tree import NodeTree
 from ragcore.readers.directory import SimpleDirectoryReader
 from ragcore.schema import Document, MetadataMode, Template, TextNode
 from ragcore.text.tokens import Tokenizer, WordTokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
-from tests.unit.text.vocabulary import find_vocabulary
+from tests.ragcore.text.vocabulary import find_vocabulary
 
 find_vocabulary()
 UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))

@@ -29,9 +29,9 @@ from hypothesis.stateful import (
 )
 
 from ragcore.errors import DimensionError, UnknownDocumentError
-from ragcore.postgres import PostgresDatabase
 from ragcore.schema import Document, IndexNode, NodeWithScore, Page, Template, TextNode
-from ragcore.sqlite import SQLiteDatabase
+from ragcore.sql.postgres import PostgresDatabase
+from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.text.keywords import content_words
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.chroma import ChromaVectorStore

@@ -8,7 +8,7 @@ from ragcore.agent import End, OpenAIAgent, ReActAgent
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.schema import MessageRole
 from ragcore.tools import tool
-from tests.unit.agent.doubles import act, add, caller, said, wanting
+from tests.ragcore.agent.doubles import act, add, caller, said, wanting
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 7])

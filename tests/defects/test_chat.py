@@ -13,11 +13,11 @@ from ragcore.errors import LLMServerError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts import RenderedMessage
+from ragcore.prompts.prompt import RenderedMessage
 from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
 from ragcore.schema import ChatMessage, MessageRole
-from tests.unit.response_synthesizers.doubles import ListRetriever, nodes
+from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes
 
 USER, ASSISTANT = MessageRole.USER, MessageRole.ASSISTANT
 FOUND = nodes("Ada wrote it.")

@@ -1,7 +1,7 @@
 """What goes wrong where a passage stands for something else, and does not here."""
 
 from ragcore.schema import IndexNode, TextNode
-from tests.unit.retrievers.doubles import Finding, pairs
+from tests.ragcore.retrievers.doubles import Finding, pairs
 
 
 def test_d33_a_score_of_zero_stays_zero_through_a_passage_that_stands_for_another() -> None:

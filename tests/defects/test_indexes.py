@@ -1,9 +1,9 @@
 """What goes wrong in the indexes that people know, and does not here."""
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.indices.tree import TreeIndex
+from ragcore.indices.tree.index import TreeIndex
 from ragcore.schema import Document
-from tests.unit.indices.doubles import by_line, document, obliging
+from tests.ragcore.indices.doubles import by_line, document, obliging
 
 LINES = [f"line number {number} of the text" for number in range(12)]
 

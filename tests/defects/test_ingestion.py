@@ -7,13 +7,13 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError
 from ragcore.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
-from ragcore.node_parser.nodes import Cut
+from ragcore.node_parser.node_building import Cut
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.schema import Document, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.memory import MemoryStore
-from tests.unit.ingestion.doubles import Counting, documents, splitter, told
+from tests.ragcore.ingestion.doubles import Counting, documents, splitter, told
 
 
 def test_d19_the_same_text_in_another_document_gets_ids_of_its_own_and_is_embedded_once() -> None:

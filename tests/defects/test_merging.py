@@ -5,7 +5,7 @@ from ragcore.retrievers.auto_merging import AutoMergingRetriever
 from ragcore.schema import Document
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.text.tokens import WordTokenizer
-from tests.unit.retrievers.doubles import Finding, pairs
+from tests.ragcore.retrievers.doubles import Finding, pairs
 
 
 def test_d27_the_passage_between_two_is_filled_in_also_where_passages_have_metadata_and_are_leaves_of_a_hierarchy() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from ragcore.embeddings.ollama import OllamaEmbedding
 from ragcore.embeddings.openai import OpenAIEmbedding
-from ragcore.embeddings.served import ServedEmbedding
+from ragcore.embeddings.server_embedding import ServedEmbedding
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
-from ragcore.llms.served import ServedLLM
+from ragcore.llms.server_llm import ServedLLM
 from tests.scripted_server import Fault, ScriptedServer
 
 

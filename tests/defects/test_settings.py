@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragcore.defaults import Settings
 from ragcore.response_synthesizers import get_response_synthesizer
-from tests.unit.response_synthesizers.doubles import nodes, word_llm
+from ragcore.settings import Settings
+from tests.ragcore.response_synthesizers.doubles import nodes, word_llm
 
 PASSAGES = nodes(*(f"passage{number} " * 60 for number in range(10)))
 

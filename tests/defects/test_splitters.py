@@ -22,7 +22,7 @@ from ragcore.node_parser import (
     get_deeper_nodes,
     get_leaf_nodes,
 )
-from ragcore.node_parser.pieces import BeforeEach, Cutter, chunk_spans
+from ragcore.node_parser.text_pieces import BeforeEach, Cutter, chunk_spans
 from ragcore.schema import Document, TextNode
 from ragcore.text.tokens import WordTokenizer
 

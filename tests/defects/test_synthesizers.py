@@ -9,13 +9,14 @@ import pytest
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate
-from ragcore.prompts import REFINE, Passage
+from ragcore.prompts.prompt import Passage
+from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate
+from ragcore.prompts.wording import REFINE
+from ragcore.response_synthesizers.compact_prompts import MESSAGE_TOKENS, Packer
 from ragcore.response_synthesizers.modes import ResponseMode
-from ragcore.response_synthesizers.pack import MESSAGE_TOKENS, Packer
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import ChatMessage, MessageRole
-from tests.unit.response_synthesizers.doubles import ListRetriever, nodes, passages_of, prompts, shown, word_llm
+from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes, passages_of, prompts, shown, word_llm
 
 SIX = nodes(*[f"passage{number} " + "word " * 99 for number in range(1, 7)])
 

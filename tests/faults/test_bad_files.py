@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from benchmarks import nasty
 from ragcore.errors import UnreadableFileError
-from ragcore.readers import ocr
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.ocr import tesseract
 from ragcore.readers.registry import read_file, supported_suffixes
 from tests.making import MAKERS, make_any
 
@@ -39,7 +39,7 @@ def test_312_files_give_their_words_or_a_clear_error_and_touch_nothing_else() ->
 
 
 @with_files
-@pytest.mark.skipif(not ocr.installed(), reason="tesseract is not installed")
+@pytest.mark.skipif(not tesseract.installed(), reason="tesseract is not installed")
 def test_scans_give_the_words_that_are_seen_on_them() -> None:
     files = [file for file in nasty.manifest() if file["file"] in SCANS]
     for file, outcome in zip(files, nasty.outcomes(files), strict=True):

@@ -13,14 +13,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ragcore.config import LLMSettings, Settings, write_key
-from ragcore.conversations import Ask, Message
+from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.worker import Worker
+from lectern.keys import write_key
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask, Message
+from lectern.settings import AppSettings, LLMSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmptyFileError
-from ragcore.ingestion.files import FileRow, Stage
-from ragcore.ingestion.worker import Worker
-from ragcore.library import Library
-from ragcore.runs import AnswerRuns
 from tests.making import make_pdf
 from tests.scripted_server import FAULTS, Fault, ScriptedServer
 
@@ -141,7 +142,7 @@ LLM_FAULTS: dict[str, tuple[Fault, str, bool]] = {
 def ask(library: Library) -> Iterator[Callable[[ScriptedServer], tuple[AnswerRuns, Message]]]:
     def ask_it(server: ScriptedServer) -> tuple[AnswerRuns, Message]:
         llm = LLMSettings(provider="openai_compatible", base_url=server.url, model="tiny", timeout=1.0)
-        library.update_settings(Settings(llm=llm))
+        library.update_settings(AppSettings(llm=llm))
         write_key(library.folder, "openai_compatible", "sk-very-secret")
         runs = AnswerRuns(library)
         run = runs.start(library.conversations.create().id, Ask("Who built the tower?"))
@@ -151,7 +152,7 @@ def ask(library: Library) -> Iterator[Callable[[ScriptedServer], tuple[AnswerRun
         return runs, message
 
     yield ask_it
-    library.update_settings(Settings())
+    library.update_settings(AppSettings())
 
 
 @pytest.mark.parametrize("name", LLM_FAULTS)

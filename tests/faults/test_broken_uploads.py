@@ -12,9 +12,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lectern.library import Library
+from lectern.ui import resources, web
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.library import Library
-from ui import resources, web
 
 
 def uploaded(library: Library, *messages: dict[str, Any]) -> Response:

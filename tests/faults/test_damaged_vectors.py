@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.conversations import Ask
+from lectern.library import Library
+from lectern.schema import Ask
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
 from tests.faults.test_kill_anywhere import is_sound
-from tests.unit.ingestion.libraries import add, paragraphs, small_passages, worker_of
+from tests.lectern.jobs.libraries import add, paragraphs, small_passages, worker_of
 
 TEXTS = {f"{word}.txt": paragraphs(30, word) for word in ("kettle", "barrel", "wheel")}
 

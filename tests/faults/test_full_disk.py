@@ -15,13 +15,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragcore.backup import write_copy
-from ragcore.conversations import Ask
+from lectern.export.backup import write_copy
+from lectern.jobs import index_versions
+from lectern.jobs.files import Stage
+from lectern.jobs.sources import from_text
+from lectern.library import Library
+from lectern.schema import Ask
+from lectern.ui import resources
+from lectern.ui.link_downloads import Fetching
 from ragcore.errors import RagError, StoreError
-from ragcore.ingestion import current_index
-from ragcore.ingestion.files import Stage
-from ragcore.ingestion.sources import from_text
-from ragcore.library import Library
 from tests.faults.test_broken_uploads import PART, REST, uploaded
 from tests.faults.test_kill_anywhere import (
     BEFORE,
@@ -34,8 +36,6 @@ from tests.faults.test_kill_anywhere import (
     is_sound,
     work,
 )
-from ui import resources
-from ui.fetching import Fetching
 
 ROOT = Path(__file__).parents[2]
 DISK_MB = 4
@@ -102,7 +102,7 @@ OTHERS = [Change(make.__name__, make, BEFORE) for make in (_talk, _set, _copy)]
 
 
 def fill_it_up(disk: Path) -> None:
-    current_index.IN_USE_SECONDS = -1.0
+    index_versions.IN_USE_SECONDS = -1.0
     in_this_process()
     refused = set()
     library_of = Killing(disk / "library", disk / "template", "")

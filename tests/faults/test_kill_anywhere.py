@@ -29,20 +29,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragcore.conversations import Ask
+from lectern.jobs import index_versions, worker
+from lectern.jobs.chunking import passages_of
+from lectern.jobs.files import Stage
+from lectern.jobs.sandbox import Cancelled
+from lectern.library import Library
+from lectern.schema import Ask
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.ingestion import current_index, worker
-from ragcore.ingestion.files import Stage
-from ragcore.ingestion.passages import passages_of
-from ragcore.ingestion.sandbox import Cancelled
-from ragcore.library import Library
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.readers.amount import amount_of
-from ragcore.readers.archive import unpack
 from ragcore.readers.registry import read_file
+from ragcore.readers.workload import amount_of
+from ragcore.readers.zip.archive import unpack
 from ragcore.vector_stores.disk import DiskStore
 from tests import postgres
-from tests.unit.ingestion.libraries import add, paragraphs, small_passages, worker_of
+from tests.lectern.jobs.libraries import add, paragraphs, small_passages, worker_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="fork and signals")
 
@@ -152,7 +152,7 @@ def drive(folder: str, seed: int, rounds: int, least: int, address: str = "") ->
     are no rebuild, at least so many must have been killed, and not have come to their end before."""
     place = Path(folder)
     template = place / "template"
-    current_index.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
+    index_versions.IN_USE_SECONDS = -1.0  # old indexes are dropped at once
     in_this_process()
     killing = Killing(place / "library", template, address)
     killing.warm_up()

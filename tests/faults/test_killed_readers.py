@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lectern.jobs import sandbox
 from ragcore.errors import TooLargeError
-from ragcore.ingestion import sandbox
-from ragcore.readers import ocr
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.ocr import tesseract
 from ragcore.schema import Document
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -81,4 +81,4 @@ def test_a_picture_on_which_tesseract_is_killed_says_so(tmp_path: Path, monkeypa
     picture = Image.new("L", (60, 60), 255)
     picture.putpixel((30, 30), 0)
     with pytest.raises(TooLargeError, match=r"scan\.png was too much for tesseract"):
-        ocr.recognised(picture, "scan.png")
+        tesseract.recognised(picture, "scan.png")

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragcore import sqlite
+from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
-from ragcore.library import Library
+from ragcore.sql import sqlite
 from tests.faults.test_store_faults import check, direction, item
 
 EARLIER = Path(__file__).with_name("earlier_version.sql")  # what the first version stored: documents 1 and 3, once also 2

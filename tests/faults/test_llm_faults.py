@@ -14,7 +14,6 @@ from email.utils import formatdate
 
 import pytest
 
-from ragcore import model_server as http
 from ragcore.errors import (
     ContextWindowError,
     LLMAuthError,
@@ -26,13 +25,14 @@ from ragcore.errors import (
     RateLimitError,
     UnknownModelError,
 )
+from ragcore.llms import http_client as http
 from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.http_client import BrokenOffError, EmptyAnswerError, WrongServerError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
-from ragcore.llms.served import ServedLLM
-from ragcore.model_server import BrokenOffError, EmptyAnswerError, WrongServerError
+from ragcore.llms.server_llm import ServedLLM
 from ragcore.observe import span
-from ragcore.prompts import GENERATION
+from ragcore.prompts.wording import GENERATION
 from tests.scripted_server import FAULTS, HTML, Fault, ScriptedServer, error
 
 CALL = LLMCall(GENERATION, {"query_str": "When does the ferry leave?"})

@@ -21,25 +21,25 @@ from urllib.parse import quote
 
 import pytest
 
-from ragcore.config import DATABASE, IngestSettings
-from ragcore.conversations import Ask
+from lectern.jobs.file_storage import ServerBytes
+from lectern.jobs.files import FileRow, Files, Stage
+from lectern.jobs.index_versions import CurrentStore, IndexVersions
+from lectern.jobs.open_library import open_parts
+from lectern.jobs.worker import Worker, outlasting
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask
+from lectern.settings import DATABASE, IngestSettings
+from lectern.ui.web import ticket
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
-from ragcore.ingestion.current_index import CurrentStore, IndexVersions
-from ragcore.ingestion.file_bytes import ServerBytes
-from ragcore.ingestion.files import FileRow, Files, Stage
-from ragcore.ingestion.parts import open_parts
-from ragcore.ingestion.worker import Worker, outlasting
-from ragcore.library import Library
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
-from ragcore.postgres import LostConnectionError, PostgresDatabase, address_of
-from ragcore.runs import AnswerRuns
 from ragcore.schema import ChatMessage, Document, TextNode
+from ragcore.sql.postgres import LostConnectionError, PostgresDatabase, address_of
 from ragcore.vector_stores.postgres import PostgresStore
 from tests import postgres
-from ui.web import ticket
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 ROOT = Path(__file__).parents[2]
-WORKER = [sys.executable, "-m", "ragcore.cli", "worker"]
+WORKER = [sys.executable, "-m", "lectern.cli", "worker"]
 FILES = 36
 
 

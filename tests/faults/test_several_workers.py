@@ -7,19 +7,19 @@ import sys
 import time
 from pathlib import Path
 
+from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.library import Library
 from tests.faults.test_kill_anywhere import is_sound
-from tests.unit.ingestion.libraries import add, paragraphs, small_passages
+from tests.lectern.jobs.libraries import add, paragraphs, small_passages
 
 ROOT = Path(__file__).parents[2]
 WORKER = """
 import sys, time
 from pathlib import Path
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.library import Library
+from lectern.library import Library
 from tests.faults.test_kill_anywhere import in_this_process
-from tests.unit.ingestion.libraries import worker_of
+from tests.lectern.jobs.libraries import worker_of
 in_this_process()
 library = Library(Path(sys.argv[1]), embedder=HashEmbedding())
 at_work = worker_of(library)

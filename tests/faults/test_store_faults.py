@@ -19,8 +19,8 @@ import pytest
 
 from ragcore.errors import DamagedStoreError, DimensionError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, TextNode
-from ragcore.sqlite import SQLiteDatabase
-from ragcore.vector_stores import disk, tables
+from ragcore.sql.sqlite import SQLiteDatabase
+from ragcore.vector_stores import disk, sql_store
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
@@ -568,7 +568,7 @@ def test_replacing_the_same_document_again_and_again_does_not_grow_the_vectors(t
 def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier, opened(tmp_path) as store:
         earlier.setattr(disk, "terms_version", lambda: "an earlier version")
-        earlier.setattr(tables, "passage_terms", lambda node: ["nothing", "like", "today's", "words"])
+        earlier.setattr(sql_store, "passage_terms", lambda node: ["nothing", "like", "today's", "words"])
         for number in range(4):
             store.put(*item(number))
         assert store.keyword_search("word1", 5) == []

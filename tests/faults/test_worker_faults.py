@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from ragcore.ingestion.files import FileRow, Stage
-from ragcore.library import Library
-from ragcore.shelf import Shelf
-from tests.unit.ingestion.libraries import vectors_held
-from tests.unit.readers.test_web import Site
+from lectern.indexes import Indexes
+from lectern.jobs.files import FileRow, Stage
+from lectern.library import Library
+from tests.lectern.jobs.libraries import vectors_held
+from tests.ragcore.readers.web.test_download import Site
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -112,7 +112,7 @@ def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) ->
 
 
 def test_an_index_that_another_process_deletes_while_its_worker_is_idle_can_still_be_closed(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = Indexes(tmp_path)
     made = shelf.create("Contracts")
     library = Library.open(made.where)
     library.start_worker()
@@ -150,7 +150,7 @@ def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_th
 
 def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from ragcore.library import Library\n"
+        "import sys, time; from pathlib import Path; from lectern.library import Library\n"
         f"library = Library.open(Path({str(tmp_path)!r})); library.start_worker()\n"
         "print(library._worker.pid, flush=True); time.sleep(60)"
     )
@@ -166,7 +166,7 @@ def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) ->
 
 def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_is_started_again(tmp_path: Path) -> None:
     program = (
-        "import time; from pathlib import Path; from ragcore.library import Library\n"
+        "import time; from pathlib import Path; from lectern.library import Library\n"
         f"library = Library.open(Path({str(tmp_path)!r})); library.start_worker(); time.sleep(600)"
     )
     library = Library.open(tmp_path)

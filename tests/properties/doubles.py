@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.indices import (
     BaseIndex,
     DocumentSummaryIndex,
@@ -21,7 +22,6 @@ from ragcore.indices import (
     TreeIndex,
     VectorStoreIndex,
 )
-from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.retrievers import (
     AutoMergingRetriever,
     BaseRetriever,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.extractors import KeywordExtractor
 from ragcore.indices import (
     BaseIndex,
@@ -19,7 +20,6 @@ from ragcore.indices import (
     load_index_from_storage,
 )
 from ragcore.ingestion import DocstoreStrategy, IngestionPipeline
-from ragcore.llms.extractive import ExtractiveLLM
 from ragcore.node_parser import SentenceSplitter
 from ragcore.observe import Span
 from ragcore.schema import Document, TextNode

@@ -15,7 +15,6 @@ from ragcore.agent import OpenAIAgent, ReActAgent
 from ragcore.chat_engine import ChatMode, chat_engine
 from ragcore.extractors import BaseExtractor
 from ragcore.indices import BaseIndex, VectorStoreIndex
-from ragcore.indices.query.query_transform import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.ingestion import EmbeddingStep, IngestionPipeline
 from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.node_parser import NodeParser, SentenceSplitter
@@ -23,6 +22,7 @@ from ragcore.postprocessor import BaseNodePostprocessor
 from ragcore.query_engine import BaseQueryEngine
 from ragcore.response_synthesizers import ResponseMode, Synthesizer
 from ragcore.retrievers import BM25Retriever, RecursiveRetriever, RouterRetriever, TransformRetriever
+from ragcore.retrievers.query_transforms import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.schema import ChatMessage, Document, MessageRole, NodeWithScore, QueryBundle, TextNode
 from ragcore.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
 from ragcore.storage.docstore import SimpleDocumentStore

@@ -8,7 +8,7 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.indices import SimpleKeywordTableIndex
 from ragcore.postprocessor import EmbeddingRecencyPostprocessor
-from ragcore.prompts import Prompt
+from ragcore.prompts.prompt import Prompt
 from ragcore.retrievers import VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.vector_stores.memory import MemoryStore

@@ -11,8 +11,8 @@ from ragcore.embeddings import HashEmbedding, HuggingFaceEmbedding
 from ragcore.ingestion import IngestionPipeline
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser import HTMLNodeParser, MarkdownNodeParser, NodeParser, SentenceSplitter, SentenceWindowNodeParser
-from ragcore.prompt_templates import PromptTemplate
-from ragcore.prompts import TEXT_QA
+from ragcore.prompts.templates import PromptTemplate
+from ragcore.prompts.wording import TEXT_QA
 from ragcore.schema import Document
 
 DOCUMENTS = [Document("A lectern has a slanting top. Speakers read from it.", name) for name in ("one", "two")]

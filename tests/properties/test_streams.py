@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from ragcore.agent import OpenAIAgent, ReActAgent
 from ragcore.chat_engine import ChatEngine, ChatMode, chat_engine
 from ragcore.indices import VectorStoreIndex
-from ragcore.indices.query.query_transform import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.llms.base import LLM, Generation, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.node_parser import SentenceSplitter
-from ragcore.prompts import TEXT_QA, Task
+from ragcore.prompts.prompt import Task
+from ragcore.prompts.wording import TEXT_QA
 from ragcore.query_engine import (
     BaseQueryEngine,
     CitationQueryEngine,
@@ -30,11 +30,12 @@ from ragcore.query_engine import (
     TransformQueryEngine,
 )
 from ragcore.response_synthesizers import ResponseMode, Synthesizer
+from ragcore.retrievers.query_transforms import HyDEQueryTransform, StepDecomposeQueryTransform
 from ragcore.schema import Document, MessageRole, NodeWithScore
 from ragcore.selectors import LLMMultiSelector, LLMSingleSelector
 from ragcore.tools import QueryEngineTool, ToolMetadata
 from tests.properties.doubles import EMBEDDER, QUOTING
-from tests.unit.agent.doubles import act, said, wanting
+from tests.ragcore.agent.doubles import act, said, wanting
 
 TEXT = (
     "Ada Lovelace wrote the first program in 1843. It was for the analytical engine. Babbage never built the engine.\n\n\n"

@@ -1,81 +1,13 @@
-"""Questions made into others before anything is looked up: an imagined answer, or the next simple question to ask."""
+"""Question transforms, by the names that scripts of LlamaIndex import them from."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
+from ragcore.lazy_exports import lazy_exports
 
-from ragcore.defaults import services
-from ragcore.llms.base import LLM, LLMCall
-from ragcore.observe import span
-from ragcore.prompt_templates import Wording, in_place_of
-from ragcore.prompts import DECOMPOSE, HYDE
-from ragcore.schema import QueryBundle, as_bundle
-
-
-class BaseQueryTransform(ABC):
-    """Holds nothing of a question: threads may share it."""
-
-    def run(self, query: str | QueryBundle, metadata: Mapping[str, str] | None = None) -> QueryBundle:
-        """A new question; the one given stays as it is. `metadata` is what a subclass says it reads. LLMErrors."""
-        bundle = as_bundle(query)
-        with span("transform_query", transform=type(self).__name__, question=bundle.query_str) as step:
-            changed = self._run(bundle, metadata or {})
-            step.note(becomes=changed.query_str, embedded=list(changed.embedding_strs))
-        return changed
-
-    def __call__(self, query: str | QueryBundle, metadata: Mapping[str, str] | None = None) -> QueryBundle:
-        return self.run(query, metadata)
-
-    @abstractmethod
-    def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle: ...
-
-
-class HyDEQueryTransform(BaseQueryTransform):
-    """Looks up a passage that the model imagines as the answer (HyDE, Gao et al. 2022, https://arxiv.org/abs/2212.10496).
-
-    The question stays what is answered. With `include_original` its own words are embedded too.
-    """
-
-    def __init__(self, llm: LLM | None = None, hyde_prompt: Wording = HYDE, include_original: bool = True) -> None:
-        self._llm = services(llm).llm
-        self._prompt = in_place_of(HYDE, hyde_prompt, self._llm)
-        self._include_original = include_original
-
-    def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
-        imagined = self._llm.generate(LLMCall(self._prompt, {"query_str": query.query_str})).text.strip()
-        texts = [imagined, *(query.embedding_strs if self._include_original or not imagined else ())]
-        return replace(query, custom_embedding_strs=tuple(dict.fromkeys(filter(None, texts))), embedding=None)
-
-
-class DecomposeQueryTransform(BaseQueryTransform):
-    """One simple question to ask a certain index for a greater one, which stays where the model says that none is needed.
-
-    Reads `index_summary`: what that index holds.
-    """
-
-    def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE) -> None:
-        self._llm = services(llm).llm
-        self._prompt = in_place_of(DECOMPOSE, decompose_query_prompt, self._llm)
-
-    def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
-        asked = self._asked(query, metadata)
-        return QueryBundle(query.query_str if is_none(asked) else asked)
-
-    def _asked(self, query: QueryBundle, metadata: Mapping[str, str]) -> str:
-        known = {"context_str": metadata.get("index_summary", ""), "existing_answer": metadata.get("prev_reasoning", "")}
-        reply = self._llm.generate(LLMCall(self._prompt, {"query_str": query.query_str, **known})).text.strip()
-        return reply or query.query_str
-
-
-class StepDecomposeQueryTransform(DecomposeQueryTransform):
-    """The next question in a chain, "None" when nothing is open. Also reads `prev_reasoning`: what was found out so far."""
-
-    def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
-        return QueryBundle(self._asked(query, metadata))
-
-
-def is_none(question: str) -> bool:
-    """Whether a model asked nothing: "None", however it is marked."""
-    return question.strip(" .\"'*").casefold() == "none"
+if TYPE_CHECKING:
+    from ragcore.retrievers.query_transforms import BaseQueryTransform as BaseQueryTransform
+    from ragcore.retrievers.query_transforms import DecomposeQueryTransform as DecomposeQueryTransform
+    from ragcore.retrievers.query_transforms import HyDEQueryTransform as HyDEQueryTransform
+    from ragcore.retrievers.query_transforms import StepDecomposeQueryTransform as StepDecomposeQueryTransform
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -92,7 +92,7 @@ def theirs(given: Any) -> Any:
 
 def ours(given: Any) -> Any:
     from ragcore.node_parser.hierarchical import HierarchicalNodeParser
-    from ragcore.node_parser.tree import get_leaf_nodes
+    from ragcore.node_parser.node_tree import get_leaf_nodes
     from ragcore.observe import Span
     from ragcore.retrievers.auto_merging import AutoMergingRetriever
     from ragcore.retrievers.base import BaseRetriever

@@ -79,7 +79,7 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.chat_engine.registry import chat_engine
+    from ragcore.chat_modes import chat_engine
     from ragcore.llms.scripted import ScriptedLLM
     from ragcore.memory import ChatMemoryBuffer
     from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode, as_bundle

@@ -60,7 +60,7 @@ def ours(given: Any) -> Any:
     from ragcore import extractors
     from ragcore.llms.base import LLMCall
     from ragcore.llms.scripted import ScriptedLLM
-    from ragcore.prompts import as_text
+    from ragcore.prompts.prompt import as_text
     from ragcore.schema import TextNode
 
     def echo(call: LLMCall) -> str:

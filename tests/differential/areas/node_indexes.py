@@ -120,7 +120,7 @@ def ours(given: Any) -> Any:
     from ragcore.llms.base import LLMCall
     from ragcore.llms.scripted import ScriptedLLM
     from ragcore.node_parser import SentenceSplitter
-    from ragcore.prompts import Task
+    from ragcore.prompts.prompt import Task
     from ragcore.schema import Document
 
     def reply(call: LLMCall) -> str:

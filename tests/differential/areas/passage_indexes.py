@@ -76,12 +76,12 @@ def theirs(given: Any) -> Any:
 
 def ours(given: Any) -> Any:
     from ragcore.embeddings.hashing import HashEmbedding
-    from ragcore.indices.keyword_table import KeywordTableIndex
-    from ragcore.indices.summary import SummaryIndex
-    from ragcore.indices.tree import TreeIndex
+    from ragcore.indices.keyword_table.index import KeywordTableIndex
+    from ragcore.indices.summary.index import SummaryIndex
+    from ragcore.indices.tree.index import TreeIndex
     from ragcore.llms.base import LLMCall
     from ragcore.llms.scripted import ScriptedLLM
-    from ragcore.prompts import Passage, as_text
+    from ragcore.prompts.prompt import Passage, as_text
     from ragcore.schema import TextNode
 
     def rule(call: LLMCall) -> str:

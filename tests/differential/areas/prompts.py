@@ -69,13 +69,13 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.prompt_templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
+    from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
     from ragcore.schema import ChatMessage, MessageRole
 
     if given["kind"] == "earlier":
         return _our_second_turn(given)
     if given["kind"] == "form":
-        from ragcore.output_parsers import BaseOutputParser
+        from ragcore.prompts.output_parsers import BaseOutputParser
 
         said = [ChatMessage(MessageRole(role), "Of {topic}") for role in given["roles"]]
         return _with_form(BaseOutputParser, PromptTemplate, ChatPromptTemplate, said, given)
@@ -136,7 +136,7 @@ def _their_second_turn(given: Any) -> Any:
 
 
 def _our_second_turn(given: Any) -> Any:
-    from ragcore.chat_engine.registry import chat_engine
+    from ragcore.chat_modes import chat_engine
     from ragcore.memory import ChatMemoryBuffer
     from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 

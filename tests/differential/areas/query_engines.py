@@ -118,7 +118,6 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.indices.query.query_transform import HyDEQueryTransform
     from ragcore.node_parser import SentenceSplitter
     from ragcore.postprocessor import SimilarityPostprocessor
     from ragcore.query_engine import (
@@ -128,6 +127,7 @@ def ours(given: Any) -> Any:
         SubQuestionQueryEngine,
         TransformQueryEngine,
     )
+    from ragcore.retrievers.query_transforms import HyDEQueryTransform
     from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode, as_bundle
     from ragcore.selectors import LLMMultiSelector
     from ragcore.tools import QueryEngineTool

@@ -55,7 +55,7 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.chat_engine.registry import chat_engine
+    from ragcore.chat_modes import chat_engine
     from ragcore.memory import ChatMemoryBuffer
     from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 

@@ -73,7 +73,7 @@ def theirs(given: Any) -> Any:
 
 def ours(given: Any) -> Any:
     from ragcore.llms.scripted import ScriptedLLM
-    from ragcore.prompts import Prompt, Task
+    from ragcore.prompts.prompt import Prompt, Task
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
     from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
 

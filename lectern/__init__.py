@@ -1,0 +1,1 @@
+"""Lectern, the application: a person's library of documents, its jobs, conversations, explanations and screens."""

@@ -1,0 +1,1 @@
+"""From a question to the engine that answers it."""

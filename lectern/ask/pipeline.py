@@ -1,0 +1,155 @@
+"""From an ask to its answer: how its passages are found, which engine answers from them, and what that would cost.
+
+`finding` says which passages, `answer` who answers; a further way to ask is one more case in one of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lectern.ask.per_document import AnswerPerDocument
+from lectern.ask.read_everything import ReadEverything
+from lectern.schema import Ask
+from ragcore.chat_modes import chat_engine
+from ragcore.embeddings.base import Embedder
+from ragcore.llms.base import LLM
+from ragcore.memory import ChatMemoryBuffer
+from ragcore.postprocessor.base import BaseNodePostprocessor
+from ragcore.postprocessor.mmr import DiversePostprocessor
+from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
+from ragcore.postprocessor.similarity import SimilarityPostprocessor
+from ragcore.postprocessor.whole_lists import WholeLists
+from ragcore.prompts.prompt import Prompt
+from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
+from ragcore.questions.small_talk import reply_to
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.estimate import Estimate, estimate
+from ragcore.response_synthesizers.modes import ResponseMode, worded
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.retrievers.all_passages import AllPassages
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.fixed import ChosenPassages
+from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
+from ragcore.retrievers.summary_request import OverviewRetriever
+from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
+from ragcore.vector_stores.base import Scope, Store
+
+WIDER = 4  # times as many passages as wanted are found where a later step chooses among them
+RERANKERS = 2  # kept in memory
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalPlan:
+    """What finds passages, and what then leaves some out or puts them in another order."""
+
+    retriever: BaseRetriever
+    postprocessors: tuple[BaseNodePostprocessor, ...] = ()
+
+    def passages(self, question: str) -> list[NodeWithScore]:
+        bundle = QueryBundle(question)
+        return postprocessed(self.retriever.retrieve(bundle), bundle, self.postprocessors)
+
+
+def finding(ask: Ask, index: Store, embedder: Embedder) -> RetrievalPlan:
+    """How the passages of an ask are found in an index whose vectors the embedder made."""
+    if ask.reading == "everything":
+        return RetrievalPlan(AllPassages(index, ask.file_ids))
+    if ask.node_ids is not None:
+        return RetrievalPlan(ChosenPassages(index, ask.node_ids), (WholeLists(index),))
+    how = ask.retrieval
+    chosen_later = bool(how.reranker) or how.diverse
+    hybrid = HybridRetriever(
+        index,
+        embedder,
+        ask.top_k * WIDER if chosen_later else ask.top_k,
+        Scope(ask.file_ids),
+        cosine_share=how.dense_share,
+        feedback=usual_feedback(how.dense_share),
+        weaker=how.weaker or chosen_later,
+    )
+    retriever = OverviewRetriever(index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids)
+    steps: list[BaseNodePostprocessor] = []
+    if how.cutoff is not None:
+        steps.append(SimilarityPostprocessor(how.cutoff))
+    if how.reranker:
+        steps.append(_reranker(how.reranker))
+    if how.diverse:
+        steps.append(DiversePostprocessor(index, ask.top_k))
+    elif how.reranker:
+        steps.append(TopK(ask.top_k))
+    return RetrievalPlan(retriever, (*steps, WholeLists(index)))
+
+
+def answer(
+    ask: Ask,
+    history: Sequence[ChatMessage],
+    *,
+    llm: LLM,
+    finding: RetrievalPlan,
+    system_prompt: str = "",
+    wording: Mapping[str, Prompt] | None = None,
+) -> AnswerStream:
+    """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
+
+    `wording` has other prompts for those of these names. A reader that only quotes finds nothing to say to a greeting: it is
+    answered for it, without a search.
+    """
+    if llm.metadata.is_extractive and (reply := reply_to(ask.question, history)):
+        return AnswerStream(piece for piece in (reply,))
+    if ask.reading == "everything":
+        reading = _alone(ask, llm, finding, wording).stream_query(ask.question)
+        return ReadEverything(reading, ResponseMode(ask.response_mode), ask.question)
+    if ask.chat_mode is None:
+        return _alone(ask, llm, finding, wording).stream_query(ask.question)
+    engine = chat_engine(
+        ask.chat_mode,
+        llm=llm,
+        retriever=finding.retriever,
+        memory=ChatMemoryBuffer(token_limit=llm.metadata.context_window * 3 // 4, messages=history),
+        system_prompt=system_prompt,
+        postprocessors=finding.postprocessors,
+        response_mode=ask.response_mode,
+        wording=wording,
+    )
+    return engine.stream_chat(ask.question)
+
+
+def _alone(ask: Ask, llm: LLM, finding: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
+    synthesizer = Synthesizer(llm, ask.response_mode, worded(wording or {}))
+    return RetrieverQueryEngine(finding.retriever, synthesizer, finding.postprocessors)
+
+
+def answer_each(
+    ask: Ask,
+    files: Mapping[str, str],
+    *,
+    llm: LLM,
+    finding_of: Callable[[str], RetrievalPlan],
+    wording: Mapping[str, Prompt] | None = None,
+) -> AnswerPerDocument:
+    """Begin to ask each of the documents, names by id, on its own: `finding_of` finds in one of them."""
+    return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, finding_of(file_id), wording))
+
+
+def price(ask: Ask, *, llm: LLM, finding: RetrievalPlan, wording: Mapping[str, Prompt] | None = None) -> Estimate:
+    """What answering would take: the passages are looked up, the model is not asked. `wording` as for `answer`."""
+    return estimate(ask.response_mode, llm, ask.question, finding.passages(ask.question), prompts=worded(wording or {}))
+
+
+class TopK(BaseNodePostprocessor):
+    """The first `count`."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        return list(nodes[: self._count])
+
+
+@lru_cache(maxsize=RERANKERS)
+def _reranker(name: str) -> SentenceTransformerRerank:
+    """Kept, as its model takes seconds to load; no name makes the machine call out."""
+    return SentenceTransformerRerank(name, top_n=sys.maxsize, local_files_only=True)

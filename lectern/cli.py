@@ -1,0 +1,397 @@
+"""The library from a terminal.
+
+lectern                      start the application
+lectern add WHAT ...         take in files, folders, web links or storage addresses, and wait until they are read
+lectern ask QUESTION         an answer with its sources
+lectern export FILE          the whole library in one file, also while it is in use
+lectern import FILE          add such a file to the library
+lectern rebuild              make the index anew, with other passages or another embedder
+lectern worker               read the files of a library that others share, until interrupted
+lectern eval DATASET         measure finding and answering with a data set, or compare two settings
+lectern record               record the answers of stage mode anew, with the language model that is set
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Set
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from lectern import settings as config
+from lectern.settings import ResponseMode, SplitterName
+from ragcore.errors import ConfigError, InputError, RagError
+from ragcore.schema import new_id
+
+if TYPE_CHECKING:
+    from lectern.jobs.sources import Gathered
+    from lectern.library import Library
+
+APP = Path(__file__).parents[1] / "app.py"
+FIRST_PORT = 8501
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; gives its exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that this terminal or file cannot hold is no reason to end
+        sys.stdout.reconfigure(errors="replace")
+    given = _parser().parse_args(arguments)
+    try:
+        return _run(given)
+    except RagError as error:
+        print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lectern", description="Ask your documents.")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
+    place.add_argument("--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}")
+    commands = parser.add_subparsers(dest="command")
+    serve = commands.add_parser("serve", help="start the application (the default)")
+    serve.add_argument("--port", type=int, help="8501, or the next free one")
+    add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
+    add.add_argument("what", nargs="+", help="a file, a folder, https://..., s3://...; with --query the address of a database")
+    add.add_argument("--query", metavar="SELECT", help="take in the rows that a database gives")
+    ask = commands.add_parser("ask", help="ask a question")
+    ask.add_argument("question")
+    ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
+    ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
+    ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
+    export = commands.add_parser("export", help="write the whole library into one file")
+    export.add_argument("file", type=Path)
+    taken = commands.add_parser("import", help="add what export has written to the library")
+    taken.add_argument("file", type=Path)
+    _add_rebuild(commands.add_parser("rebuild", help="rebuild the index; the old one answers until then"))
+    commands.add_parser("worker", help="read the files of a shared library, until interrupted")
+    _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
+    record = commands.add_parser("record", help="record the answers of stage mode anew")
+    record.add_argument("--into", type=Path, metavar="FOLDER", help="by default sample/recorded")
+    return parser
+
+
+def _run(given: argparse.Namespace) -> int:
+    where = given.library or config.default_library(given.database)
+    match given.command:
+        case "add" | "ingest":
+            return _add(where, given.what, given.query)
+        case "ask":
+            return _ask(where, given.question, given.mode, given.top_k, price=given.price)
+        case "export":
+            return _export(where, given.file)
+        case "import":
+            return _import(where, given.file)
+        case "rebuild":
+            return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model, given.splitter)
+        case "worker":
+            return _worker(where)
+        case "eval":
+            return _eval(given)
+        case "record":
+            return _record(where, given.into)
+    return _serve(where, getattr(given, "port", None))
+
+
+def _opened(where: Path | str) -> closing[Library]:
+    from lectern.library import Library
+
+    return closing(Library.open(where))
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
+
+
+def _serve(where: Path | str, port: int | None) -> int:
+    """Start the application, and open it in the browser of whoever sits at this terminal. It ends with this process."""
+    import os
+    import signal
+    import webbrowser
+
+    if not APP.exists():
+        raise ConfigError(
+            "The application's screens are not installed beside the library.",
+            hint="Install from a checkout, with: python -m pip install -e .",
+        )
+    port = port or _free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(APP), f"--server.port={port}"]
+    in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
+    place = {config.DATABASE: str(where)} if config.on_server(where) else in_folder
+    with subprocess.Popen(command, cwd=APP.parent, env={**os.environ, **place}) as server:
+        signal.signal(signal.SIGTERM, lambda _number, _frame: server.terminate())
+        try:
+            if _answers(port, server):
+                print(f"Lectern is at http://localhost:{port}. Press Ctrl+C to end it.", flush=True)
+                if sys.stdout.isatty():
+                    webbrowser.open(f"http://localhost:{port}")
+            return server.wait()
+        finally:
+            server.terminate()
+
+
+def _free_port() -> int:
+    """8501, or the next that nobody uses."""
+    import socket
+
+    for port in range(FIRST_PORT, FIRST_PORT + 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise ConfigError("No port is free for the application.", hint="Choose one with: lectern serve --port NUMBER")
+
+
+def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
+    """Whether the application is up; False when it ended instead."""
+    import urllib.error
+    import urllib.request
+
+    while server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+                return True
+        except urllib.error.HTTPError:
+            return True  # up, and told to go by other names
+        except OSError:
+            time.sleep(0.1)
+    return False
+
+
+def _add(where: Path | str, what: list[str], query: str | None) -> int:
+    with _opened(where) as library:
+        before = _there(library)
+        library.start_worker()
+        given: set[str] = set()
+        failed = False
+        for each in what:
+            try:
+                taken = library.take(gathered(library, each, query))
+            except (ConfigError, InputError) as error:  # the others are taken all the same
+                print(f"{error.what} {error.hint}", file=sys.stderr)
+                failed = True
+                continue
+            for added in taken:
+                if added.outcome == "duplicate":
+                    other = "" if added.given == added.file.name else f", as {added.file.name}"
+                    print(f"{added.given} is in the library already{other}.")
+                given.add(added.file.id)
+        return int(not _all_read(library, given, before) or failed)
+
+
+def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
+    """Whoever sits at the terminal may read what this account may read."""
+    from lectern.jobs import sources
+    from lectern.settings import AllowedSources
+
+    path, into, most = Path(what), library.incoming, library.settings.ingest.max_file_mb
+    anything = AllowedSources(folders=(Path(path.absolute().anchor),), storage=(what,), private_network=True)
+    if query is not None:
+        yield sources.from_database(what, query, into, anything, max_mb=most)
+    elif sources.is_storage(what):
+        yield from sources.from_storage(what, into, anything, max_mb=most)
+    elif what.startswith(("http://", "https://")):
+        yield sources.from_link(what, into, anything, max_mb=most)
+    elif path.is_dir():
+        yield from sources.from_folder(what, into, anything, max_mb=most)
+    elif path.is_file():
+        copy = into / f"{new_id()}{path.suffix}"
+        shutil.copyfile(path, copy)
+        yield sources.Gathered(copy, path.name)
+    else:
+        raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
+
+
+def _there(library: Library) -> Set[tuple[str, float]]:
+    """The files that are there, each as it is: what comes in the place of one was added later."""
+    return {(file.id, file.added) for file in library.files.all()}
+
+
+def _all_read(library: Library, given: Set[str], before: Set[tuple[str, float]]) -> bool:
+    """Wait for the files that were given, and say what became of each; whether none failed. `before`: see `_there`."""
+    told: set[str] = set()
+    failed = False
+    while True:
+        # An archive becomes the files in it, so whatever has come since is waited for too.
+        files = [file for file in library.files.all() if file.id in given or (file.id, file.added) not in before]
+        for file in files:
+            if file.active or file.id in told:
+                continue
+            told.add(file.id)
+            if file.problem is None or file.ready:
+                passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
+                print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
+            if file.problem is not None:
+                failed = failed or not (file.ready or file.problem.nothing_new)
+                print(f"{file.problem.what} {file.problem.hint}")
+        if not any(file.active for file in files):
+            return not failed
+        time.sleep(0.2)
+
+
+def _export(where: Path | str, target: Path) -> int:
+    from lectern.export.backup import write_copy
+
+    with _opened(where) as library:
+        copied = write_copy(library, target)
+    print(f"{target} holds {copied}.")
+    return 0
+
+
+def _import(where: Path | str, source: Path) -> int:
+    from lectern.export.backup import read_copy
+
+    if not source.is_file():
+        raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
+    with _opened(where) as library:
+        before = _there(library)
+        copied = read_copy(library, source)
+        print(copied.taken_in)
+        library.start_worker()
+        return int(not _all_read(library, set(), before))
+
+
+def _rebuild(
+    where: Path | str,
+    chunk_size: int | None,
+    chunk_overlap: int | None,
+    embed_model: str | None,
+    splitter: SplitterName | None,
+) -> int:
+    """Interrupted, it goes on with the same command, or in the application."""
+    with _opened(where) as library:
+        plan = library.rebuild(chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model, splitter=splitter)
+        changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
+        print(
+            f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about {plan.seconds:,.0f} s.", flush=True
+        )
+        library.start_worker()
+        while (coming := library.rebuilding()) is not None:
+            if coming.problem is not None:
+                print(f"{coming.problem.what} {coming.problem.hint}")
+                return 1
+            if sys.stdout.isatty():
+                print(f"\r{coming.fraction:.0%}", end="", flush=True)
+            time.sleep(0.2)
+        print(f"\nThe index has {len(library.store):,} passages.")
+        return 0
+
+
+def _worker(where: Path | str) -> int:
+    """Keep a worker process going, as the application does."""
+    import signal
+    import threading
+
+    ended = threading.Event()
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, lambda _number, _frame: ended.set())
+    with _opened(where) as library:
+        library.start_worker()
+        print(f"Reading the files of {library.name}. Press Ctrl+C to end it.", flush=True)
+        ended.wait()
+        return 0
+
+
+def _record(where: Path | str, into: Path | None) -> int:
+    from lectern.runs.recorded_demo import RECORDED, Recording, record, write
+
+    def told(made: Recording) -> None:
+        how = made.ask.chat_mode or made.ask.response_mode
+        print(f"{how}: {made.ask.question} ({made.facts.model}, {made.facts.seconds:.1f} s)", flush=True)
+
+    with _opened(where) as library:
+        made = record(library, told)
+        write(made, into or RECORDED)
+    print(f"{len(made)} answers are recorded in {into or RECORDED}.")
+    return 0
+
+
+def _add_rebuild(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
+    parser.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
+    parser.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
+    parser.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
+
+
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DATASET", help="its folder; docs/quality.md says what is in it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--setting", default="default", metavar="A", help='"default", or name=value,... such as top_k=10')
+    how.add_argument("--compare", nargs=2, metavar=("A", "B"), help="measure two settings, and test their difference")
+    parser.add_argument("--part", default="all", choices=("development", "validation", "all"), help="which questions")
+    parser.add_argument(
+        "--others", type=int, metavar="N", help="of a corpus, the graded documents and N more: quicker, and easier"
+    )
+    parser.add_argument("--finding", action="store_true", help="measure only what is found, not what is answered")
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache")
+    parser.add_argument("--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines")
+
+
+def _eval(given: argparse.Namespace) -> int:
+    import platformdirs
+
+    from lectern.evaluate.benchmark import report
+    from lectern.evaluate.benchmark.data_set import read_data_set
+    from lectern.evaluate.benchmark.index import indexed
+    from lectern.evaluate.benchmark.measure import Measured, measured
+    from lectern.evaluate.benchmark.settings import setting_of
+
+    def tell(text: str, end: str = "\n") -> None:
+        print(text, end=end, file=sys.stderr, flush=True)
+
+    def asked(number: int) -> None:
+        if sys.stderr.isatty():
+            tell(f"\r{number:,} of {len(data_set.trials):,} questions ", end="\n" if number == len(data_set.trials) else "")
+
+    settings = [setting_of(text) for text in given.compare or [given.setting]]
+    data_set = read_data_set(given.folder, others=given.others).only(given.part)
+    work = given.work or Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
+    made: list[Measured] = []
+    for setting in settings:
+        with indexed(data_set, setting, work, tell) as opened:
+            made.append(measured(data_set, setting, opened, answering=not given.finding, tell=asked))
+        print("\n".join(report.table(made[-1], given.part)), flush=True)
+    if len(made) == 2:
+        print("\n".join(report.comparison(*made)))
+    if given.each is not None:
+        given.each.write_text("".join(f"{line}\n" for one in made for line in report.each_question(one)), "utf-8")
+    print(report.as_json(made, given.part))
+    return 0
+
+
+def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:
+    from lectern.runs.answer_runs import check_question
+    from lectern.schema import Ask
+
+    check_question(question)
+    with _opened(where) as library:
+        ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
+        if price:
+            about = library.price(ask)
+            calls = "1 call" if about.calls == 1 else f"{about.calls} calls"
+            print(f"{mode}: {calls}, about {about.prompt_tokens + about.completion_tokens:,} tokens.")
+            return 0
+        answer = library.answer(ask)
+        said = ""
+        for piece in answer:
+            said += piece
+            print(piece, end="", flush=True)
+        if nearest := library.nearest(ask, answer):
+            print(nearest.removeprefix(said), end="")
+            said = nearest
+        print()
+        for source in library.at_quotes(library.sources(answer.source_nodes), said):
+            print(f"  [{source.number}] {source.place}")
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

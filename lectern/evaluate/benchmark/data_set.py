@@ -1,0 +1,229 @@
+"""Data sets to measure with, in a folder: documents, questions, and what should be found or answered.
+
+Of one's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
+ragcore.evaluation.question_sets, and the files that they are about, of any kind that Lectern reads, in a folder `documents`.
+
+Published ones: `corpus.jsonl`, lines {_id, title, text}, with one of
+
+- `queries.jsonl`, lines {_id, text}, and `qrels.tsv`, a first line of names, then question, document, grade (BEIR's format);
+- `queries.lastturn.jsonl`, `queries.questions.jsonl`, `queries.rewrite.jsonl` and `qrels.tsv` (MTRAG's): the last message of a
+  conversation, all of a person's messages, and the last one as a person rewrote it to stand alone; turns begin with "|user|:";
+- `qa.jsonl`, lines {id, question, answers, doc_ids}. No answers: the documents do not answer it. `spans` are the places of the
+  answers in the document, in characters. `pages`, pairs of file and page, go with a folder `data` of files and no corpus.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from ragcore.errors import InputError
+from ragcore.evaluation.question_sets import Question, Wanted, read_set
+
+Part = Literal["development", "validation", "all"]
+T = TypeVar("T")
+
+QUESTIONS = ("questions.jsonl", "questions.csv")
+OWN, PUBLISHED = "documents", "data"
+TURN = "|user|:"
+_ACCEPTED = (
+    "It needs questions.csv or questions.jsonl beside a folder “documents”; or corpus.jsonl with qa.jsonl or with "
+    "queries.jsonl and qrels.tsv; or qa.jsonl beside a folder “data”."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A document of a corpus."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A question with what is known of it. `grades`: of documents, by id, 1 and more are relevant. `answerable`: from these
+    documents, None where the set does not say. `said`: the person's messages before it; `rewritten`: by a person, so that it
+    stands alone."""
+
+    question: Question
+    grades: Mapping[str, int] = field(default_factory=dict)
+    answerable: bool | None = None
+    said: tuple[str, ...] = ()
+    rewritten: str = ""
+
+    @property
+    def part(self) -> Part:
+        """Always the same half for the same id."""
+        return "development" if zlib.crc32(self.question.id.encode()) % 2 == 0 else "validation"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen."""
+
+    name: str
+    trials: tuple[Trial, ...]
+    texts: tuple[Text, ...] = ()
+    files: tuple[Path, ...] = ()
+    own: bool = False
+
+    def only(self, part: Part) -> DataSet:
+        """The questions of a part. InputError where it has none."""
+        chosen = self if part == "all" else replace(self, trials=tuple(each for each in self.trials if each.part == part))
+        if not chosen.trials:
+            raise InputError(f"{self.name} has no questions in its {part} part.", hint="Measure with: --part all")
+        return chosen
+
+    def fingerprint(self) -> str:
+        """Of the documents: the same for the same names and contents."""
+        digest = hashlib.sha256()
+        for text in self.texts:
+            digest.update(json.dumps([text.id, text.title, text.text]).encode())
+        for path in self.files:
+            digest.update(f"\0{path.name}\0".encode())
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+
+def read_data_set(folder: Path, *, others: int | None = None) -> DataSet:
+    """The data set in a folder. `others`: of its corpus, only the documents that are graded, and so many more.
+
+    InputError for anything that is no data set, and for a file in it that is not as it should be.
+    """
+    found = _read(folder)
+    if others is None or not found.texts:
+        return found
+    graded = {id_ for trial in found.trials for id_ in trial.grades}
+    more = sorted((text.id for text in found.texts if text.id not in graded), key=lambda id_: zlib.crc32(id_.encode()))
+    kept = graded | set(more[:others])
+    return replace(found, texts=tuple(text for text in found.texts if text.id in kept))
+
+
+def _read(folder: Path) -> DataSet:
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.", hint=f"Give the folder of a data set. {_ACCEPTED}")
+    name = "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name  # xquad/de
+    questions = next((folder / each for each in QUESTIONS if (folder / each).is_file()), None)
+    if questions is not None and (folder / OWN).is_dir():
+        return DataSet(name, _own(questions), files=_files(folder / OWN), own=True)
+    if (folder / "qa.jsonl").is_file() and (folder / PUBLISHED).is_dir():
+        return DataSet(name, _asked(folder / "qa.jsonl"), files=_files(folder / PUBLISHED))
+    if not (folder / "corpus.jsonl").is_file():
+        raise InputError(f"{folder} is not a data set.", hint=_ACCEPTED)
+    texts = tuple(_lines(folder / "corpus.jsonl", _document))
+    if (folder / "qa.jsonl").is_file():
+        asked = _asked(folder / "qa.jsonl")
+        if any(wanted.start is not None for trial in asked for wanted in trial.question.wanted):
+            texts = tuple(replace(text, title="") for text in texts)  # above a text, a title would move what is in it
+        return DataSet(name, asked, texts)
+    if (folder / "queries.lastturn.jsonl").is_file():
+        return DataSet(name, _conversations(folder), texts)
+    if (folder / "queries.jsonl").is_file():
+        return DataSet(name, _judged(folder), texts)
+    raise InputError(f"{folder} has documents and no questions.", hint=_ACCEPTED)
+
+
+def _document(row: Mapping[str, Any]) -> Text:
+    return Text(_text(row, "_id"), _text(row, "title") if row.get("title") else "", _text(row, "text"))
+
+
+def _own(path: Path) -> tuple[Trial, ...]:
+    asked = read_set(path.read_bytes(), path.name).questions
+    # The same id every time, so that a question stays in its part.
+    return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in asked)
+
+
+def _files(folder: Path) -> tuple[Path, ...]:
+    found = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")))
+    if not found:
+        raise InputError(f"{folder} has no files.", hint="Put the documents that the questions are about into it.")
+    return found
+
+
+def _asked(path: Path) -> tuple[Trial, ...]:
+    return tuple(_lines(path, _trial))
+
+
+def _trial(row: Mapping[str, Any]) -> Trial:
+    answers, documents = tuple(map(str, row.get("answers") or ())), [str(each) for each in row.get("doc_ids") or ()]
+    wanted = tuple(Wanted(str(file), (str(page),)) for file, page in row.get("pages") or ())
+    if spans := row.get("spans"):
+        wanted = tuple(Wanted(documents[0], (), int(start), int(end)) for start, end in spans)
+    question = Question(_text(row, "question"), answers, wanted, str(row.get("id") or row["question"]))
+    grades = dict.fromkeys(documents, 1) if answers and not wanted else {}
+    # Where the answers are the wanted stretches themselves, there is nothing to answer.
+    return Trial(question, grades, None if spans else bool(answers))
+
+
+def _judged(folder: Path) -> tuple[Trial, ...]:
+    grades = _grades(folder / "qrels.tsv")
+    asked = _lines(folder / "queries.jsonl", lambda row: Question(_text(row, "text"), id=_text(row, "_id")))
+    return tuple(Trial(each, grades[each.id]) for each in asked if each.id in grades)
+
+
+def _conversations(folder: Path) -> tuple[Trial, ...]:
+    grades = _grades(folder / "qrels.tsv")
+    last, every, rewritten = (
+        dict(_lines(folder / f"queries.{name}.jsonl", lambda row: (_text(row, "_id"), _turns(_text(row, "text")))))
+        for name in ("lastturn", "questions", "rewrite")
+    )
+    if missing := [id_ for id_ in grades if not (id_ in last and id_ in every and id_ in rewritten)]:
+        raise InputError(
+            f"{folder} does not have all of the question {missing[0]}.",
+            hint="It must be in queries.lastturn.jsonl, queries.questions.jsonl and queries.rewrite.jsonl.",
+        )
+    return tuple(
+        Trial(Question(last[id_][-1], id=id_), of, said=tuple(every[id_][:-1]), rewritten=rewritten[id_][-1])
+        for id_, of in grades.items()
+    )
+
+
+def _turns(text: str) -> list[str]:
+    return [turn.strip() for turn in text.removeprefix(TURN).split(f"\n{TURN}")]
+
+
+def _grades(path: Path) -> dict[str, dict[str, int]]:
+    """By question and document; only of questions that have a relevant one."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.", hint="It says which documents are relevant to which question.")
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for number, line in enumerate(path.read_text("utf-8").splitlines()[1:], 2):
+        try:
+            question, document, grade = line.split("\t")
+            found[question][document] = int(grade)
+        except ValueError as error:
+            raise _damaged(path, number, "question, document and a whole number, with tabs between them") from error
+    return {question: grades for question, grades in found.items() if max(grades.values()) > 0}
+
+
+def _lines(path: Path, made: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8.", hint="Save it as UTF-8.") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield made(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise _damaged(path, number, "one JSON object with what this kind of file has") from error
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row[name]
+    if not isinstance(value, str):
+        raise TypeError(name)
+    return value
+
+
+def _damaged(path: Path, line: int, expected: str) -> InputError:
+    return InputError(f"{path}, line {line} cannot be read.", hint=f"It must be {expected}; see docs/quality.md.")

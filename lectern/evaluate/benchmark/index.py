@@ -1,0 +1,245 @@
+"""The library of a data set: its documents read, cut and embedded as the application does it, and kept for the next time.
+
+An index is kept under what it was made from and with: the documents, the settings, and the code that makes indexes. Vectors
+are kept apart by their text, so that an index with other passages or words embeds only what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lectern.evaluate.benchmark.data_set import DataSet, Text
+from lectern.evaluate.benchmark.settings import TrialSetting
+from lectern.jobs.chunking import passages_of
+from lectern.jobs.embed_passages import PassageEmbedder, Step
+from lectern.jobs.embedders import Embedders
+from lectern.jobs.embedding_drafts import SCHEMA as VECTORS_SCHEMA
+from lectern.jobs.embedding_drafts import Drafts
+from lectern.jobs.worker import Worker
+from lectern.library import Library
+from lectern.settings import AppSettings
+from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import InputError, StoreError
+from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.llms.base import Generation, LLMCall
+from ragcore.prompts.prompt import RenderedMessage, Task
+from ragcore.readers.markdown_tables import with_tables_as_lines
+from ragcore.schema import Document, TextNode, new_id
+from ragcore.sql.sqlite import SQLiteDatabase
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+PUT_TOGETHER = 200  # documents in a transaction
+UNUSED_SECONDS = 3 * 24 * 3600.0  # before an index of the same data set is deleted when another is made
+WHOLE = "whole"  # the file that says that an index was finished, and by its time when it was last used
+SOURCES = Path(__file__).parents[2]
+MAKERS = ("embeddings", "node_parser", "readers", "vector_stores", "ingestion/embed.py", "ingestion/passages.py",
+          "text/citations.py", "text/keywords.py", "text/sentences.py", "text/tokens.py")  # fmt: skip
+
+Tell = Callable[[str], None]
+
+
+class TimedEmbedder:
+    """An embedder that knows how long the first question after `begin` took it, by the clock and of the processor. Not for
+    several threads."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.begin()
+
+    def begin(self) -> None:
+        self.seconds, self.cpu_seconds, self._first = 0.0, 0.0, True
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self._embedder.embed_passages(texts)
+
+    def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
+        return self._embedder.embed_tokens(texts) if isinstance(self._embedder, TokenEmbedder) else None
+
+    def knows(self, word: str) -> bool:
+        return not isinstance(self._embedder, TokenEmbedder) or self._embedder.knows(word)
+
+    def embed_query(self, text: str) -> Vector:
+        began, cpu = time.perf_counter(), time.process_time()
+        vector = self._embedder.embed_query(text)
+        if self._first:
+            self.seconds, self.cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
+            self._first = False
+        return vector
+
+
+class WatchedReader(ExtractiveLLM):
+    """The reader that quotes, which remembers the last call for an answer."""
+
+    last: LLMCall | None = None
+
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        if call.prompt.task is Task.ANSWER:
+            self.last = call
+        return super()._generate(call, messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """`seconds`: what making the index took, 0 where it was there."""
+
+    library: Library
+    embedder: TimedEmbedder
+    reader: WatchedReader
+    seconds: float
+
+
+@contextmanager
+def indexed(
+    data_set: DataSet, setting: TrialSetting, work: Path, tell: Tell, bundled: Embedder | None = None
+) -> Iterator[Indexed]:
+    """The library of these documents, made in the folder `work` where it is not there yet. `bundled`: in the place of the
+    built-in embedder. `tell` hears what is done. InputError where a document cannot be read."""
+    embedder = TimedEmbedder(Embedders(bundled or HuggingFaceEmbedding()).of(setting.embed_model))
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The folder {work} cannot be used: {error.strerror}.", hint="Name another one with --work, in which you may write."
+        ) from error
+    folder = work / f"{data_set.name.replace('/', '-')}-{_key(data_set, setting, embedder.name)}"
+    began, made = time.monotonic(), not (folder / WHOLE).exists()
+    if made:
+        _make(folder, data_set, setting, embedder, tell)
+    seconds = time.monotonic() - began if made else 0.0
+    (folder / WHOLE).touch()
+    reader = WatchedReader(embedder)
+    library = Library(folder, embedder=embedder, llm=reader)
+    try:
+        yield Indexed(library, embedder, reader, seconds)
+    finally:
+        library.close()
+
+
+def _key(data_set: DataSet, setting: TrialSetting, embedder: str) -> str:
+    digest = hashlib.sha256(f"{data_set.fingerprint()}\0{setting.ingest.model_dump_json()}\0{embedder}\0".encode())
+    for name in MAKERS:
+        digest.update(_code(name))
+    return digest.hexdigest()[:16]
+
+
+def _code(name: str) -> bytes:
+    path = SOURCES / name
+    files = sorted(path.glob("*.py")) if path.is_dir() else [path]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()
+
+
+def _make(folder: Path, data_set: DataSet, setting: TrialSetting, embedder: Embedder, tell: Tell) -> None:
+    """In a folder beside it that takes its name when it is whole, as others may make the same at once."""
+    draft = folder.with_name(f"{folder.name}.{new_id()[:8]}")
+    library = Library(draft, embedder=embedder)
+    try:
+        library.update_settings(AppSettings(ingest=setting.ingest))
+        if data_set.files:
+            _read_files(library, data_set, embedder, tell)
+        else:
+            _put_texts(library, data_set, embedder, folder.parent, tell)
+    except BaseException:  # interrupted or not, half an index helps nobody; the vectors are kept
+        library.close()
+        shutil.rmtree(draft)
+        raise
+    library.close()
+    (draft / WHOLE).touch()
+    try:
+        draft.rename(folder)
+    except OSError:  # someone else was quicker
+        shutil.rmtree(draft)
+    _drop_unused(folder)
+
+
+def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: Tell) -> None:
+    for path in data_set.files:
+        library.add(path, path.name)
+    worker = Worker(library.files, library.store, embedder, lambda: library.settings.ingest)
+    tell(f"Reading {len(data_set.files):,} files ...")
+    while worker.run_once():
+        pass
+    for file in library.files.all():
+        if file.problem is not None and not file.ready:
+            raise InputError(f"{data_set.name}: {file.problem.what}", hint=file.problem.hint)
+
+
+def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Path, tell: Tell) -> None:
+    ingest = library.settings.ingest
+    tell(f"Splitting {len(data_set.texts):,} documents ...")
+    counted = any(wanted.start is not None for trial in data_set.trials for wanted in trial.question.wanted)
+    documents = {text.id: _document(text, counted=counted) for text in data_set.texts}
+    nodes = [
+        node
+        for document in documents.values()
+        for node in passages_of(document, ingest.chunk_size, ingest.chunk_overlap, ingest.splitter)
+    ]
+    nodes = _embedded(nodes, data_set.name, embedder, work, tell)
+    tell(f"Storing {len(nodes):,} passages ...")
+    groups = [(id_, list(each)) for id_, each in groupby(nodes, lambda node: str(node.ref_doc_id))]
+    for start in range(0, len(groups), PUT_TOGETHER):
+        with library.files.transaction():
+            for id_, each in groups[start : start + PUT_TOGETHER]:
+                library.store.put(documents[id_], each)
+
+
+def _document(text: Text, *, counted: bool) -> Document:
+    """As if it had been read from a file: with its title above it, where the text does not begin with that. `counted`: places
+    in it are wanted, and it stays as it is."""
+    title = " ".join(text.title.replace("_", " ").split())
+    headed = not title or text.title == text.id or text.text.lstrip().startswith(title)
+    whole = text.text if headed else f"{title}\n\n{text.text}"
+    metadata = {"file_name": f"{title or text.id}.txt", "file_id": text.id}
+    hidden = tuple(metadata)
+    return Document(
+        whole if counted else with_tables_as_lines(whole),
+        text.id,
+        metadata,
+        excluded_embed_metadata_keys=hidden,
+        excluded_llm_metadata_keys=hidden,
+    )
+
+
+def _embedded(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell) -> list[TextNode]:
+    """With their vectors, of which those made before are known."""
+    database = SQLiteDatabase(work / "vectors.db", VECTORS_SCHEMA)
+    kept, owner, told = Drafts(database), f"{name} {_code('embeddings').hex()[:16]}", time.monotonic()
+
+    def note(step: Step) -> None:
+        nonlocal told
+        kept.keep(owner, step.made)
+        if step.characters_left and (not step.made or time.monotonic() - told > 30):
+            told = time.monotonic()
+            tell(f"Embedding {step.done:,} of {len(nodes):,} passages ...")
+
+    try:
+        return PassageEmbedder(embedder).embed(nodes, kept.vectors(owner), lambda work: work(), note)
+    finally:
+        database.close()
+
+
+def _drop_unused(folder: Path) -> None:
+    """Older indexes of the same data set, and what a killed process left of one."""
+    name = folder.name.rpartition("-")[0]
+    for other in folder.parent.glob(f"{name}-*"):
+        used = other / WHOLE if (other / WHOLE).exists() else other
+        if other.name.rpartition("-")[0] == name and time.time() - used.stat().st_mtime > UNUSED_SECONDS:
+            shutil.rmtree(other)

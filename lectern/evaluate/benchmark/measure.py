@@ -1,0 +1,227 @@
+"""A data set measured with one setting: for each question the scores that it has what is needed for.
+
+Finding, where documents have grades: nDCG@10, recall@10 and hit@1 of the documents of the first RANKED passages, each
+document at its first. Finding, where pages or stretches of text are wanted: among the first FIRST passages. A conversation is
+looked up three times: its last message as it is, as the application makes it stand alone, and as a person rewrote it.
+
+Answering, without a language model: whether the reader's likeliest sentence holds a right answer, and its likeliest three; how
+many of the answer's tokens those three have, and the answer as it is given; whether it is refused; and whether each sentence of
+it stands in the passage that it cites.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from lectern.db.evaluation_scores import finding_scores
+from lectern.evaluate.benchmark.data_set import DataSet, Trial
+from lectern.evaluate.benchmark.index import Indexed
+from lectern.evaluate.benchmark.settings import TrialSetting
+from lectern.evaluate.jobs import found_for, given, measure
+from lectern.schema import Ask, Source
+from ragcore.evaluation.answer_match import holds, plain, token_recall
+from ragcore.evaluation.graded_ranking import ndcg_at, recall_at
+from ragcore.evaluation.significance import Mean, mean, recovered
+from ragcore.evaluation.token_overlap import Stretch, covered
+from ragcore.prompts.prompt import Passage, as_text
+from ragcore.questions.fixed_replies import is_refusal
+from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.citations import CITATION
+from ragcore.text.quotable_sentences import quotes_in
+
+RANKED = 30  # passages that are found to have AT documents
+AT = 10
+FIRST = 5  # passages, of which one must be the right one
+QUOTED = 3  # sentences
+CONDENSED_CHAT = "condense_plus_context"  # as a conversation is held in the application
+
+LAST, OURS, REWRITTEN = "ndcg@10 last message", f"ndcg@{AT}", "ndcg@10 rewritten"
+RECOVERED = "recovered"  # of the way from the last message to the rewritten one
+
+_MARKS = re.compile(rf"\s*{CITATION.pattern}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a question. `seconds`: to find and to answer it, without `embedding` it, which is apart. `cpu_seconds`: of
+    the processor for the same, which other programs do not make longer; None where judging is in it.
+
+    `found`: documents and places of the passages; `searched`: what was looked up for the last message of a conversation.
+    """
+
+    trial: Trial
+    scores: dict[str, float]
+    seconds: float
+    embedding: float
+    cpu_seconds: float | None
+    found: tuple[str, ...] = ()
+    answer: str = ""
+    searched: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All questions of a data set with one setting."""
+
+    data_set: DataSet
+    setting: TrialSetting
+    tried: tuple[Tried, ...]
+    documents: int
+    passages: int
+    indexing: float  # seconds
+    means: dict[str, Mean] = field(default_factory=dict)
+
+    def scores(self, metric: str) -> dict[str, float]:
+        """By the id of the question; of those that have it."""
+        return {one.trial.question.id: one.scores[metric] for one in self.tried if metric in one.scores}
+
+
+def measured(
+    data_set: DataSet, setting: TrialSetting, opened: Indexed, *, answering: bool, tell: Callable[[int], None]
+) -> Measured:
+    """Ask every question. `answering`: also answer those that a right answer, or none, is known of. RagErrors."""
+    tried = []
+    for number, trial in enumerate(data_set.trials, 1):
+        tried.append(
+            _own(opened, trial, setting.ask, answering) if data_set.own else _tried(opened, trial, setting.ask, answering)
+        )
+        tell(number)
+    documents = len(data_set.texts) or len(data_set.files)
+    made = Measured(data_set, setting, tuple(tried), documents, len(opened.library.store), opened.seconds)
+    return replace(made, means=_means(made))
+
+
+def _means(made: Measured) -> dict[str, Mean]:
+    """In the order in which the scores come."""
+    names = list(dict.fromkeys(name for one in made.tried for name in one.scores))
+    found = {name: mean(list(made.scores(name).values())) for name in names}
+    means = {name: figure for name, figure in found.items() if figure is not None}
+    if LAST in means:
+        share = recovered(*(list(made.scores(name).values()) for name in (LAST, OURS, REWRITTEN)))
+        if share is not None:
+            means[RECOVERED] = share
+    return means
+
+
+def _own(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
+    """As the Evaluate screen does it."""
+    opened.embedder.begin()
+    result = measure(opened.library, trial.question, ask, answering=answering)
+    embedding = opened.embedder.seconds
+    found = tuple(f"{one.document} {one.start}-{one.end}" for one in result.found)
+    return Tried(trial, dict(result.scores), result.seconds - embedding, embedding, None, found, result.answer)
+
+
+def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
+    answering = answering and trial.answerable is not None
+    library, question = opened.library, trial.question
+    opened.embedder.begin()
+    opened.reader.last = None
+    # Where passages are neither read nor looked at by their places, they are found once, as many as it takes to rank documents.
+    wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
+    ranking = bool(trial.grades) and not answering and not question.wanted
+    began = time.process_time()
+    got = given(library, question.text, wide if ranking else ask, answering=answering)
+    cpu_seconds = time.process_time() - began - opened.embedder.cpu_seconds
+    embedding = opened.embedder.seconds
+    scores: dict[str, float] = {}
+    searched = ""
+    if trial.said or trial.rewritten:
+        ranked, searched = _in_conversation(opened, trial, wide)
+        scores |= {
+            LAST: _ndcg(trial, _documents(opened, question.text, wide, got.sources if ranking else ())),
+            OURS: _ndcg(trial, ranked),
+            REWRITTEN: _ndcg(trial, _documents(opened, trial.rewritten, wide)),
+        }
+    elif trial.grades:
+        ranked = _documents(opened, question.text, wide, got.sources if ranking else ())
+        scores |= {
+            f"ndcg@{AT}": _ndcg(trial, ranked),
+            f"recall@{AT}": recall_at(AT, trial.grades, ranked),
+            "hit@1": float(trial.grades.get(ranked[0], 0) > 0) if ranked else 0.0,
+        }
+    scores |= _place_scores(opened, trial, got.sources[:FIRST])
+    if answering:
+        scores |= _answer_scores(opened, trial, got.answer, got.sources)
+    found = tuple(f"{source.file_id} {source.start}-{source.end}" for source in got.sources)
+    return Tried(trial, scores, got.seconds - embedding, embedding, cpu_seconds, found, got.answer, searched)
+
+
+def _ndcg(trial: Trial, ranked: Sequence[str]) -> float:
+    return ndcg_at(AT, trial.grades, ranked)
+
+
+def _documents(opened: Indexed, question: str, wide: Ask, found: Sequence[Source] = ()) -> list[str]:
+    """Ids of documents, each at its first passage. `found`: the passages, where they are known."""
+    sources = found or given(opened.library, question, wide, answering=False).sources
+    return list(dict.fromkeys(source.file_id for source in sources))
+
+
+def _in_conversation(opened: Indexed, trial: Trial, wide: Ask) -> tuple[list[str], str]:
+    """The documents for the last message, and what was looked up."""
+    talk = [ChatMessage(MessageRole.USER, said) for said in trial.said]
+    asked = replace(wide, question=trial.question.text, chat_mode=CONDENSED_CHAT)
+    stream = opened.library.answer(asked, talk)
+    stream.close()  # the passages are found, and nobody reads the answer
+    condensed = stream.trace.named("condense") if stream.trace is not None else []
+    searched = str(condensed[0].facts.get("question", "")) if condensed else trial.question.text
+    return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in stream.source_nodes)), searched
+
+
+def _place_scores(opened: Indexed, trial: Trial, sources: Sequence[Source]) -> dict[str, float]:
+    wanted = trial.question.wanted
+    if not wanted:
+        return {}
+    if wanted[0].start is None:
+        scores, _ = finding_scores(trial.question, found_for(opened.library, trial.question, sources))
+        return {f"page@{FIRST}": scores["hit_rate"]}
+    places = [Stretch(one.document, one.start or 0, one.end or 0) for one in wanted]
+    share = covered(places, [Stretch(source.file_id, source.start, source.end) for source in sources])
+    return {f"token recall@{FIRST}": share.recall, f"token precision@{FIRST}": share.precision, f"IoU@{FIRST}": share.iou}
+
+
+def _answer_scores(opened: Indexed, trial: Trial, answer: str, sources: Sequence[Source]) -> dict[str, float]:
+    refused = is_refusal(answer)
+    quoted = {} if refused else {"cited passage says it": _cited(answer, sources)}
+    if not trial.answerable:
+        return {"refused, unanswerable": float(refused), **quoted}
+    answers = trial.question.answers
+    best = _likeliest(opened)
+    first = " ".join(best[:QUOTED])
+    said = "" if refused else _MARKS.sub("", answer)
+    return {
+        "best sentence": float(bool(best) and holds(best[0], answers)),
+        f"best {QUOTED}": float(holds(first, answers)),
+        f"tokens in best {QUOTED}": token_recall(first, answers),
+        "answer": float(holds(said, answers)),
+        "tokens in answer": token_recall(said, answers),
+        "refused, answerable": float(refused),
+        **quoted,
+    }
+
+
+def _likeliest(opened: Indexed) -> list[str]:
+    """The sentences that the last answer was chosen from, refused or not."""
+    call = opened.reader.last
+    if call is None:
+        return []
+    context = call.variables.get("context_str", ())
+    passages = [Passage(context)] if isinstance(context, str) else [each for each in context if isinstance(each, Passage)]
+    return opened.reader.weighed(as_text(call.variables["query_str"]), passages)
+
+
+def _cited(answer: str, sources: Sequence[Source]) -> float:
+    """The share of its sentences that stand, word for word, in a passage that they cite: by the next marks behind them."""
+    quotes = quotes_in(answer, number=None)
+    if not quotes:
+        return 0.0
+    texts = {source.number: plain(source.text) for source in sources}
+    right = 0
+    marks: tuple[int, ...] = ()
+    for quote in reversed(quotes):
+        marks = quote.marks or marks
+        right += any(plain(quote.text) in texts.get(mark, "") for mark in marks)
+    return right / len(quotes)

@@ -1,0 +1,67 @@
+"""A way of reading, finding and answering in a line of text: "default", or "top_k=10,diverse=yes,chunk_size=400"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lectern.schema import Ask, Retrieval
+from lectern.settings import AnswerSettings, IngestSettings, ResponseMode, SplitterName
+from ragcore.errors import InputError
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSetting:
+    """`embed_model`: "" is the built-in one, else as for Library.rebuild."""
+
+    name: str
+    ask: Ask
+    ingest: IngestSettings
+    embed_model: str = ""
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    top_k: int = Field(default=AnswerSettings().top_k, ge=1, le=100)
+    response_mode: ResponseMode = AnswerSettings().response_mode
+    dense_share: float | None = Field(default=None, ge=0, le=1)
+    weaker: bool = False
+    cutoff: float | None = Field(default=None, ge=0, le=1)
+    reranker: str = ""
+    diverse: bool = False
+    chunk_size: int = Field(default=IngestSettings().chunk_size, ge=16)
+    chunk_overlap: int = Field(default=IngestSettings().chunk_overlap, ge=0)
+    splitter: SplitterName = IngestSettings().splitter
+    embed_model: str = ""
+
+
+def setting_of(text: str) -> TrialSetting:
+    """InputError for a name or a value that cannot be."""
+    given = _Given() if text.strip() == DEFAULT else _given(text)
+    how = Retrieval(given.dense_share, given.weaker, given.cutoff, given.reranker, given.diverse)
+    ingest = IngestSettings(chunk_size=given.chunk_size, chunk_overlap=given.chunk_overlap, splitter=given.splitter)
+    if ingest.chunk_overlap >= ingest.chunk_size:
+        raise InputError(f"{text}: chunk_overlap must be smaller than chunk_size.", hint="Give a smaller one.")
+    ask = Ask("", None, given.response_mode, given.top_k, retrieval=how)
+    return TrialSetting(text.strip(), ask, ingest, given.embed_model)
+
+
+def _given(text: str) -> _Given:
+    pairs = [part.partition("=") for part in text.split(",")]
+    values: Mapping[str, Any] = {name.strip(): value.strip() for name, _, value in pairs}
+    try:
+        return _Given.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        names = ", ".join(_Given.model_fields)
+        raise InputError(
+            f"The setting “{text}” cannot be used: {'.'.join(map(str, first['loc']))}: {first['msg']}.",
+            hint=f"Write “{DEFAULT}”, or name=value with commas between them. Names: {names}. "
+            f"response_mode is one of {', '.join(get_args(ResponseMode))}.",
+        ) from error

@@ -1,0 +1,1 @@
+"""What leaves the library as a file: transcripts, run cards, backups."""

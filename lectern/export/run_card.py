@@ -1,0 +1,377 @@
+"""The run card: everything about an answer on one page that can be kept, sent and opened anywhere.
+
+One HTML file without scripts, which asks for nothing from elsewhere, in light and dark. It tells what was asked of which
+documents, every prompt by the origin of its words, what was answered, and what it took. Two cards of one run are the same.
+Ways of answering and prompts are called as on the screens, their names in code in brackets; steps keep theirs everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, get_args
+
+from lectern.keys import read_key
+from lectern.library import Library
+from lectern.schema import Ask, Message, Source
+from lectern.settings import Provider
+from ragcore.observe import Span
+from ragcore.prompts.prompt import Origin
+from ragcore.text.citations import recited
+
+SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
+
+_PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+@")
+_STYLE = """
+:root { color-scheme: light dark; --ink: #23211d; --paper: #fdfcfa; --line: #e2ddd3; --quiet: #6a655b; --accent: #0b6b5f; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e9e5dd; --paper: #191816; --line: #38352f; --quiet: #a49d90; --accent: #62c6b6; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 76rem; padding: 2rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.3; margin: .2rem 0 1rem; white-space: pre-wrap; }
+h2 { font-size: 1.05rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 0 0 .2rem; }
+p, pre { margin: 0; }
+a { color: var(--accent); }
+.quiet, th { color: var(--quiet); font-size: .875rem; font-weight: 400; }
+.columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
+.box { border: 1px solid var(--line); border-radius: .75rem; padding: .9rem 1.1rem; min-width: 0; }
+.text { white-space: pre-wrap; margin-top: .5rem; scroll-margin-top: 4rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
+.rows th { min-width: 13rem; }
+.rows td:last-child { min-width: 4rem; }
+@media (max-width: 40rem) { .rows :is(tr, th, td) { display: block; width: 100%; } .rows th { border-bottom: 0; } }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+code { font-family: ui-monospace, monospace; font-size: .8125rem; }
+details { border-top: 1px solid var(--line); padding: .45rem 0; }
+details details { margin-left: 1rem; }
+summary { cursor: pointer; }
+.message { border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; margin-top: .5rem; font-size: .875rem; }
+.origin { white-space: pre-wrap; border-left: 3px solid; padding-left: .6rem; margin: .35rem 0; }
+.origin b { display: block; font-size: .75rem; font-weight: 600; }
+.instructions { border-color: #8b8578; } .documents { border-color: #2e7d6b; } .question { border-color: #2f6fb0; }
+.history { border-color: #8a5fb0; } .answer { border-color: #b0742f; }
+@media print { details > :not(summary) { display: block; } }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The language of a card: `say` gives a text of its own, `said` a finished one of the library, such as a problem's.
+
+    `ways`, `readings` and `prompts`: what the screens call each, by its name in code. What is not among them keeps that.
+    """
+
+    language: str = "en"
+    say: Callable[[str], str] = str
+    said: Callable[[str], str] = str
+    ways: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
+ENGLISH = Voice()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    message: Message
+    question: str
+    trace: Span | None
+    voice: Voice
+
+
+def run_card(library: Library, messages: Sequence[Message], voice: Voice = ENGLISH) -> str:
+    """The card of answers to one question, a column for each: one, or all of a comparison. ValueError for none."""
+    if not messages:
+        raise ValueError("a run card is of at least one answer")
+    traces = {message.id: library.conversations.trace(message.id) for message in messages}
+    runs = [_Run(message, _question(library, message), traces[message.id], voice) for message in messages]
+    keys = [read_key(library.folder, provider) for provider in get_args(Provider)]
+    hidden = [key for key in keys if len(key) >= SECRET_CHARS]
+    asked = list(dict.fromkeys(run.question for run in runs))
+    parts = [
+        _quiet(voice.say("Lectern run card")),
+        *(f"<h1>{_plain(question)}</h1>" for question in asked),
+        _section(
+            voice.say("Answers") if len(runs) > 1 else voice.say("Answer"),
+            _columns(_answer(at, run) for at, run in enumerate(runs)),
+        ),
+        _section(voice.say("Settings"), _columns(_table(_settings(run)) for run in runs)),
+        _section(voice.say("Passages"), "".join(_passages(at, run) for at, run in enumerate(runs))),
+        _section(voice.say("Calls"), "".join(_calls(run) for run in runs)),
+        _section(voice.say("Time"), "".join(_times(run) for run in runs)),
+        _section(voice.say("Documents"), _documents(library, runs)),
+        _section(voice.say("Versions"), _table(_versions(library, voice))),
+    ]
+    return _without(hidden, _page(asked[0], "\n".join(parts), voice))
+
+
+def _question(library: Library, message: Message) -> str:
+    if message.ask is not None:
+        return message.ask.question
+    said = library.conversations.messages(message.conversation_id)
+    before = [other.text for other in said[: [other.id for other in said].index(message.id)] if other.role == "user"]
+    return before[-1] if before else ""
+
+
+def _answer(at: int, run: _Run) -> str:
+    message, facts, say, said = run.message, run.message.facts, run.voice.say, run.voice.said
+    states = {"stopped": say("stopped"), "failed": say("failed"), "interrupted": say("interrupted")}
+    told: list[str] = [states.get(message.state, "")]
+    if facts is not None:
+        told += [say("calls: {number}").format(number=facts.calls), f"{facts.seconds:.1f} s"]
+        told += [say("passages: {used} of {all}").format(used=facts.passages_used, all=facts.passages_total)]
+        told += [_tokens(run, facts.prompt_tokens, facts.completion_tokens)]
+        told += [say("no language model: quoting your documents") if facts.extractive else facts.model]
+    problem = message.problem
+    failed = f'<p class="text">{_plain(f"{said(problem.what)} {said(problem.hint)}")}</p>' if problem else ""
+    return (
+        f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, told)))}</p>'
+        f'<div class="text">{_said(at, run)}</div>{failed}</div>'
+    )
+
+
+def _tokens(run: _Run, read: int, written: int) -> str:
+    return run.voice.say("tokens: {read} + {written}").format(read=read, written=written)
+
+
+def _said(at: int, run: _Run) -> str:
+    message, said = run.message, run.voice.said
+    known = {source.number for source in message.sources}
+
+    def linked(text: str) -> str:
+        return recited(_plain(text), lambda number: _link(at, number, known))
+
+    rows = message.facts.rows if message.facts is not None else ()
+    if not rows:
+        return linked(message.text)
+    texts = [f"{said(row.text)} {said(row.hint)}" if row.found == "failed" else row.text for row in rows]
+    told = [(row.file_name, text, ", ".join(row.pages)) for row, text in zip(rows, texts, strict=True)]
+    shown = (f"<tr><th>{_plain(name)}</th><td>{linked(text)}</td><td>{_plain(pages)}</td></tr>" for name, text, pages in told)
+    return f'<table class="rows">{"".join(shown)}</table>'
+
+
+def _link(at: int, number: int, known: set[int]) -> str:
+    return f'<a href="#passage-{at}-{number}">[{number}]</a>' if number in known else f"[{number}]"
+
+
+def _mode(run: _Run) -> str:
+    """As the line under the answer begins."""
+    facts, ask, voice = run.message.facts, run.message.ask or Ask(""), run.voice
+    mode, reading = (facts.mode, facts.reading) if facts is not None else (ask.mode, ask.reading)
+    parts = [] if reading == "best" else [_called(voice.readings, reading)]
+    return " · ".join([*parts, _called(voice.ways, mode)])
+
+
+def _called(words: Mapping[str, str], name: str) -> str:
+    return words.get(name, name.replace("_", " "))
+
+
+def _with_code_name(words: Mapping[str, str], name: str) -> str:
+    called = words.get(name, name)
+    return called if called.lower().replace(" ", "_") == name else f"{called} ({name})"
+
+
+def _settings(run: _Run) -> list[tuple[str, str]]:
+    """What the ask says, and which model answered. What was not set is left out. Keys are no part of either."""
+    asked = _flat(asdict(run.message.ask or Ask(run.question)))
+    names = _names(run.voice.say)
+    rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in asked if name != "question"]
+    calls = run.trace.named("llm") if run.trace is not None else []
+    models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
+    return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
+
+
+def _names(say: Callable[[str], str]) -> Mapping[str, str]:
+    """What the parts of an ask are called."""
+    return {
+        "chat_mode": say("way of chatting"),
+        "response_mode": say("way of answering"),
+        "top_k": say("passages looked at (top k)"),
+        "file_ids": say("only in these documents"),
+        "extractive": say("without the language model"),
+        "node_ids": say("exactly these passages"),
+        "retrieval dense_share": say("share of meaning"),
+        "retrieval weaker": say("weaker passages, too"),
+        "retrieval cutoff": say("least score"),
+        "retrieval reranker": say("reranking model"),
+        "retrieval diverse": say("different passages"),
+        "reading": say("what is read"),
+        "model": say("model"),
+    }
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", value
+
+
+def _value(name: str, value: Any, voice: Voice) -> str:
+    """ "" for what was not set."""
+    if value is None or value in ("", (), []):
+        return ""
+    if isinstance(value, bool):
+        return voice.say("yes") if value else voice.say("no")
+    if isinstance(value, list | tuple):
+        return f"{len(value)}: {', '.join(map(str, value))}"
+    if name in ("chat_mode", "response_mode"):
+        return _with_code_name(voice.ways, str(value))
+    return _called(voice.readings, value) if name == "reading" else str(value)
+
+
+def _passages(at: int, run: _Run) -> str:
+    shown = "".join(_passage(at, source, run.voice.say) for source in run.message.sources)
+    return _of(run, shown or _quiet(run.voice.say("None.")))
+
+
+def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
+    score = "" if source.score is None else " · " + _plain(say("score {score}").format(score=f"{source.score:.3f}"))
+    where = _plain(say("characters {start} to {end}").format(start=source.start, end=source.end))
+    return (
+        f"<details><summary>[{source.number}] {_plain(source.place)}"
+        f'<span class="quiet">{score} · {where}</span></summary>'
+        # What a link leads to unfolds what it is in, and not what it is.
+        f'<p class="text" id="passage-{at}-{source.number}">{_plain(source.text)}</p></details>'
+    )
+
+
+def _calls(run: _Run) -> str:
+    calls = run.trace.named("llm") if run.trace is not None else []
+    shown = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
+    return _of(run, shown or _quiet(run.voice.say("No call was kept.")))
+
+
+def _call(run: _Run, number: int, call: Span) -> str:
+    facts = call.facts
+    tokens = _tokens(run, facts.get("prompt_tokens", 0), facts.get("completion_tokens", 0))
+    told = _plain(f"{tokens} · {max(call.milliseconds, 0):.0f} ms")
+    prompt = _plain(_with_code_name(run.voice.prompts, str(facts.get("prompt", ""))))
+    origins = _origins(run.voice.say)
+    messages = "".join(_message(message, origins) for message in facts.get("messages", ()))
+    said = call.error or str(facts.get("reply", ""))
+    return (
+        f'<details><summary>{number} · {prompt} <span class="quiet">{told}</span></summary>'
+        f'{messages}<div class="message">{_quiet(run.voice.say("Reply"))}<p class="text">{_plain(said)}</p></div></details>'
+    )
+
+
+def _origins(say: Callable[[str], str]) -> Mapping[str, str]:
+    return {
+        Origin.INSTRUCTIONS: say("Instructions"),
+        Origin.DOCUMENTS: say("Documents"),
+        Origin.QUESTION: say("Question"),
+        Origin.HISTORY: say("Conversation"),
+        Origin.ANSWER: say("Earlier answer"),
+    }
+
+
+def _message(message: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+    parts = "".join(
+        f'<div class="origin {_plain(str(part["origin"]))}"><b>{_plain(origins.get(part["origin"], part["origin"]))}</b>'
+        f"{_plain(part['text'])}</div>"
+        for part in message["parts"]
+        if part["text"].strip()
+    )
+    return f'<div class="message">{_quiet(str(message["role"]))}{parts}</div>'
+
+
+def _times(run: _Run) -> str:
+    if run.trace is None:
+        return _of(run, _quiet(run.voice.say("None was kept.")))
+    rows = "".join(
+        f'<tr><td style="padding-left:{min(depth, 8) * 1.1}rem">{_plain(step.name)}</td>'
+        f'<td class="number">{max(step.milliseconds, 0):.1f} ms</td></tr>'
+        for depth, step in _outline(run.trace)
+    )
+    took = f"{_plain(run.trace.name)}: {run.trace.seconds:.2f} s"
+    return _of(run, f"<details><summary>{took}</summary><table>{rows}</table></details>")
+
+
+def _outline(step: Span, depth: int = 0) -> Iterable[tuple[int, Span]]:
+    yield depth, step
+    for child in step.children:
+        yield from _outline(child, depth + 1)
+
+
+def _documents(library: Library, runs: Sequence[_Run]) -> str:
+    """Those that were to be asked and those that are cited, by name."""
+    say = runs[0].voice.say
+    names = {source.file_id: source.file_name for run in runs for source in run.message.sources}
+    chosen = [id_ for run in runs if run.message.ask for id_ in run.message.ask.file_ids or ()]
+    rows = []
+    for file_id in dict.fromkeys([*names, *chosen]):
+        file = library.files.get(file_id)
+        name, hash_ = (file.name, file.hash) if file else (names.get(file_id, file_id), say("deleted since"))
+        rows.append((name, hash_))
+    listed = "".join(f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>" for name, hash_ in sorted(rows))
+    return f"<table><tr><th>{_plain(say('Document'))}</th><th>SHA-256</th></tr>{listed}</table>"
+
+
+def _versions(library: Library, voice: Voice) -> list[tuple[str, str]]:
+    say = voice.say
+    try:
+        ours = version("lectern")
+    except PackageNotFoundError:  # run from a folder without being installed
+        ours = say("not installed")
+    _name, embed_model = library.store.versions.current()
+    return [
+        ("Lectern", ours),
+        ("Python", sys.version.split()[0]),
+        (say("Embedder"), embed_model or f"all-MiniLM-L6-v2, {say('built-in')}"),
+    ]
+
+
+def _of(run: _Run, inside: str) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.message.created))
+    return f'<div class="box"><h3>{_plain(_mode(run))}</h3>{_quiet(when)}{inside}</div>'
+
+
+def _columns(columns: Iterable[str]) -> str:
+    return f'<div class="columns">{"".join(columns)}</div>'
+
+
+def _section(title: str, inside: str) -> str:
+    return f"<section><h2>{_plain(title)}</h2>{inside}</section>"
+
+
+def _quiet(text: str) -> str:
+    return f'<p class="quiet">{_plain(text)}</p>'
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    shown = "".join(f"<tr><th>{_plain(name)}</th><td>{_plain(value)}</td></tr>" for name, value in rows)
+    return f"<table>{shown}</table>"
+
+
+def _page(title: str, body: str, voice: Voice) -> str:
+    return (
+        f'<!doctype html>\n<html lang="{_plain(voice.language)}">\n<head>\n<meta charset="utf-8">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+        f"<title>{_plain(' '.join(title.split())[:80])} · {_plain(voice.say('run card'))}</title>\n"
+        f"<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _plain(text: str) -> str:
+    """As text and nothing else, without the password of an address."""
+    return escape(_PASSWORD.sub("", "".join(char for char in text if char >= " " or char in "\n\t")))
+
+
+def _without(secrets: Iterable[str], page: str) -> str:
+    for secret in secrets:
+        page = page.replace(_plain(secret), "•••")
+    return page

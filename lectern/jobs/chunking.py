@@ -1,0 +1,66 @@
+"""A document's passages as the library keeps them: cut by one of three splitters, each with the page that it begins on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lectern.settings import SplitterName
+from ragcore.node_parser.base import NodeParser
+from ragcore.node_parser.markdown import MarkdownNodeParser
+from ragcore.node_parser.node_building import Cut
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.node_parser.token import TokenTextSplitter
+from ragcore.schema import Document, Scalar, TextNode
+
+
+class SectionSplitter(NodeParser):
+    """No passage reaches over a Markdown heading; a section that is too long is cut as `sentences` cuts."""
+
+    def __init__(self, sentences: SentenceSplitter) -> None:
+        super().__init__()
+        self._sections = MarkdownNodeParser()
+        self._sentences = sentences
+
+    def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
+        found = []
+        for section in self._sections.cuts(source):
+            start = section.start or 0
+            for cut in self._sentences.cuts(Document(source.text[start : section.end], source.id_)):
+                found.append(replace(cut, start=start + (cut.start or 0), end=start + (cut.end or 0)))
+        return found
+
+
+def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodeParser:
+    if name == "token":
+        return TokenTextSplitter(chunk_size=chunk_size, chunk_overlap=chunk_overlap)
+    sentences = SentenceSplitter(chunk_size=chunk_size, chunk_overlap=chunk_overlap, keep_headings=True)
+    return SectionSplitter(sentences) if name == "section" else sentences
+
+
+def passages_of(document: Document, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> list[TextNode]:
+    """In reading order; sizes in tokens. None for a document without text.
+
+    `splitter`: "sentence" cuts between paragraphs and sentences where it can, "token" where the size is reached, whatever
+    stands there, "section" also before every Markdown heading.
+    """
+    nodes = _splitter(splitter, chunk_size, chunk_overlap).get_nodes_from_documents([document])
+    if not document.pages:
+        return nodes
+    order = {page: index for index, page in enumerate(document.pages)}
+    placed: list[TextNode] = []
+    for node in nodes:
+        page = document.page_at(node.start_char_idx or 0)
+        if page is None:
+            placed.append(node)
+            continue
+        position: dict[str, Scalar] = {"page_label": page.label, "page_index": order[page], "page_word": document.page_word}
+        placed.append(
+            replace(
+                node,
+                metadata={**node.metadata, **position},
+                excluded_embed_metadata_keys=(*node.excluded_embed_metadata_keys, *position),
+                excluded_llm_metadata_keys=(*node.excluded_llm_metadata_keys, *position),
+            )
+        )
+    return placed

@@ -1,0 +1,59 @@
+"""Vectors of passages on their way into an index, so that work that is broken off is not done again.
+
+A vector goes by its content: the text that was embedded, and the embedder's name. Only these say what it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ragcore.sql.base import Connection, Database
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS drafts (
+    owner TEXT NOT NULL,             -- what the work is for, such as the id of a file
+    content TEXT NOT NULL,           -- see content_of
+    vector BLOB NOT NULL,            -- float32, little-endian
+    PRIMARY KEY (owner, content)
+);
+"""
+
+
+def content_of(embedder: str, text: str) -> str:
+    """The name of a passage's vector: what is embedded, and with what."""
+    return hashlib.sha256(f"{embedder}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Drafts:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def vectors(self, owner: str) -> dict[str, Vector]:
+        """What was kept, by content."""
+        import numpy as np
+
+        with self._database.snapshot() as db:
+            rows = db.execute("SELECT content, vector FROM drafts WHERE owner = ?", (owner,)).fetchall()
+        return {row["content"]: np.frombuffer(row["vector"], "<f4").astype(np.float32) for row in rows}
+
+    def keep(self, owner: str, vectors: Mapping[str, Vector]) -> None:
+        with self._database.transaction() as db:
+            db.executemany(
+                "INSERT INTO drafts (owner, content, vector) VALUES (?, ?, ?) ON CONFLICT (owner, content) DO NOTHING",
+                [(owner, content, vector.astype("<f4").tobytes()) for content, vector in vectors.items()],
+            )
+
+
+def drop_drafts_below(db: Connection, owner: str) -> None:
+    """Forget what was kept for all that is a part of this owner: `owner/...`."""
+    db.execute("DELETE FROM drafts WHERE owner LIKE ?", (f"{owner}/%",))
+
+
+def drop_drafts(db: Connection, owner: str) -> int:
+    """Forget what was kept, in the caller's transaction; gives how many vectors."""
+    return db.execute("DELETE FROM drafts WHERE owner = ?", (owner,)).rowcount

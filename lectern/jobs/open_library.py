@@ -1,0 +1,63 @@
+"""The parts of a library that its application and its workers share, opened where it is kept: in a folder, or on a PostgreSQL
+server that any number of machines share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lectern.jobs.file_storage import SCHEMA as BYTES_SCHEMA
+from lectern.jobs.file_storage import FolderBytes, ServerBytes
+from lectern.jobs.files import SCHEMA as FILES_SCHEMA
+from lectern.jobs.files import Files
+from lectern.jobs.index_versions import SCHEMA as VERSIONS_SCHEMA
+from lectern.jobs.index_versions import CurrentStore, IndexVersions
+from lectern.settings import SCHEMA as SETTINGS_SCHEMA
+from lectern.settings import KeptSettings, SettingsFile, SettingsTable, on_server
+from ragcore.sql.sqlite import SQLiteDatabase
+
+if TYPE_CHECKING:
+    from ragcore.sql.postgres import PostgresDatabase
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`name` says where they are, as a person may read it: without a password."""
+
+    name: str
+    database: SQLiteDatabase | PostgresDatabase
+    files: Files
+    store: CurrentStore
+    settings: KeptSettings
+    clock: Callable[[], float]  # seconds since the epoch, alike for all who share the library
+
+
+def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
+    """The parts of the library at `where`: a folder, or postgresql://user:password@host:port/database.
+
+    `local` is the folder for what stays on this machine. `schemas`: further tables in the same database. ConfigError.
+    """
+    return _on_server(str(where), local, schemas) if on_server(where) else _in_folder(Path(where), schemas)
+
+
+def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
+    from ragcore.vector_stores.disk import SCHEMA, DiskStore
+
+    database = SQLiteDatabase(folder / "library.db", FILES_SCHEMA, VERSIONS_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    files = Files(database, FolderBytes(folder))
+    store = CurrentStore(IndexVersions(database), lambda name: DiskStore(database, index=name, vectors=folder / "vectors"))
+    return Parts(str(folder), database, files, store, SettingsFile(folder), time.time)
+
+
+def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
+    from ragcore.sql.postgres import PostgresDatabase
+    from ragcore.vector_stores.postgres import SCHEMA, PostgresStore
+
+    database = PostgresDatabase(address, FILES_SCHEMA, VERSIONS_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
+    files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
+    versions = IndexVersions(database, clock=database.clock)
+    store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
+    return Parts(database.address.shown, database, files, store, SettingsTable(database), database.clock)

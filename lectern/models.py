@@ -1,0 +1,121 @@
+"""From settings to a language model, and the answer to "does it work?" in one sentence."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lectern.settings import LLMSettings
+from ragcore.embeddings.base import Embedder
+from ragcore.errors import (
+    ConfigError,
+    LLMAuthError,
+    LLMError,
+    LLMTimeoutError,
+    LLMUnavailableError,
+    RagError,
+    UnknownModelError,
+)
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.http_client import EmptyAnswerError
+from ragcore.llms.ollama import Ollama
+from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
+from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL
+from ragcore.llms.server_llm import ServedLLM
+from ragcore.prompts.wording import GENERATION
+
+CHECK_TIMEOUT = 8.0  # seconds
+CHECK_LENGTH = 16  # tokens; some servers take no less
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionReport:
+    """`message` is one sentence, `hint` what to do about it; `models` are what the server has, () where it did not say."""
+
+    ok: bool
+    message: str
+    hint: str = ""
+    models: tuple[str, ...] = ()
+
+
+def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder) -> LLM:
+    """The language model of the settings; the reader that quotes passages where they name none. Nothing is sent yet."""
+    if settings.provider == "none":
+        from ragcore.extractive.answerer import ExtractiveLLM
+
+        return ExtractiveLLM(embedder)
+    if not settings.model.strip():
+        raise ConfigError("No model is chosen.", hint="Choose one in Settings; Test lists those the server has.")
+    return _client(settings, key, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
+
+
+def check_connection(settings: LLMSettings, key: str) -> ConnectionReport:
+    """Ask the server for its models and the model for a few words. About ten seconds at most."""
+    if settings.provider == "none":
+        return ConnectionReport(True, "No language model: answers quote your documents.")
+    models: tuple[str, ...] = ()
+    try:
+        client = _client(settings, key, timeout=min(settings.timeout, CHECK_TIMEOUT), num_output=CHECK_LENGTH, max_retries=0)
+        models = _listed(client)
+        if not settings.model.strip():
+            hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
+            return ConnectionReport(False, "No model is chosen.", hint, models)
+        return ConnectionReport(True, f"Works: {settings.model} answered in {_seconds_to_answer(client):.1f} s.", "", models)
+    except UnknownModelError as error:
+        return ConnectionReport(False, error.what, error.hint, error.available or models)
+    except RagError as error:
+        return ConnectionReport(False, error.what, error.hint, models)
+
+
+def _client(settings: LLMSettings, key: str, *, timeout: float, num_output: int, max_retries: int) -> ServedLLM:
+    if settings.provider == "ollama":
+        return Ollama(
+            settings.model.strip(),
+            settings.base_url or OLLAMA_URL,
+            request_timeout=timeout,
+            context_window=settings.context_window,
+            num_output=num_output,
+            temperature=settings.temperature,
+            max_retries=max_retries,
+            is_function_calling_model=settings.calls_functions,
+        )
+    if settings.provider == "openai":
+        return OpenAI(
+            settings.model.strip(),
+            api_key=key,
+            api_base=settings.base_url or OPENAI_URL,
+            temperature=settings.temperature,
+            max_tokens=num_output,
+            context_window=settings.context_window,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+    return OpenAICompatibleLLM(
+        settings.model.strip(),
+        settings.base_url,
+        api_key=key,
+        temperature=settings.temperature,
+        num_output=num_output,
+        context_window=settings.context_window,
+        timeout=timeout,
+        max_retries=max_retries,
+        is_function_calling_model=settings.calls_functions,
+    )
+
+
+def _listed(client: ServedLLM) -> tuple[str, ...]:
+    """The models, where the server tells. Only a failure that would meet the model too is a failure here."""
+    try:
+        return client.list_models()
+    except (LLMUnavailableError, LLMTimeoutError, LLMAuthError):
+        raise
+    except LLMError:
+        return ()  # some servers answer chats and have no list
+
+
+def _seconds_to_answer(client: ServedLLM) -> float:
+    started = time.perf_counter()
+    with suppress(EmptyAnswerError):  # a model that thinks first has not come to its answer in so few words
+        client.generate(LLMCall(GENERATION, {"query_str": "Hello"}))
+    return time.perf_counter() - started

@@ -1,0 +1,1 @@
+"""Answers being given, what they cost, and replays."""

@@ -1,0 +1,428 @@
+"""Answers being given. Each has a thread of this process that writes it to the library as it grows; screens only follow it.
+
+So a reload, a closed tab or a second one loses nothing, and Stop keeps what was said.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import replace
+
+from lectern.ask.per_document import AnswerPerDocument
+from lectern.library import Library
+from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State
+from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
+from ragcore.llms.base import LLMMetadata
+from ragcore.observe import Span, condensed_question
+from ragcore.questions.fixed_replies import NOTHING_FOUND
+from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.progress import Progress
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+
+logger = logging.getLogger(__name__)
+
+QUESTION_CHARS = 8000  # a longer question is a document: it belongs in the library
+ANSWERED = ("done", "stopped", "interrupted")
+WRITE_SECONDS = 1.0  # between two writings of a growing answer
+AWAY_SECONDS = 600.0  # that the end of an answer waits for a database server that is away
+
+
+class AlreadyAnsweringError(InputError):
+    def __init__(self) -> None:
+        super().__init__("This conversation is still being answered.", hint="Wait for the answer, or stop it.")
+
+
+class Run:
+    """One answer being given. `text` grows; `finished` once nothing more will come."""
+
+    def __init__(
+        self,
+        library: Library,
+        message: Message,
+        history: list[ChatMessage],
+        expected: Price | None = None,
+        same: SharedPassages | None = None,
+    ) -> None:
+        self._library = library
+        self._history = history
+        self._expected = expected
+        self._same = same
+        self._ask = message.ask or Ask("")
+        self._changed = threading.Condition()
+        self._state: State = "writing"
+        self._began = time.perf_counter()
+        self._problem: Problem | None = None
+        self._facts: AnswerFacts | None = None
+        self._trace: Span | None = None
+        self._answering: AnswerStream | None = None
+        self._model: LLMMetadata | None = None
+        self._unread = 0
+        self._unready = False
+        self.conversation_id = message.conversation_id
+        self.message_id = message.id
+        self.text = ""
+        self.sources: tuple[Source, ...] = ()
+        threading.Thread(target=self._work, name=f"answer-{self.message_id}", daemon=True).start()
+        threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
+
+    @property
+    def finished(self) -> bool:
+        return self._state != "writing"
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far it has come, where that can be told before its first word."""
+        return self._answering.progress() if self._answering else None
+
+    @property
+    def rows(self) -> tuple[FileAnswer, ...]:
+        """What each document said so far, where each is asked on its own."""
+        return self._answering.rows if isinstance(self._answering, AnswerPerDocument) else ()
+
+    def stop(self) -> None:
+        """Keep what was said and end. Returns at once, even while the model is silent."""
+        self._end("stopped")
+
+    def follow(self, hz: float = 20.0) -> Iterator[str]:
+        """Pieces of the text from its beginning, at most `hz` a second; "" when nothing came for half a second."""
+        shown = 0
+        while True:
+            with self._changed:
+                if len(self.text) == shown and not self.finished:
+                    self._changed.wait(timeout=0.5)
+                piece, finished = self.text[shown:], self.finished
+            shown += len(piece)
+            yield piece
+            if finished:
+                return
+            time.sleep(1.0 / hz)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether the run has finished within `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.finished, timeout=timeout)
+
+    def _work(self) -> None:
+        self._answer()
+        if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
+            try:  # only now have its steps ended
+                self._library.conversations.keep_trace(self.message_id, self._answering.trace)
+            except StoreError as error:
+                logger.warning("the trace of answer %s could not be written: %s", self.message_id, error)
+
+    def _answer(self) -> None:
+        try:
+            self._give()
+            self._end("done")
+        except RagError as error:
+            self._fail(Problem.of(error))
+        except Exception:  # nobody must be left waiting for a thread that has died; the log has the trace of our bug
+            logger.exception("answer %s failed", self.message_id)
+            self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
+
+    def _give(self) -> None:
+        """Say all of the answer, or less where it is stopped."""
+        # Asked now: by the time the answer is finished, the settings may name another model.
+        self._model = self._library.llm(extractive=self._ask.extractive).metadata
+        if self._same is not None:
+            self._ask = self._same.chosen_for(self._ask)
+            self._library.conversations.note_ask(self.message_id, self._ask)
+        self._unread, self._unready = self._library.being_read(self._ask), self._library.getting_ready
+        answer = self._answering = self._library.answer(self._ask, self._history)
+        with closing(answer):
+            sources = tuple(self._library.sources(answer.source_nodes))
+            with self._changed:
+                if self.finished:  # stopped while the passages were looked for
+                    return
+                self.sources = sources
+            for piece in answer:
+                with self._changed:
+                    if self.finished:
+                        return
+                    self._cite(answer.source_nodes)
+                    self.text += piece
+                    self._changed.notify_all()
+            nearest = self._library.nearest(self._ask, answer)
+            with self._changed:
+                if nearest and not self.finished:
+                    self.text = nearest
+                self._cite(answer.source_nodes)  # an agent's are known only now
+
+    def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
+        """Sources that the answer has come to cite while it grows."""
+        known = len(self.sources)
+        self.sources += tuple(self._library.sources(nodes[known:], known + 1))
+
+    def _keep_so_far(self) -> None:
+        """Of an answer that is stopped before its first word, what its steps have said."""
+        if self._answering is not None and not self.text:
+            self.text, nodes = self._answering.so_far()
+            self._cite(nodes)
+
+    def _note(self, state: State) -> None:
+        """Facts of the answer as far as it has come; the trace only once it is whole."""
+        trace, model = self._answering.trace if self._answering else None, self._model
+        if trace is None or model is None:
+            return
+        calls = trace.named("llm")
+        condensed = condensed_question(trace)
+        meant = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
+        ask, read = self._ask, self._answering.read() if self._answering else ()
+        mode = ask.mode
+        spent, price = trace.total_tokens(), self._library.settings.price
+        self._trace = trace if state in ("done", "failed") else None
+        self._facts = AnswerFacts(
+            mode=mode,
+            mode_label=mode.replace("_", " "),
+            calls=len(calls),
+            seconds=time.perf_counter() - self._began,
+            passages_used=len(read),
+            passages_total=len(self._library.store),
+            prompt_tokens=spent.prompt,
+            completion_tokens=spent.completion,
+            extractive=model.is_extractive,
+            model=model.model_name,
+            condensed=condensed if condensed != self._ask.question else None,
+            meant=meant,
+            money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
+            currency=price.currency,
+            expected=self._expected,
+            reading=ask.reading,
+            files_used=len({hit.node.ref_doc_id for hit in read}),
+            files_total=self._library.files.ready_and_bytes()[0],
+            rows=self.rows,
+            files_unread=self._unread,
+            tokens_estimated=not model.is_extractive and any(call.facts.get("tokens_estimated") for call in calls),
+            unready=self._unready,
+        )
+
+    def _fail(self, problem: Problem) -> None:
+        with self._changed:
+            self._problem = problem
+        self._end("failed")
+
+    def _end(self, state: State) -> None:
+        with self._changed:
+            if self.finished:
+                return
+            try:
+                if state == "stopped":
+                    self._keep_so_far()
+                self.sources = self._library.at_quotes(self.sources, self.text)
+                self._note(state)
+                self._write(state)
+            except StoreError as error:
+                # What was written last stays, and is read as interrupted.
+                logger.exception("the end of answer %s could not be written", self.message_id)
+                if error.retryable:
+                    threading.Thread(target=self._write_later, args=(state,), daemon=True).start()
+            finally:
+                self._state = state  # only now: whoever sees that it is finished finds it written
+                self._changed.notify_all()
+
+    def _keep_written(self) -> None:
+        while not self.wait(WRITE_SECONDS):
+            with self._changed:
+                if self.finished:
+                    return
+                try:
+                    if self.rows:
+                        self._note("writing")
+                    there = self._write("writing")
+                except StoreError as error:
+                    logger.warning("answer %s could not be written: %s", self.message_id, error)
+                    continue  # the database was busy; it will be written the next time
+                if not there:  # deleted, or stopped from elsewhere: nobody wants the answer
+                    self._state = "stopped"
+                    self._changed.notify_all()
+
+    def _write_later(self, state: State) -> None:
+        """The end of an answer, once the database's server is back."""
+        give_up = time.monotonic() + AWAY_SECONDS
+        while time.monotonic() < give_up:
+            time.sleep(WRITE_SECONDS)
+            try:
+                self._write(state)
+            except StoreError as error:
+                logger.info("answer %s is still to be written: %s", self.message_id, error)
+            else:
+                return
+
+    def _write(self, state: State) -> bool:
+        return self._library.conversations.write(
+            self.message_id,
+            text=self.text,
+            state=state,
+            sources=self.sources,
+            facts=self._facts,
+            problem=self._problem,
+            trace=self._trace,
+        )
+
+
+class SharedPassages:
+    """The passages that all answers of a comparison are made from: looked for once, by whichever answer comes first."""
+
+    def __init__(self, library: Library, conversation_id: str) -> None:
+        self._library = library
+        self._conversation_id = conversation_id
+        self._lock = threading.Lock()
+        self._found: Future[tuple[str, ...]] = Future()
+
+    def chosen_for(self, ask: Ask) -> Ask:
+        """The ask with exactly these passages. RagError, the same for each answer, when they cannot be looked for."""
+        with self._lock:
+            if not self._found.done():
+                try:
+                    self._found.set_result(self._kept() or self._looked_for(ask))
+                except RagError as error:
+                    self._found.set_exception(error)
+        return replace(ask, node_ids=self._found.result())
+
+    def _kept(self) -> tuple[str, ...]:
+        question = self._library.conversations.messages(self._conversation_id)[:1]
+        return tuple(source.node_id for message in question for source in message.sources)
+
+    def _looked_for(self, ask: Ask) -> tuple[str, ...]:
+        sources = self._library.sources(self._library.passages(ask))
+        self._library.conversations.note_found(self._conversation_id, sources)
+        return tuple(source.node_id for source in sources)
+
+
+class AnswerRuns:
+    """The runs of this process. A conversation is answered by one process at a time, and once; in a comparison that is so of
+    each answer."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._runs: dict[str, Run] = {}  # by the message that is being written
+
+    def start(self, conversation_id: str, ask: Ask, *, expected: Price | None = None) -> Run:
+        """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then. `expected` is the price that
+        was shown before."""
+        check_question(ask.question)
+        conversations = self._library.conversations
+        with self._lock:
+            with self._library.database.transaction():
+                self._must_be_free(conversation_id)
+                history, message = self.history(conversation_id), conversations.begin(conversation_id, ask)
+            return self._begun(message, history, expected)
+
+    def compare(self, asks: Sequence[Ask], *, expected: Sequence[Price | None] = ()) -> str:
+        """Answer one question in several ways at the same time, from the same passages, in a conversation of its own.
+
+        Gives the conversation's id. The first of `asks` says how the passages are found. QuestionError.
+        """
+        check_question(asks[0].question)
+        conversations = self._library.conversations
+        with self._lock:
+            with self._library.database.transaction():
+                conversation_id = conversations.create("compare").id
+                messages = conversations.begin_several(conversation_id, asks)
+            same = SharedPassages(self._library, conversation_id)
+            for message, price in zip(messages, expected or [None] * len(asks), strict=True):
+                self._begun(message, [], price, same)
+        return conversation_id
+
+    def retry(
+        self, message_id: str, *, extractive: bool | None = None, ask: Ask | None = None, expected: Price | None = None
+    ) -> Run:
+        """Answer the same question once more, in the place of the answer that is there; `ask`: in another way.
+
+        What was thought of the answer before goes with it.
+        """
+        message = self._library.conversations.message(message_id)
+        if message is None or message.ask is None:
+            raise InputError("This answer is no longer there.", hint="Ask the question again.")
+        ask = ask or message.ask
+        ask = ask if extractive is None else replace(ask, extractive=extractive)
+        conversations = self._library.conversations
+        with self._lock:
+            with self._library.database.transaction():
+                history, same = self._before(message)
+                message = conversations.begin_again(message_id, ask)
+                self._library.feedback.take_back(message_id)
+            return self._begun(message, history, expected, same)
+
+    def get(self, conversation_id: str) -> Run | None:
+        """The run of a conversation that is being answered now."""
+        return next(iter(self.all(conversation_id)), None)
+
+    def all(self, conversation_id: str) -> list[Run]:
+        """The runs of a comparison that are not finished."""
+        return [run for run in list(self._runs.values()) if run.conversation_id == conversation_id and not run.finished]
+
+    def stop(self, message_id: str) -> None:
+        """End an answer that another process may be writing; what it has noted of it is kept."""
+        run = self._runs.get(message_id)
+        if run is not None:
+            run.stop()
+        else:
+            self._library.conversations.stop(message_id)
+
+    @property
+    def answering(self) -> bool:
+        """Whether any answer is being given."""
+        return any(not run.finished for run in list(self._runs.values()))
+
+    def stop_all(self) -> None:
+        """End every answer; what was said is kept."""
+        for run in list(self._runs.values()):
+            run.stop()
+
+    def _begun(
+        self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None = None
+    ) -> Run:
+        self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
+        run = self._runs[message.id] = self._run(message, history, expected, same)
+        return run
+
+    def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
+        return Run(self._library, message, history, expected, same)
+
+    def _before(self, message: Message) -> tuple[list[ChatMessage], SharedPassages | None]:
+        """What an answer that is given again goes on from, once it is sure that nobody else is giving it."""
+        conversation = self._library.conversations.get(message.conversation_id)
+        if conversation is None or conversation.kind != "compare":
+            self._must_be_free(message.conversation_id)
+            return self.history(message.conversation_id, before=message.id), None
+        noted = self._library.conversations.message(message.id)
+        if noted is not None and noted.state == "writing":
+            raise AlreadyAnsweringError
+        return [], SharedPassages(self._library, message.conversation_id)
+
+    def _must_be_free(self, conversation_id: str) -> None:
+        """In the transaction that begins the next answer, so that no other process begins one too."""
+        if self.get(conversation_id) is not None or self._library.conversations.being_answered(conversation_id):
+            raise AlreadyAnsweringError
+
+    def history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
+        """The turns that were answered, wholly or until stopped. What was never answered is not remembered."""
+        history: list[ChatMessage] = []
+        question: Message | None = None
+        for message in self._library.conversations.messages(conversation_id):
+            if message.id == before:
+                break
+            if message.role == "user":
+                question = message
+            elif question is not None and message.state in ANSWERED and message.text not in ("", *NOTHING_FOUND.values()):
+                history.append(ChatMessage(MessageRole.USER, question.text))
+                history.append(ChatMessage(MessageRole.ASSISTANT, message.text))
+                question = None
+        return history
+
+
+def check_question(question: str) -> None:
+    if not question.strip():
+        raise QuestionError("There is no question.", hint="Type what you want to know.")
+    if len(question) > QUESTION_CHARS:
+        raise QuestionError(
+            f"The question has {len(question):,} characters; {QUESTION_CHARS:,} is the most.",
+            hint="Ask more briefly. A long text can be added as a document, and asked about.",
+        )

@@ -1,0 +1,309 @@
+"""Stage mode: answers about the sample documents, recorded as they were given and played again at their original pace, so that
+a demonstration cannot fail. Playing one needs no model, no embedder, no network, and not even the sample.
+
+A recording is a JSON file in sample/recorded, made by `lectern record` with whatever model is set; its facts name that model.
+Those that are shipped are made by tests/stage_recordings.py with replies that were written beforehand; they name PREPARED.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from lectern.keys import read_key, write_key
+from lectern.library import SAMPLE, Library
+from lectern.runs.answer_runs import AnswerRuns, Run, SharedPassages
+from lectern.runs.chat_mode_replay import MODES as CHAT_MODES
+from lectern.runs.chat_mode_replay import lacking
+from lectern.schema import AnswerFacts, Ask, Message, Price, Source, State
+from ragcore.errors import DamagedFileError, RagError, StoreError
+from ragcore.observe import Span
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.schema import ChatMessage, MessageRole
+
+FORM = 1
+RECORDED = SAMPLE.parent / "recorded"
+CHAT = ("In what wind does the railway stop?", "And what did Dr Greaves recommend?")
+QUERY = "What is the limit on the wind?"
+PREPARED = "prepared replies"  # in place of a model's name
+Part: TypeAlias = Literal["chat", "query"]
+LOOKS = 500.0  # a second, at an answer that is being recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`before`: the questions of the same conversation that had been answered. `pieces`: seconds since the question, and what
+    was said then. `made`: seconds since the epoch."""
+
+    made: float
+    before: tuple[str, ...]
+    ask: Ask
+    pieces: tuple[tuple[float, str], ...]
+    sources: tuple[Source, ...]
+    facts: AnswerFacts
+    trace: Span
+
+    @property
+    def name(self) -> str:
+        """What its file is called: unlike others, and alike when it is made again with the same model."""
+        how = f"chat-{self.ask.chat_mode}" if self.ask.chat_mode else f"query-{self.ask.response_mode}"
+        words = re.sub(r"[^a-z0-9]+", "-", f"{self.facts.model} {how} {len(self.before) + 1}".lower())
+        return f"{words.strip('-')}.json"
+
+    def to_json(self) -> str:
+        kept = {
+            "form": FORM,
+            "made": self.made,
+            "before": self.before,
+            "ask": json.loads(self.ask.to_json()),
+            "pieces": self.pieces,
+            "sources": [asdict(source) for source in self.sources],
+            "facts": asdict(self.facts),
+            "trace": self.trace.to_dict(),
+        }
+        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, name: str) -> Recording:
+        """DamagedFileError, which calls it `name`, for one of another version or form."""
+        try:
+            kept = json.loads(text)
+            if kept["form"] != FORM:
+                raise ValueError(f"its form is {kept['form']}")
+            return cls(
+                made=float(kept["made"]),
+                before=tuple(kept["before"]),
+                ask=Ask.from_json(json.dumps(kept["ask"])),
+                pieces=tuple((float(at), str(piece)) for at, piece in kept["pieces"]),
+                sources=tuple(Source(**source) for source in kept["sources"]),
+                facts=AnswerFacts.from_json(json.dumps(kept["facts"])),
+                trace=Span.from_dict(kept["trace"]),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedFileError(
+                f"The recording {name} cannot be read.", hint="Make the recordings again, with: lectern record"
+            ) from error
+
+
+@lru_cache(maxsize=4)
+def recordings(folder: Path = RECORDED) -> tuple[Recording, ...]:
+    """Those in a folder, read once; those of a language model before prepared ones, and the extractive reader's last.
+
+    DamagedFileError.
+    """
+    found = [Recording.from_json(path.read_text("utf-8"), path.name) for path in sorted(folder.glob("*.json"))]
+    return tuple(sorted(found, key=lambda one: (one.facts.extractive, one.facts.model == PREPARED, -one.made)))
+
+
+def recorded(ask: Ask, before: Sequence[str], among: Sequence[Recording]) -> Recording | None:
+    """The recording of the same question, asked in the same way, about all documents, after the same questions."""
+    if ask.file_ids is not None or ask.reading != "best":
+        return None
+    for one in among:
+        same_way = one.ask.chat_mode == ask.chat_mode and (
+            ask.chat_mode is not None or one.ask.response_mode == ask.response_mode
+        )
+        if same_way and _plain(one.ask.question) == _plain(ask.question) and _follows(one, before):
+            return one
+    return None
+
+
+def to_ask(among: Sequence[Recording], before: Sequence[str], *, chat: bool, mode: str | None = None) -> list[str]:
+    """The recorded questions that could be asked now, each once; in a chat in this `mode` alone, where it is given."""
+    fitting = (
+        one.ask.question
+        for one in among
+        if (one.ask.chat_mode is not None) == chat
+        and (mode is None or mode in (one.ask.chat_mode, one.ask.response_mode))
+        and _follows(one, before)
+    )
+    return list(dict.fromkeys(fitting))
+
+
+def recorded_price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price | None:
+    """What the answer took that would be played; None where the question would be answered as usual."""
+    before = [message.content for message in history if message.role is MessageRole.USER]
+    found = recorded(ask, before, recordings()) if library.settings.stage else None
+    if found is None:
+        return None
+    facts = found.facts
+    return Price(facts.calls, facts.prompt_tokens, facts.completion_tokens, facts.seconds, facts.money)
+
+
+def _follows(recording: Recording, before: Sequence[str]) -> bool:
+    return recording.ask.chat_mode is None or tuple(map(_plain, recording.before)) == tuple(map(_plain, before))
+
+
+def _plain(question: str) -> str:
+    return " ".join(question.casefold().split())
+
+
+def paced(pieces: Sequence[tuple[float, str]], clock: Callable[[], float], pause: Callable[[float], object]) -> Iterator[str]:
+    """Each piece at its time, counted from now; one that is late comes at once."""
+    began = clock()
+    for at, piece in pieces:
+        left = began + at - clock()
+        if left > 0:
+            pause(left)
+        yield piece
+
+
+class PlayedRun(Run):
+    """A recording that is played: to whoever follows it, an answer being given."""
+
+    def __init__(
+        self,
+        library: Library,
+        message: Message,
+        recording: Recording,
+        expected: Price | None = None,
+        same: SharedPassages | None = None,
+    ) -> None:
+        self._recording = recording
+        super().__init__(library, message, [], expected, same)
+
+    def _give(self) -> None:
+        sources = located(self._recording.sources, self._library)
+        conversations = self._library.conversations
+        if self._same is not None:
+            conversations.note_found(self.conversation_id, sources)
+        conversations.note_ask(self.message_id, self._recording.ask)
+        with self._changed:
+            self.sources = sources
+        for piece in paced(self._recording.pieces, time.perf_counter, self.wait):
+            with self._changed:
+                if self.finished:
+                    return
+                self.text += piece
+                self._changed.notify_all()
+
+    def _note(self, state: State) -> None:
+        recording = self._recording
+        self._facts = replace(recording.facts, recorded=recording.made, expected=self._expected)
+        self._trace = recording.trace if state == "done" else None
+
+
+class StagedRuns(AnswerRuns):
+    """As AnswerRuns; in stage mode, a question that was recorded is answered by its recording."""
+
+    def __init__(self, library: Library, folder: Path = RECORDED) -> None:
+        super().__init__(library)
+        self._folder = folder
+
+    def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
+        recording = self._recording(message) if self._library.settings.stage else None
+        if recording is None:
+            return super()._run(message, history, expected, same)
+        return PlayedRun(self._library, message, recording, expected, same)
+
+    def _recording(self, message: Message) -> Recording | None:
+        before = questions(self._library.conversations.messages(message.conversation_id), message.id)
+        return recorded(message.ask, before, recordings(self._folder)) if message.ask else None
+
+
+def questions(messages: Sequence[Message], before: str | None = None) -> list[str]:
+    """What was asked in a conversation; with the id of an answer, before its question."""
+    asked: list[str] = []
+    for message in messages:
+        if message.id == before:
+            return asked[:-1]
+        if message.role == "user":
+            asked.append(message.text)
+    return asked
+
+
+def located(sources: Sequence[Source], library: Library) -> tuple[Source, ...]:
+    """The sources as those of the documents of the same names that are in the library; others stay as they were recorded."""
+    here = {file.name: file.id for file in library.files.all() if file.ready}
+    return tuple(replace(source, file_id=here.get(source.file_name, source.file_id)) for source in sources)
+
+
+# Making them.
+
+
+def record(
+    library: Library, told: Callable[[Recording], object] = lambda made: None, *, parts: Sequence[Part] = ("chat", "query")
+) -> list[Recording]:
+    """Every question of the stage, asked about the sample alone with the language model of `library`'s settings.
+
+    `told` hears of each as it is done. LLMErrors. StoreError when the sample cannot be read.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        sample = Library(Path(folder))
+        try:
+            llm = library.settings.llm
+            sample.update_settings(sample.settings.model_copy(update={"llm": llm}))
+            write_key(sample.folder, llm.provider, read_key(library.folder, llm.provider))
+            _read_sample(sample)
+            sample.warm()
+            model = sample.llm().metadata
+            made: list[Recording] = []
+            talks = [[Ask(question, chat_mode=mode) for question in CHAT] for mode in CHAT_MODES if not lacking(mode, model)]
+            alone = [[Ask(QUERY, chat_mode=None, response_mode=mode.value)] for mode in ResponseMode]
+            for asks in (*(talks if "chat" in parts else ()), *(alone if "query" in parts else ())):
+                for one in _recorded_talk(sample, asks):
+                    told(one)
+                    made.append(one)
+            return made
+        finally:
+            sample.close()
+
+
+def write(made: Sequence[Recording], folder: Path) -> None:
+    """Each into a file of its own; one of the same model, way and question is replaced. StoreError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in made:
+            (folder / one.name).write_text(one.to_json(), "utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"The recordings cannot be written to {folder}: {error.strerror or error}.",
+            hint="Name another folder, with: lectern record --into FOLDER",
+        ) from error
+    recordings.cache_clear()
+
+
+def _read_sample(sample: Library) -> None:
+    sample.add_sample()
+    sample.start_worker()
+    while any(file.active for file in sample.files.all()):
+        time.sleep(0.1)
+    failed = [file.problem for file in sample.files.all() if file.problem is not None]
+    if failed:
+        raise StoreError(f"The sample cannot be read. {failed[0].what}", hint=failed[0].hint)
+
+
+def _recorded_talk(sample: Library, asks: Sequence[Ask]) -> Iterator[Recording]:
+    runs, conversations = AnswerRuns(sample), sample.conversations
+    talk = conversations.create("chat")
+    for number, ask in enumerate(asks):
+        made, began = time.time(), time.perf_counter()
+        pieces: list[tuple[float, str]] = []
+        run = runs.start(talk.id, ask)
+        for piece in run.follow(LOOKS):
+            if piece:
+                pieces.append((round(time.perf_counter() - began, 3), piece))
+        message, trace = conversations.message(run.message_id), conversations.trace(run.message_id)
+        if message is None or message.facts is None or trace is None:
+            problem = message.problem if message else None
+            raise RagError(
+                f"“{ask.question}” could not be recorded. {problem.what if problem else ''}".strip(),
+                hint=problem.hint if problem else "Try again.",
+            )
+        whole = round(message.facts.seconds, 3)
+        yield Recording(
+            made=made,
+            before=tuple(earlier.question for earlier in asks[:number]),
+            ask=ask,
+            pieces=(*pieces, (max(whole, pieces[-1][0] if pieces else 0.0), "")),
+            sources=message.sources,
+            facts=message.facts,
+            trace=trace,
+        )

@@ -1,0 +1,148 @@
+"""Taking a question: from any page into a conversation, or on its own, with what is wrong said and the text kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lectern.runs.answer_runs import check_question
+from lectern.schema import Ask, Price, Retrieval
+from lectern.ui import resources
+from lectern.ui.i18n import _
+from lectern.ui.pricing import ask_first
+from lectern.ui.state import fill_widget, session, widget
+from ragcore.errors import Problem, RagError
+
+
+def chat_ask(question: str) -> Ask:
+    """The question with what the chat page and the settings say about how to answer."""
+    answers = resources.library().settings.answers
+    return Ask(
+        question,
+        chat_mode=widget("chat_mode") or answers.chat_mode,
+        response_mode=answers.response_mode,
+        top_k=answers.top_k,
+        file_ids=tuple(widget("chat_files") or ()) or None,
+        retrieval=Retrieval(weaker=answers.weaker),
+    )
+
+
+def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
+    """Begin to answer in the open conversation, or a new one. Refused, the text goes back into the widget `box`.
+
+    False also where the person is asked first; `asked` then says when a new one has begun.
+    """
+    state, conversations = session(), resources.library().conversations
+    opened = None if new or state.conversation is None else conversations.get(state.conversation)
+    ask, begun, later = chat_ask(question), False, False
+
+    def run(expected: Sequence[Price | None]) -> None:
+        nonlocal begun
+        if hindrance := why_not(ask.chat_mode or ""):
+            state.problem = Problem(hindrance, _("Choose another way above the question."))
+            fill_widget(box, question)
+            return
+        conversation = opened or conversations.create()
+        try:
+            resources.runs().start(conversation.id, ask, expected=expected[0])
+        except RagError as error:
+            if opened is None:
+                conversations.delete(conversation.id)
+            state.problem = Problem.of(error)
+            fill_widget(box, question)
+            return
+        state.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
+        state.asked = new and later
+
+    history = resources.runs().history(opened.id) if opened else []
+    ask_first([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
+    later = True
+    return begun
+
+
+def ask_once(asks: Sequence[Ask]) -> bool:
+    """Begin to answer a question that stands alone, in each of these ways. False also where the person is asked first."""
+    state, runs = session(), resources.runs()
+    begun = False
+
+    def run(expected: Sequence[Price | None]) -> None:
+        nonlocal begun
+        try:
+            state.query = runs.compare(asks, expected=expected) if len(asks) > 1 else _alone(asks[0], expected[0])
+        except RagError as error:
+            state.problem = Problem.of(error)
+            return
+        state.problem, state.panel, begun = None, "", True
+
+    ask_first(asks, run)
+    return begun
+
+
+def _alone(ask: Ask, expected: Price | None) -> str:
+    """Begin the one answer; gives the id of the conversation that it is kept in."""
+    conversations = resources.library().conversations
+    made = conversations.create("query")
+    try:
+        resources.runs().start(made.id, ask, expected=expected)
+    except RagError:
+        conversations.delete(made.id)
+        raise
+    return made.id
+
+
+def ask_in_branch(message_id: str, ask: Ask) -> None:
+    """Put `ask` in the place of the question of this answer, in a new conversation; the old one stays as it is."""
+    state, conversations = session(), resources.library().conversations
+
+    def run(expected: Sequence[Price | None]) -> None:
+        made = None
+        try:
+            check_question(ask.question)
+            made = conversations.branch(message_id)
+            resources.runs().start(made.id, ask, expected=expected[0])
+        except RagError as error:
+            if made is not None:
+                conversations.delete(made.id)
+            state.problem = Problem.of(error)
+            return
+        state.conversation, state.problem, state.panel, state.earlier = made.id, None, "", 0
+        state.notice = _("This is a new conversation. The one before is as it was.")
+
+    message = conversations.message(message_id)
+    history = resources.runs().history(message.conversation_id, before=message_id) if message else []
+    ask_first([ask], run, history=history)
+
+
+def why_not(chat_mode: str) -> str:
+    """Why questions cannot be answered in this way with the language model of the settings; "" where they can."""
+    if chat_mode != "openai":
+        return ""
+    try:
+        model = resources.library().llm().metadata
+    except RagError:
+        return ""  # asking says what is wrong with the settings
+    if model.is_function_calling_model or model.is_extractive:
+        return ""
+    told = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
+    return told.format(model=model.model_name)
+
+
+def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
+    """Once more, in the place of the answer that is there; `ask`: in another way."""
+
+    def run(expected: Sequence[Price | None]) -> None:
+        try:
+            resources.runs().retry(message_id, extractive=extractive, ask=ask, expected=expected[0])
+        except RagError as error:
+            session().problem = Problem.of(error)
+        else:
+            session().problem = None
+
+    message = resources.library().conversations.message(message_id)
+    asked = ask or (message.ask if message else None)
+    if message is None or asked is None:
+        run([None])  # which says that it is gone
+        return
+    if extractive is not None:
+        asked = replace(asked, extractive=extractive)
+    ask_first([asked], run, history=resources.runs().history(message.conversation_id, before=message_id))

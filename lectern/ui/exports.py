@@ -1,0 +1,57 @@
+"""Conversations as files to download."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from lectern.export.transcript import FORMS, Labels, Transcript, file_name
+from lectern.library import Library
+from lectern.ui import resources
+from lectern.ui.i18n import _, said
+from lectern.ui.web import asked_index, in_open_index
+from ragcore.errors import RagError
+
+
+def export_address(conversation_id: str, form: str) -> str:
+    """Where a conversation of this tab's index is as a file; `form` is one of FORMS."""
+    return in_open_index(f"/api/conversation/{conversation_id}/{form}")
+
+
+async def conversation_file(request: Request) -> Response:
+    """A conversation as Markdown, HTML or JSON, under the name of its title. Its id is known to its own pages alone."""
+    conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
+    except RagError as error:
+        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
+    if transcript is None or form not in FORMS:
+        return PlainTextResponse(_("This conversation is no longer here."), status_code=404)
+    write, media_type = FORMS[form]
+    name = file_name(transcript, form)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Cache-Control": "no-store"}
+    return Response(write(transcript, labels()), media_type=media_type, headers=headers)
+
+
+def _transcript(library: Library, conversation_id: str) -> Transcript | None:
+    conversation = library.conversations.get(conversation_id)
+    if conversation is None:
+        return None
+    messages = tuple(library.conversations.messages(conversation_id))
+    return Transcript(conversation, messages, library.feedback.of(conversation_id))
+
+
+def labels() -> Labels:
+    return Labels(
+        question=_("Question"),
+        answer=_("Answer"),
+        passages=_("Passages"),
+        good=_("Good answer"),
+        bad=_("Bad answer"),
+        unfinished=_("This answer was not finished."),
+        untitled=_("Conversation"),
+    )

@@ -1,0 +1,342 @@
+"""How the screens say things: sizes, times, places, and one plain sentence for every way of answering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
+
+from lectern.export.backup import Copied
+from lectern.indexes import FIRST_NAME
+from lectern.jobs.embedders import BUILT_IN, HASHING
+from lectern.jobs.files import Added, FileRow, Stage
+from lectern.runs.recorded_demo import PREPARED
+from lectern.schema import AnswerFacts, Price, Reading, Source, State
+from lectern.ui.i18n import _, day, language, ngettext, numeral
+
+EXCERPT_CHARS = 200
+
+T = TypeVar("T")
+
+
+def _once(made: Callable[[], T]) -> Callable[[], T]:
+    """Made once for each language: a list of options asks for all of them once for each."""
+    known: dict[str, T] = {}
+
+    @wraps(made)
+    def said() -> T:
+        code = language()
+        if code not in known:
+            known[code] = made()
+        return known[code]
+
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    label: str
+    sentence: str
+
+
+@_once
+def chat_modes() -> Mapping[str, Mode]:
+    return {
+        "condense_plus_context": Mode(
+            _("Follow-ups and documents"),
+            _("Works out what a follow-up question means, looks in your documents, and remembers the conversation."),
+        ),
+        "context": Mode(
+            _("Documents each time"), _("Looks in your documents with your exact words, and remembers the conversation.")
+        ),
+        "condense_question": Mode(
+            _("One full question"),
+            _("Turns what you say into one complete question and answers that from your documents alone."),
+        ),
+        "simple": Mode(_("Just talk"), _("Does not look in your documents. Needs a language model.")),
+        "react": Mode(
+            _("Step by step"),
+            _("Thinks aloud, looks in your documents as often as it needs to, then answers. Several calls; slow."),
+        ),
+        "openai": Mode(
+            _("By functions"),
+            _("The model decides itself when to look in your documents. Needs a model that calls functions."),
+        ),
+        "best": Mode(
+            _("Best for your model"),
+            _("By functions where your model can; otherwise the same as “Follow-ups and documents”."),
+        ),
+    }
+
+
+@_once
+def response_modes() -> Mapping[str, Mode]:
+    return {
+        "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
+        "refine": Mode(
+            _("Refine"), _("Reads one passage after another and improves the answer each time. Thorough, and slow.")
+        ),
+        "tree_summarize": Mode(
+            _("Tree summarize"), _("Sums up groups of passages, then the summaries. Good for “what is this about?”")
+        ),
+        "simple_summarize": Mode(
+            _("Simple summarize"), _("Shortens all passages to fit one call. Quick, and may leave things out.")
+        ),
+        "accumulate": Mode(_("Accumulate"), _("Asks the question of each passage on its own and lists the answers.")),
+        "compact_accumulate": Mode(_("Compact accumulate"), _("Like Accumulate, with several passages in each call.")),
+        "generation": Mode(
+            _("Generation"), _("Does not look in your documents: the language model answers from what it knows.")
+        ),
+        "no_text": Mode(_("Passages only"), _("Finds the passages and writes no answer.")),
+    }
+
+
+@_once
+def readings() -> Mapping[Reading, Mode]:
+    return {
+        "best": Mode(_("Best passages"), _("Finds the passages that fit the question best, and answers from them.")),
+        "everything": Mode(
+            _("Read everything"), _("Reads every passage of your documents. Nothing is left out, and it takes longer.")
+        ),
+        "each_file": Mode(_("Each document"), _("Asks each document on its own. The answers become a table.")),
+    }
+
+
+@_once
+def stages() -> Mapping[Stage, str]:
+    return {
+        Stage.QUEUED: _("Waiting"),
+        Stage.READING: _("Reading"),
+        Stage.SPLITTING: _("Splitting"),
+        Stage.EMBEDDING: _("Indexing"),
+        Stage.STORING: _("Saving"),
+        Stage.READY: _("Ready"),
+        Stage.FAILED: _("Could not be read"),
+        Stage.STOPPED: _("Stopped"),
+    }
+
+
+def embedder(name: str) -> str:
+    """What turns texts into vectors: one of ours, or the folder or name of another one."""
+    return {BUILT_IN: _("Built-in"), HASHING: _("Words only, no model")}.get(name, name)
+
+
+def size(count: int) -> str:
+    """Bytes as people say them, the unit on the line of its number."""
+    if count < 1_000_000:
+        told = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
+    elif count < 1e9:
+        told = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
+    else:
+        told = _("{number} GB").format(number=numeral(count / 1e9, 2))
+    return unbroken(told)
+
+
+def unbroken(told: str) -> str:
+    """With its last word on the line of the one before: a unit beside its number, a page's number beside "p."."""
+    return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))
+
+
+def count(number: int, thing: str) -> str:
+    """ "1 page", "1,204 pages"; what has no word of its own is a part."""
+    told: Mapping[str, Callable[[], str]] = {
+        "file": lambda: ngettext("{number} file", "{number} files", number),
+        "document": lambda: ngettext("{number} document", "{number} documents", number),
+        "passage": lambda: ngettext("{number} passage", "{number} passages", number),
+        "page": lambda: ngettext("{number} page", "{number} pages", number),
+        "slide": lambda: ngettext("{number} slide", "{number} slides", number),
+        "sheet": lambda: ngettext("{number} sheet", "{number} sheets", number),
+        "chapter": lambda: ngettext("{number} chapter", "{number} chapters", number),
+        "message": lambda: ngettext("{number} message", "{number} messages", number),
+        "call": lambda: ngettext("{number} call", "{number} calls", number),
+        "token": lambda: ngettext("{number} token", "{number} tokens", number),
+        "character": lambda: ngettext("{number} character", "{number} characters", number),
+    }
+    return told.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
+
+
+def excerpt(text: str) -> str:
+    """What was asked, as far as a line about it can hold: pasted, it may be pages long."""
+    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
+
+
+def known(added: Added) -> str:
+    """A file that was there already, also by the name that it has there where that is another."""
+    if added.given == added.file.name:
+        return added.given
+    return _("{name} (as {other})").format(name=added.given, other=added.file.name)
+
+
+def taken_in(copied: Copied) -> str:
+    """What became of a copy of a library that was read."""
+    conversations = ngettext("{number} conversation", "{number} conversations", copied.conversations)
+    told = _("{files} and {conversations} added.").format(
+        files=count(copied.files, "file"), conversations=conversations.format(number=numeral(copied.conversations))
+    )
+    if not copied.known:
+        return told
+    known = ngettext("{number} file was in your library already.", "{number} files were in your library already.", copied.known)
+    return f"{told} {known.format(number=numeral(copied.known))}"
+
+
+def part(page_word: str, label: str) -> str:
+    """Where something stands in a document: "p. 4", "slide 3"."""
+    told: Mapping[str, Callable[[], str]] = {
+        "page": lambda: _("p. {label}"),
+        "slide": lambda: _("slide {label}"),
+        "sheet": lambda: _("sheet {label}"),
+        "chapter": lambda: _("chapter {label}"),
+        "message": lambda: _("message {label}"),
+    }
+    return told.get(page_word, lambda: _("part {label}"))().format(label=label)
+
+
+def seconds(number: float) -> str:
+    """A time that was measured: "1.8 s"."""
+    return unbroken(_("{seconds} s").format(seconds=numeral(number, 1)))
+
+
+def time_left(seconds: float) -> str:
+    return _("{time} left").format(time=duration(seconds))
+
+
+def duration(seconds: float) -> str:
+    """As far as an estimate can say it."""
+    if seconds < 5:
+        return _("a few seconds")
+    if seconds < 55:
+        return unbroken(_("about {number} s").format(number=round(seconds / 5) * 5))
+    if seconds < 3600:
+        return unbroken(_("about {number} min").format(number=round(seconds / 60)))
+    return unbroken(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
+
+
+def file_facts(file: FileRow) -> str:
+    """The thin line under a file's name. What has no size, such as an unreadable member of an archive, gets none."""
+    weight = [size(file.size)] if file.size else []
+    if file.ready:
+        pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
+        return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
+    parts = [stages()[file.stage]]
+    if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes: of what is fetched, too
+        parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
+    elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
+        thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
+        parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
+    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # of one that waits: in the sum
+        parts.append(time_left(file.seconds_left))
+    return " · ".join([*parts, *weight])
+
+
+def place(source: Source) -> str:
+    """ "handbook.pdf · p. 4" """
+    return " · ".join(filter(None, [source.file_name, page(source)]))
+
+
+def page(source: Source) -> str:
+    """ "p. 4"; "" for what has no pages."""
+    return part(source.page_word, source.page_label) if source.page_label else ""
+
+
+def mode_label(name: str) -> str:
+    """What the screens call a way of answering, in a chat or on its own."""
+    mode = chat_modes().get(name) or response_modes().get(name)
+    return mode.label if mode else name.replace("_", " ")
+
+
+def caption(name: str) -> str:
+    """The sentence of a way of answering, and its name in the literature and in code."""
+    mode = chat_modes().get(name) or response_modes()[name]
+    return f"{mode.sentence} ({name.replace('_', ' ')})"
+
+
+def price(price: Price, currency: str) -> str:
+    """ "14 calls, about 9,200 tokens, about 40 s" """
+    if not price.calls:
+        return _("no call to a model")
+    parts = [count(price.calls, "call"), about_tokens(price.tokens)]
+    parts.append(_("no idea yet how long") if price.seconds is None else duration(price.seconds))
+    if price.money is not None:
+        parts.append(_("about {money}").format(money=money(price.money, currency)))
+    return ", ".join(parts)
+
+
+def money(amount: float, currency: str) -> str:
+    """With as many digits as a small amount needs."""
+    if 0 < amount < 0.0001:
+        return f"< {currency}{numeral(0.0001, 4)}"
+    return f"{currency}{numeral(amount, 2 if amount >= 0.1 or not amount else 4)}"
+
+
+def about_tokens(number: int) -> str:
+    """Of which two digits are known: "about 9,200 tokens"."""
+    return _("about {number} tokens").format(number=numeral(int(float(f"{number:.2g}"))))
+
+
+def coverage(facts: AnswerFacts) -> str:
+    """ "6 of 340 passages, 2 of 9 files" """
+    passages = ngettext("{used} of {number} passage", "{used} of {number} passages", facts.passages_total)
+    read = passages.format(used=numeral(facts.passages_used), number=numeral(facts.passages_total))
+    if not facts.files_total:  # an answer of before files were counted
+        return read
+    files = ngettext("{used} of {number} file", "{used} of {number} files", facts.files_total)
+    return f"{read}, {files.format(used=numeral(facts.files_used), number=numeral(facts.files_total))}"
+
+
+def ended(states: Sequence[State]) -> str:
+    """Of answers that were being written, once none is any more."""
+    if set(states) == {"stopped"}:
+        return _("Stopped.")
+    if set(states) == {"failed"}:
+        return _("The answer could not be finished.") if len(states) == 1 else _("The answers could not be finished.")
+    return _("The answer is ready.") if len(states) == 1 else _("The answers are ready.")
+
+
+def recorded(facts: AnswerFacts) -> list[str]:
+    """ "Recorded on May 1, 2026" of an answer that was played; else nothing."""
+    if facts.recorded is None:
+        return []
+    return [_("Recorded on {day}").format(day=day(facts.recorded))]
+
+
+def spent(facts: AnswerFacts) -> list[str]:
+    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02": with what was expected where that was said before."""
+    tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
+    parts = [count(facts.calls, "call")] if facts.calls else []
+    if facts.calls and tokens:  # of an answer that was stopped they are not known
+        parts.append(about_tokens(tokens) if facts.tokens_estimated else count(tokens, "token"))
+    parts.append(seconds(facts.seconds))
+    if expected is not None and expected.calls and expected.seconds is not None:
+        parts[-1] += " " + _("({time} expected)").format(time=duration(expected.seconds))
+    if facts.money is not None:
+        parts.append(money(facts.money, facts.currency))
+    return parts
+
+
+def answer_facts(facts: AnswerFacts) -> str:
+    """The thin line under an answer."""
+    parts = recorded(facts)
+    if facts.reading != "best":
+        parts.append(readings()[facts.reading].label)
+    parts.append(mode_label(facts.mode))
+    parts += spent(facts)
+    if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
+        parts.append(coverage(facts))
+    if facts.mode == "no_text":
+        return " · ".join(parts)
+    return " · ".join([*parts, *writer(facts)])
+
+
+def writer(facts: AnswerFacts) -> list[str]:
+    """The model that wrote the answer, or what did in its place."""
+    if facts.extractive:
+        return [_("no language model: quoting your documents")]
+    if facts.model == PREPARED:
+        return [_("no language model: replies prepared for the demonstration")]
+    return [facts.model] if facts.model else []
+
+
+def index_name(name: str) -> str:
+    """The name of an index. That of the first, as long as nobody has given it one, is in the reader's language."""
+    return _("My documents") if name == FIRST_NAME else name

@@ -1,0 +1,97 @@
+"""What is being fetched from elsewhere: links, folders, databases, storages. Each in a thread, so that no screen waits for it;
+what becomes of it is a row among the files."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from lectern.jobs.files import Added
+from lectern.jobs.sources import Gathered
+from lectern.library import Library
+from ragcore.errors import RagError, StoreError
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 4
+END_SECONDS = 5.0
+NOT_SAVED = "Check that the disk has room and that it may be written, and try again."
+
+
+class Fetching:
+    """Shared by all sessions of the process."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._room = threading.Semaphore(AT_ONCE)
+        self._running: list[str] = []
+        self._known: list[Added] = []
+        self._problems: list[RagError] = []
+        self._ended = threading.Event()
+
+    def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
+        """Fetch in the background; `label` says what, on the screen and in the row of a failure."""
+        with self._lock:
+            self._running.append(label)
+        threading.Thread(target=self._run, args=(label, gather), name="fetch", daemon=True).start()
+
+    def running(self) -> list[str]:
+        """What is being fetched now, the first begun first."""
+        with self._lock:
+            return list(self._running)
+
+    def already_there(self) -> list[Added]:
+        """The files that were in the library already, each told once."""
+        with self._lock:
+            told, self._known = self._known, []
+        return told
+
+    def problems(self) -> list[RagError]:
+        """Those for which there can be no row, as the library cannot be written; each told once."""
+        with self._lock:
+            told, self._problems = self._problems, []
+        return told
+
+    def end(self) -> None:
+        """Take nothing more in, and wait for what is being taken in now, for `END_SECONDS` at most."""
+        self._ended.set()
+        deadline = time.monotonic() + END_SECONDS
+        while self.running() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _wanted(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
+        for one in gathered:
+            if self._ended.is_set():
+                return
+            yield one
+
+    def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
+        try:
+            with self._room:
+                taken = self._library.take(self._wanted(gather()))
+            with self._lock:
+                self._known += [added for added in taken if added.outcome == "duplicate"]
+        except RagError as error:
+            if not self._ended.is_set():
+                self._refuse(label, error)
+        except OSError:
+            logger.exception("something could not be saved")
+            self._refuse(label, RagError(f"{label} could not be saved.", hint=NOT_SAVED))
+        except Exception:  # in a thread of its own nobody else would hear of it
+            logger.exception("something could not be fetched")
+            ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")
+            self._refuse(label, ours)
+        finally:
+            with self._lock:
+                self._running.remove(label)
+        self._library.start_worker()
+
+    def _refuse(self, label: str, error: RagError) -> None:
+        try:
+            self._library.files.refuse(label, 0, error)
+        except StoreError:
+            with self._lock:
+                self._problems.append(error)

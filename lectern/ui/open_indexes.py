@@ -1,0 +1,143 @@
+"""The indexes that are open in this process: each with a worker that reads what is added, its answers, and what it fetches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from lectern.evaluate.jobs import EvaluationJobs
+from lectern.explain.embedding_map import Surveys
+from lectern.indexes import MAIN, Indexes
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.runs.chat_mode_replay import Replays
+from lectern.runs.recorded_demo import StagedRuns
+from lectern.ui.index_creation import Makings
+from lectern.ui.link_downloads import Fetching
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import InputError, RagError
+
+logger = logging.getLogger(__name__)
+
+IDLE_SECONDS = 15 * 60.0  # that nobody looks at an index before it is closed
+LOOK_SECONDS = 60.0  # between two looks for such indexes
+
+
+@dataclass
+class OpenIndex:
+    library: Library
+    surveys: Surveys
+    runs: AnswerRuns
+    replays: Replays
+    fetching: Fetching
+    measuring: EvaluationJobs
+    looked_at: float = field(default_factory=time.monotonic)
+    warming: threading.Timer | None = None  # loads its embedder a little later
+
+    @property
+    def busy(self) -> bool:
+        return (
+            self.runs.answering
+            or self.replays.busy
+            or self.surveys.share is not None
+            or bool(self.fetching.running())
+            or self.measuring.busy
+            or self.library.has_work
+        )
+
+    def close(self) -> None:
+        """End its answers, what it fetches, and its worker."""
+        if self.warming is not None:
+            self.warming.cancel()
+        self.replays.stop_all()
+        self.runs.stop_all()
+        self.fetching.end()
+        self.surveys.end()
+        self.measuring.stop_all()
+        self.library.close()
+
+
+class OpenIndexes:
+    """Shared by all sessions of the process. The first index stays open; others are closed when nobody looks at them and
+    nothing is done in them."""
+
+    def __init__(self, shelf: Indexes, embedder: Embedder | None = None) -> None:
+        self.shelf = shelf
+        self.making = Makings()
+        self._embedder = embedder or HuggingFaceEmbedding()  # one for all; it is loaded when first used
+        self._open: dict[str, OpenIndex] = {}
+        self._lock = threading.RLock()
+        self._looking = False
+
+    def get(self, id_: str) -> OpenIndex:
+        """Open, with a worker at work. InputError for one that was deleted."""
+        with self._lock:
+            opened = self._open.get(id_)
+            if opened is None or not self.shelf.has(id_):
+                opened = self._opened(id_)
+            opened.looked_at = time.monotonic()
+            return opened
+
+    def go_on(self) -> None:
+        """Open those in which something was left to do when the process that was at it ended."""
+        for index in self.shelf.all():
+            try:
+                with closing(Library(index.where)) as library:
+                    left = library.has_work
+                if left:
+                    self.get(index.id)
+            except RagError:
+                logger.exception("what was left to do in an index waits until somebody opens it")
+
+    def delete(self, id_: str) -> int:
+        """End all that is done in it, and delete it; gives the bytes that are free now."""
+        with self._lock:
+            self._forget(id_)
+            return self.shelf.delete(id_)
+
+    def close_idle(self, now: float | None = None) -> None:
+        """Close what nobody has looked at for a while, unless something is being done in it."""
+        if self.making.busy:
+            return  # it may be from one of them
+        moment = time.monotonic() if now is None else now
+        with self._lock:
+            for id_, opened in list(self._open.items()):
+                if id_ != MAIN and moment - opened.looked_at > IDLE_SECONDS and not opened.busy:
+                    self._forget(id_)
+
+    def close(self) -> None:
+        with self._lock:
+            for id_ in list(self._open):
+                self._forget(id_)
+
+    def _opened(self, id_: str) -> OpenIndex:
+        index = self.shelf.get(id_)
+        if index is None:
+            self._forget(id_)
+            raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
+        library = Library(index.where, embedder=self._embedder)
+        library.start_worker()
+        runs = StagedRuns(library)
+        parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library), EvaluationJobs(library)
+        opened = self._open[index.id] = OpenIndex(library, *parts)
+        if index.id != MAIN and not self._looking:
+            self._looking = True
+            threading.Thread(target=self._look, name="close-idle-indexes", daemon=True).start()
+        return opened
+
+    def _forget(self, id_: str) -> None:
+        opened = self._open.pop(id_, None)
+        if opened is not None:
+            opened.close()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(LOOK_SECONDS)
+            try:
+                self.close_idle()
+            except RagError:
+                logger.exception("an idle index could not be closed; the next look tries again")

@@ -1,0 +1,111 @@
+"""The pages, and how to go from one to another with what it should show."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import streamlit as st
+
+from lectern.indexes import MAIN
+from lectern.ui import resources
+from lectern.ui.i18n import _
+from lectern.ui.state import open_index, session
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
+HOME = PAGES / "home.py"
+CHAT = PAGES / "chat.py"
+QUERY = PAGES / "query.py"
+INDEXES = PAGES / "indexes.py"
+EVALUATE = PAGES / "evaluate.py"
+SETTINGS = PAGES / "settings.py"
+REPLAY = PAGES / "replay.py"
+
+UNDERWAY_SECONDS = 0.5  # a click may come from a browser that has not got the newest address yet
+
+
+def go_to_chat(conversation_id: str | None) -> NoReturn:
+    """Open a conversation; None begins a new one."""
+    state = session()
+    if conversation_id != state.conversation:
+        state.earlier = 0
+    state.conversation, state.panel, state.problem = conversation_id, "", None
+    state.addressed_at = time.monotonic()
+    st.switch_page(CHAT, query_params={**_index(), **({"c": conversation_id} if conversation_id else {})})
+
+
+def go_to_settings() -> NoReturn:
+    st.switch_page(SETTINGS)
+
+
+def go_onward() -> None:
+    """Follow a button whose callback could not leave the page itself."""
+    state = session()
+    if state.onward == "replay" and state.replay:
+        state.onward, state.panel, state.problem = "", "", None
+        state.addressed_at = time.monotonic()
+        st.switch_page(REPLAY, query_params={**_index(), "r": state.replay})
+
+
+def title_tab(name: str) -> None:
+    """What the browser's tab is called, and a bookmark of the page."""
+    st.set_page_config(page_title=f"{name} · Lectern")
+
+
+def settle_page(name: str) -> None:
+    """Note which page is drawn, so that coming to it is told from going back on it. Before any address is looked at."""
+    state = session()
+    if state.page != name:
+        state.page, state.at = name, ""
+
+
+def from_address(letter: str, current: str | None) -> str | None:
+    """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
+    state, given, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
+    if given and (given != state.addressed.get(letter) or state.at != letter):
+        state.panel = panel
+        return given
+    if given and panel != state.addressed["p"] == state.panel:
+        state.panel = panel
+    # The way from page to page, which names nothing, leads to what was open.
+    went_back = not given and state.at == letter and current == state.addressed[letter]
+    return None if went_back and time.monotonic() - state.addressed_at > UNDERWAY_SECONDS else current
+
+
+def to_address(letter: str, current: str | None, panel: str) -> None:
+    """Let the address of the page say what it shows, so that a reload shows the same."""
+    state = session()
+    state.at = letter
+    wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
+    if st.query_params.to_dict() != wanted:  # which the browser does not know yet
+        if state.addressed.get(letter) != (current or ""):
+            state.addressed_at = time.monotonic()
+        st.query_params.from_dict(wanted)
+    state.addressed |= {letter: current or "", "p": panel}
+
+
+def settle_index() -> None:
+    """Open the index that the address of the page names when that is news - a reload, a link, the back button -, and let the
+    address name the open one where there are several. First of all in a run of the script."""
+    state, given = session(), st.query_params.get("i")
+    wanted = given if given and given != state.addressed.get("i") else state.index
+    if wanted != MAIN and resources.shelf().get(wanted) is None:
+        wanted = MAIN
+        for letter in ("c", "d", "p", "q", "r", "s"):
+            st.query_params.pop(letter, None)
+        state.notice = _("This index is no longer here. It was deleted.")
+    if wanted != state.index:
+        open_index(wanted)
+        state = session()
+    named = _index().get("i", "")
+    state.addressed["i"] = named
+    if named and given != named:
+        st.query_params["i"] = named
+    elif given and not named:
+        del st.query_params["i"]
+
+
+def _index() -> dict[str, str]:
+    """What the address of every page says about the index; nothing while there is one."""
+    return {"i": session().index} if session().index != MAIN or len(resources.shelf().all()) > 1 else {}

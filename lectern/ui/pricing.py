@@ -1,0 +1,115 @@
+"""What asks would take, worked out beside the screens and remembered; and a person who is asked first where it is much."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeAlias
+
+import streamlit as st
+
+from lectern.library import Library
+from lectern.runs.cost_estimate import at_most, basis, is_over, price, together
+from lectern.runs.recorded_demo import recorded_price
+from lectern.schema import Ask, Price
+from lectern.ui import resources
+from lectern.ui.state import Confirm, session
+from ragcore.errors import RagError
+from ragcore.schema import ChatMessage
+
+KEPT = 200  # prices
+A_QUESTION = " ".join(["word"] * 12)  # in the place of one that is not typed yet
+
+Work: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
+
+
+class Prices:
+    """Each ask's price is worked out once for each state of its library, in a thread of its own. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="price")
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Hashable, Future[Price]] = OrderedDict()
+
+    def of(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), work: Work = price) -> Future[Price]:
+        """Its result is the price, or the RagError that answering would end in."""
+        said = tuple((message.role, message.content) for message in history)
+        key = (work, ask, said, basis(library))
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = self._pool.submit(work, library, ask, tuple(history))
+                while len(self._known) > KEPT:
+                    self._known.popitem(last=False)
+            return self._known[key]
+
+
+@st.cache_resource(show_spinner=False)
+def prices() -> Prices:
+    return Prices()
+
+
+def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
+    """What answering in the open index would take, once it is worked out; asking again costs nothing."""
+    library = resources.library()
+    played = recorded_price(library, ask, history)
+    if played is not None:
+        known: Future[Price] = Future()
+        known.set_result(played)
+        return known
+    return prices().of(library, ask, history)
+
+
+def most_of(ask: Ask) -> Future[Price]:
+    """At most what a first question in this way takes, before it is typed."""
+    return prices().of(resources.library(), replace(ask, question=A_QUESTION), work=at_most)
+
+
+def ask_first(
+    asks: Sequence[Ask],
+    run: Callable[[Sequence[Price | None]], None],
+    *,
+    history: Sequence[ChatMessage] = (),
+    cancelled: Callable[[], None] | None = None,
+) -> None:
+    """`run`, at once where what the asks take together is within the limits of the settings; else once the person has said
+    so in the dialog that the frame draws. `run` gets the price of each ask, None where it was not known, for
+    `runs().start(..., expected=price)`. For callbacks.
+    """
+    library, settings = resources.library(), resources.library().settings.price
+    if not (settings.ask_above_calls or settings.ask_above_tokens):
+        run([_known(price_of(ask, history)) for ask in asks])
+        return
+    try:
+        # Passages need not be looked for, and the embedder not be waited for, where even long ones would be within the limits.
+        if not any(map(_names_passages, asks)) and not is_over(
+            together([at_most(library, ask, history) for ask in asks]), settings
+        ):
+            run([_known(price_of(ask, history)) for ask in asks])
+            return
+        found = [price_of(ask, history).result() for ask in asks]
+    except RagError:
+        run([None] * len(asks))  # which says what is wrong
+        return
+    agree_first(together(found), len(asks), lambda: run(found), cancelled)
+
+
+def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
+    """`run`, at once where so many answers, which take this together, are within the limits; else once the person has said
+    so. For callbacks."""
+    if is_over(price, resources.library().settings.price):
+        session().confirm = Confirm(price, answers, run, cancelled)
+    else:
+        run()
+
+
+def _known(price: Future[Price]) -> Price | None:
+    """What has been worked out by now, and so was shown."""
+    return price.result() if price.done() and price.exception() is None else None
+
+
+def _names_passages(ask: Ask) -> bool:
+    """Whether the number of its passages is another than `top_k`."""
+    return ask.node_ids is not None or ask.reading != "best"

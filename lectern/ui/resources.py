@@ -1,0 +1,84 @@
+"""What all sessions of the process share: the indexes that are open, each with its library and the answers being given."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+
+from lectern.evaluate.jobs import EvaluationJobs
+from lectern.explain.embedding_map import Surveys
+from lectern.indexes import MAIN, Indexes
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.runs.chat_mode_replay import Replays
+from lectern.settings import default_library
+from lectern.ui.link_downloads import Fetching
+from lectern.ui.open_indexes import OpenIndex, OpenIndexes
+from lectern.ui.state import session
+from ragcore.errors import RagError
+
+WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first screen
+
+
+@st.cache_resource(show_spinner=False)
+def indexes() -> OpenIndexes:
+    return OpenIndexes(Indexes(default_library()))
+
+
+def chosen_language() -> str:
+    """The language that was chosen for the screens, kept with the first index; "" for the browser's, and while that index
+    cannot be opened."""
+    try:
+        return opened().library.settings.language
+    except RagError:
+        return ""
+
+
+def shelf() -> Indexes:
+    """All indexes, open or not."""
+    return indexes().shelf
+
+
+def opened(index_id: str = MAIN) -> OpenIndex:
+    """One index, open, for whoever is not drawn in a browser tab. InputError when it is not there."""
+    return indexes().get(index_id)
+
+
+def library() -> Library:
+    """That of the index which this browser tab has open, with a worker reading what is added."""
+    return opened(session().index).library
+
+
+def runs() -> AnswerRuns:
+    """The answers being given in the index which this browser tab has open."""
+    return opened(session().index).runs
+
+
+def replays() -> Replays:
+    """Of the conversations of that index."""
+    return opened(session().index).replays
+
+
+def fetching() -> Fetching:
+    """What the index which this browser tab has open is fetching."""
+    return opened(session().index).fetching
+
+
+def measuring() -> EvaluationJobs:
+    """What the index which this browser tab has open is measured with."""
+    return opened(session().index).measuring
+
+
+def surveys() -> Surveys:
+    """The counts and maps of that index."""
+    return opened(session().index).surveys
+
+
+def warm_embedder() -> None:
+    """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn."""
+    index = opened(session().index)
+    if index.warming is None:
+        index.warming = threading.Timer(WARM_AFTER, index.library.warm)
+        index.warming.daemon = True
+        index.warming.start()

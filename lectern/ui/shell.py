@@ -1,0 +1,93 @@
+"""The frame around every page: its title, the way from page to page, the conversations, and what is being read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from lectern.ui import labels, places, resources
+from lectern.ui.i18n import _, known
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget, open_index, session, widget
+from lectern.ui.widgets.conversations import conversation_list
+from lectern.ui.widgets.page_language import page_language
+from lectern.ui.widgets.popovers import popovers
+from lectern.ui.widgets.price import confirmation
+from lectern.ui.widgets.reading import reading_bar
+
+HERE = Path(__file__).resolve().parent
+SEARCH_FROM = 8  # conversations; fewer are found by looking
+
+
+def frame() -> None:
+    session().language = resources.chosen_language() or known(st.context.locale) or "en"
+    st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
+    st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
+    page = st.navigation(
+        [
+            st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
+            st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
+            st.Page(places.QUERY, title=_("Query"), icon=":material/manage_search:"),
+            st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
+            st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
+            st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
+            st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
+        ]
+    )
+    if page.url_path != "chat":  # whose title is that of the conversation
+        places.title_tab(page.title)
+    places.settle_page(page.url_path)
+    places.settle_index()
+    places.go_onward()
+    state = session()
+    if state.notice:
+        st.toast(label(state.notice), duration="long")
+        state.notice = ""
+    with st.sidebar:
+        index_picker()
+        reading_bar()
+        conversations(page.url_path == "chat")
+        page_language()
+        popovers()
+    confirmation()
+    page.run()
+    resources.warm_embedder()
+
+
+def index_picker() -> None:
+    """Which index is open, for those who have several."""
+    names = {index.id: labels.index_name(index.name) for index in resources.shelf().all()}
+    if len(names) > 1:
+        fill_widget("index_picker", session().index)
+        st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_pick)
+
+
+def _pick() -> None:
+    open_index(str(widget("index_picker")))
+
+
+def conversations(in_chat: bool) -> None:
+    state = session()
+    if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
+        fill_widget("search", "")
+        places.go_to_chat(None)
+    open_id = places.from_address("c", state.conversation) if in_chat else None
+    search = str(widget("search") or "")
+    place = st.container()
+    shown = conversation_list(open_id, search)
+    if shown >= SEARCH_FROM or search:
+        place.text_input(
+            _("Search conversations"),
+            key="search",
+            placeholder=_("Search conversations"),
+            label_visibility="collapsed",
+            icon=":material/search:",
+            type="search",
+            live=True,
+        )
+        if not shown:
+            st.caption(_("No conversation has these words."))
+
+
+frame()

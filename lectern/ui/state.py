@@ -1,0 +1,199 @@
+"""What one browser tab remembers beyond the address of its page. Everything that must outlive it is in the library."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
+
+from lectern.db.feedback import Verdict
+from lectern.schema import Price, Reading
+from ragcore.errors import Problem
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from lectern.models import ConnectionReport
+    from lectern.settings import AnswerSettings
+    from ragcore.extractive.sentence_support import CheckedSentence
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Something that takes much: what, for how many answers together, and what to do when the person says yes, or no."""
+
+    price: Price
+    answers: int
+    run: Callable[[], None]
+    cancelled: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A question for more than its best passages, and the documents it is for.
+
+    `chat`: it was asked in a chat, which is `conversation` unless it begins a new one.
+    """
+
+    question: str
+    reading: Reading
+    file_ids: tuple[str, ...] | None = None
+    chat: bool = True
+    conversation: str | None = None
+
+
+@dataclass
+class Session:
+    language: str = "en"  # of the screens in this tab, see lectern.ui.i18n
+    index: str = "main"  # which index this tab has open, see lectern.indexes
+    document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
+    document_page: int = 1  # of that table
+    viewing: str = ""  # the document whose passages are shown
+    viewing_at: int = 0  # the character at which the shown stretch of it begins
+    viewing_found: int = -1  # the character at which the searched words were found last
+    viewing_passage: str = ""  # the id of the passage that is looked at more closely
+    viewing_asked: bool = False  # it was asked for in a part of the page that is drawn alone
+    conversation: str | None = None  # open on the chat page
+    options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
+    query: str | None = None  # open on the query page
+    pinned: tuple[str, ...] = ()  # the answers of a comparison whose differences are wanted, two at most
+    replay: str | None = None  # the conversation whose replay is open
+    replay_anew: bool = False  # the ways of another replay of it are being chosen
+    onward: str = ""  # the page that a button under an answer leads to
+    question_set: str | None = None  # open on the evaluate page
+    deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
+    question_page: int = 1  # of the list of its questions
+    uploads: int = 0  # of question sets, so that each gets an empty field
+    shelf_forms: int = 0  # filled in on the shelf of indexes, so that each begins anew, closed, after that
+    editing: str = ""  # the question of a set that is being edited
+    setting_from: AnswerSettings | None = None  # what the form of a new setting on the evaluate page began with
+    new_settings: int = 0  # saved on the evaluate page, so that the form is closed after each
+    evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
+    panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
+    addressed: dict[str, str] = field(
+        default_factory=dict
+    )  # what each page's address was last set to; "p": the last one's panel
+    addressed_at: float = 0.0  # when one last named another thing than before, on the monotonic clock
+    page: str = ""  # drawn last
+    at: str = ""  # its letter, once its address says what it shows
+    earlier: int = 0  # messages drawn beyond the usual window
+    adding: str = ""  # the way of adding documents whose dialog is open
+    more_files: int = 0  # rows of the list of files beyond the usual
+    form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
+    checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of those that were checked, by their ids
+    verdicts: dict[str, Verdict] = field(default_factory=dict)  # of the answers on the screen, by their ids
+    explaining: str = ""  # the answer whose thumb was just given, and may be explained
+    problem: Problem | None = None  # why the last question was not taken
+    making: str = ""  # the index that is being made for this tab, see lectern.ui.index_creation
+    notice: str = ""  # said once, as a toast
+    to_read: dict[str, Reading] = field(default_factory=dict)  # what the next question of a page is put to, if not the usual
+    readings: int = 0  # questions that were put to more, so that the choice begins anew after each
+    offer: Offer | None = None  # a question that is to be put to everything, or to each document, once the person agrees
+    confirm: Confirm | None = None  # what the person is asked about before it is run
+    asked: bool = False  # a question was taken on another page: go to the chat
+    prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # texts that are not saved, by prompt
+    prompt_problem: Problem | None = None  # why the last one could not be saved
+    report: ConnectionReport | None = None  # of the last connection test
+    being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
+    reading: DeltaGenerator | None = None  # where the sidebar shows what is being read
+    looks: dict[str, Future[Any]] = field(
+        default_factory=dict
+    )  # closer looks at answers, done or begun, see lectern.ui.recheck
+
+
+def open_index(index_id: str) -> None:
+    """Begin anew with another index: nothing of the one before is shown any more."""
+    before = session()
+    anew = Session(
+        language=before.language,
+        index=index_id,
+        addressed=dict(before.addressed),
+        notice=before.notice,
+        making=before.making,
+        uploads=before.uploads + 1,
+        shelf_forms=before.shelf_forms + 1,
+        readings=before.readings + 1,
+    )
+    fill_widget("_session", anew)
+    _run.context = None
+    forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])  # documents of the other index
+
+
+class _Run(threading.local):
+    """Whose session this thread has looked up last: it is asked for with every text of a screen."""
+
+    context: object = None
+    session: Session
+
+
+_run = _Run()
+
+
+def session() -> Session:
+    """This tab's session."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or _run.context is not context:
+        _run.session = _undisturbed(lambda: st.session_state.setdefault("_session", Session()))
+        _run.context = context
+    return _run.session
+
+
+def widget(key: str) -> Any:
+    """What the widget with this key holds now, or None."""
+    return _undisturbed(lambda: st.session_state.get(key))
+
+
+def fill_widget(key: str, value: object) -> None:
+    """Give a widget its value before it is drawn."""
+    _undisturbed(lambda: st.session_state.update({key: value}))
+
+
+def fill_new_widget(key: str, value: object) -> None:
+    """Give a widget its first value; one that has a value keeps it."""
+    _undisturbed(lambda: st.session_state.setdefault(key, value))
+
+
+def forget_widgets(*keys: str) -> None:
+    """Have these widgets begin anew when they are drawn next."""
+    for key in keys:
+        _undisturbed(partial(st.session_state.pop, key, None))
+
+
+def event(key: str, name: str) -> Any:
+    """What the component with this key has just reported under `name`, or None."""
+    return getattr(widget(key), name, None)
+
+
+def _undisturbed(look: Callable[[], T]) -> T:
+    """What this look at the session gives.
+
+    Any look is a moment at which the next click ends the run of the script before it. That may be so while a screen is drawn,
+    which is out of date, but not in a callback: Streamlit would go on without the rest of it, and the first click be lost. So
+    there the next click waits.
+    """
+    waiting: list[Callable[[], bool]] = []
+    while True:
+        try:
+            found = look()
+            break
+        except RerunException as next_click:
+            context = get_script_run_ctx()
+            if context is None or context.script_requests is None or context.has_script_started:
+                raise
+            waiting.append(partial(context.script_requests.request_rerun, next_click.rerun_data))
+    for request in waiting:
+        request()
+    return found
+
+
+def interruptible() -> None:
+    """A moment at which a click elsewhere may end this run of the script: any look at the session is one."""
+    st.session_state.get("_session")

@@ -1,0 +1,190 @@
+"""What can be done with an answer: small buttons under it, the rarer ones in a menu. Each has a line in ACTIONS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lectern.schema import Message
+from lectern.ui import labels
+from lectern.ui.asking import answer_again
+from lectern.ui.exports import export_address
+from lectern.ui.i18n import _
+from lectern.ui.state import event, session
+from lectern.ui.web import card_address
+from lectern.ui.widgets.ask_otherwise import is_chat, open_edit, open_ways
+from lectern.ui.widgets.component import component
+from lectern.ui.widgets.missed_passages import ask_why, can_miss
+from lectern.ui.widgets.panel import show_panel
+from lectern.ui.widgets.read_everything import reads_more
+from lectern.ui.widgets.sentence_support import can_be_checked, check_sentences
+from lectern.ui.widgets.thumbs import is_judged, judge
+from ragcore.questions.fixed_replies import is_refusal
+from ragcore.questions.summary_requests import is_summary_request
+
+_ACTIONS = component("actions", '<div class="root"></div>')
+
+
+def _always(message: Message) -> bool:
+    return True
+
+
+def _never(message: Message) -> bool:
+    return False
+
+
+def _quotes_nothing(message: Message) -> bool:
+    return bool(message.text) and (not message.cited or is_refusal(message.text))
+
+
+def _sums_up_a_part(message: Message) -> bool:
+    return message.ask is not None and message.ask.reading == "best" and is_summary_request(message.ask.question)
+
+
+def _replay(message: Message) -> None:
+    session().replay, session().onward = message.conversation_id, "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`label` is called when it is drawn; `icon` is the path of a 24 x 24 line drawing; `run` is a callback, before the screen
+    is drawn anew. An action that does not fit an answer is not offered for it."""
+
+    do: str
+    label: Callable[[], str]
+    icon: str
+    run: Callable[[Message], None]
+    fits: Callable[[Message], bool] = _always
+    only_last: bool = False
+    in_menu: bool = False
+    spelled: Callable[[Message], bool] = _never  # its label stands beside the icon, not in the menu
+    pressed: Callable[[Message], bool] | None = None  # of a button that stays down
+    download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "again",
+        lambda: _("Answer again"),
+        "M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6",
+        lambda message: answer_again(message.id),
+        only_last=True,
+    ),
+    Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat),
+    Action("ways", lambda: _("Other ways"), "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3", open_ways, fits=is_chat),
+    Action(
+        "why",
+        lambda: _("Why wasn’t it found?"),
+        "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 1.7v1M11.2 13.6v.1",
+        ask_why,
+        fits=can_miss,
+        spelled=_quotes_nothing,
+    ),
+    Action(
+        "good",
+        lambda: _("Good answer"),
+        "M7 21V10l4-7c2 0 3 1 3 3l-1 4h6c1 0 2 1 2 2l-2 7c0 1-1 2-2 2zM3 10h4v11H3z",
+        lambda message: judge(message, True),
+        pressed=lambda message: is_judged(message, True),
+    ),
+    Action(
+        "bad",
+        lambda: _("Bad answer"),
+        "M17 3v11l-4 7c-2 0-3-1-3-3l1-4H5c-1 0-2-1-2-2l2-7c0-1 1-2 2-2zM21 14h-4V3h4z",
+        lambda message: judge(message, False),
+        pressed=lambda message: is_judged(message, False),
+    ),
+    Action(
+        "check",
+        lambda: _("Check sentences"),
+        "M4 6h9M4 12h6M4 18h6M13 15l3 3 5-6",
+        check_sentences,
+        fits=can_be_checked,
+        in_menu=True,
+    ),
+    Action(
+        "calls",
+        lambda: _("How this answer was made"),
+        "M4 5h16v14H4zM8 5v14M16 5v14M4 9.7h4M4 14.3h4M16 9.7h4M16 14.3h4",
+        lambda message: show_panel("calls", message),
+        fits=lambda message: message.facts is not None,
+        in_menu=True,
+    ),
+    Action(
+        "replay",
+        lambda: _("Replay in other modes"),
+        "M4 5h16M4 12h9M4 19h9M17 10v10l5-5z",
+        _replay,
+        fits=lambda message: message.ask is not None and message.ask.chat_mode is not None,
+        only_last=True,
+        in_menu=True,
+    ),
+    Action(
+        "everything",
+        lambda: labels.readings()["everything"].label,
+        "M4 5h7v14H4zM13 5h7v14h-7zM6 9h3M6 12h3M15 9h3M15 12h3",
+        lambda message: show_panel("everything", message),
+        fits=reads_more,
+        in_menu=True,
+        spelled=_sums_up_a_part,
+    ),
+    Action(
+        "each_file",
+        lambda: _("Ask each document"),
+        "M4 5h16v14H4zM4 10h16M4 15h16M10 5v14",
+        lambda message: show_panel("each_file", message),
+        fits=reads_more,
+        in_menu=True,
+    ),
+    Action(
+        "save",
+        lambda: _("Save this conversation"),
+        "M4 5h16v11h-9l-4 4v-4H4zM12 7v5M9.5 10l2.5 2.5 2.5-2.5",
+        lambda message: None,
+        fits=is_chat,
+        only_last=True,
+        in_menu=True,
+        download=lambda message: export_address(message.conversation_id, "html"),
+    ),
+    Action(
+        "run_card",
+        lambda: _("Save the run card"),
+        "M12 4v11M8 11l4 4 4-4M5 20h14",
+        lambda message: None,
+        in_menu=True,
+        download=lambda message: card_address(message.id),
+    ),
+)
+
+
+def actions(message: Message, *, last: bool) -> None:
+    key = f"actions_{message.id}"
+    offered = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
+    shown = [
+        {
+            "do": one.do,
+            "label": one.label(),
+            "icon": one.icon,
+            "menu": one.in_menu and not one.spelled(message),
+            "spelled": one.spelled(message),
+            "pressed": one.pressed(message) if one.pressed else None,
+            "download": one.download(message) if one.download else None,
+        }
+        for one in offered
+    ]
+    told = {
+        "copy": _("Copy"),
+        "copied": _("Copied"),
+        "cannot_copy": _("The browser does not allow copying here"),
+        "more": _("More"),
+    }
+    data = {"text": message.text, "actions": shown, "words": told}
+    _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
+
+
+def _act(key: str, message: Message) -> None:
+    asked = event(key, "act")
+    do = asked.get("do") if isinstance(asked, dict) else None
+    for action in ACTIONS:
+        if action.do == do:
+            action.run(message)

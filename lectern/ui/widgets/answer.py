@@ -1,0 +1,176 @@
+"""Questions and answers: as text that grows, then with its passages, its facts, and what can be done with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from lectern.runs.answer_runs import Run
+from lectern.schema import Message, Source
+from lectern.ui import labels, resources
+from lectern.ui.asking import answer_again
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.live_fragments import growing_place
+from lectern.ui.places import go_to_settings
+from lectern.ui.safetext import answer_md, label, plain_md
+from lectern.ui.state import interruptible
+from lectern.ui.widgets.actions import actions
+from lectern.ui.widgets.file_table import file_table, growing_table
+from lectern.ui.widgets.growing import GrowingText, step_words, waiting_words
+from lectern.ui.widgets.passage import address, calls_address
+from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.read_everything import draw_progress
+from lectern.ui.widgets.reading import move_reading_bar
+from lectern.ui.widgets.sentence_support import sentence_marks
+from lectern.ui.widgets.thumbs import verdict_line
+from ragcore.errors import Problem
+
+CHIPS = 12  # passages named under an answer; the others unfold
+LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
+
+
+def _again() -> Choice:
+    return Choice(_("Try again"), "again", primary=True)
+
+
+def _quote() -> Choice:
+    return Choice(_("Answer without a model"), "quote")
+
+
+def _change() -> Choice:
+    return Choice(_("Open settings"), "settings")
+
+
+def question(message: Message) -> None:
+    with st.chat_message("user"):
+        st.markdown(plain_md(message.text))
+
+
+def answer(message: Message, *, last: bool) -> None:
+    """A finished answer; `last` gets the buttons."""
+    with st.chat_message("assistant"):
+        if message.facts is not None and message.facts.rows:
+            file_table(message, message.facts.rows)
+        elif message.text:
+            st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
+        if message.state == "interrupted":
+            kept = _("What had been written is kept.") if message.text else ""
+            _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])
+            return
+        if message.state == "failed":
+            _failed(message)
+            return
+        if message.state == "stopped":
+            kept = _("Stopped. What had been written is kept.") if message.text else _("Stopped before anything was written.")
+            st.caption(kept)
+        sources_row(message)
+        facts_line(message, last=last)
+        actions(message, last=last)
+
+
+def passages_alone(message: Message) -> None:
+    """Of an answer without words; its passages are listed elsewhere."""
+    facts_line(message)
+    actions(message, last=True)
+    verdict_line(message)
+
+
+def growing_answer(run: Run, message: Message) -> None:
+    """Follow an answer until it is finished."""
+    reading = message.ask.reading if message.ask else "best"
+    place = growing_place()
+    with place:
+        if reading == "each_file":
+            growing_table(run, message)
+            return
+        bar = st.empty() if reading == "everything" else None
+        text, looked = GrowingText(place), 0.0
+        for piece in run.follow():
+            interruptible()
+            if time.monotonic() - looked > 1.0:
+                looked = time.monotonic()
+                move_reading_bar()
+                if bar is not None:
+                    draw_progress(run, message, bar)
+            text.add(piece, _links(run.sources, message), step_words(run) if bar is None else "")
+
+
+def written_elsewhere(messages: Sequence[Message]) -> Message | None:
+    """The answer that another server of this library is writing."""
+    return next((message for message in messages if message.state == "writing"), None)
+
+
+def answer_elsewhere(message: Message) -> None:
+    """Follow an answer that another server is writing, until it is finished or its writer has fallen silent."""
+    noted: Message | None = message
+    with growing_place():
+        slot = st.empty()
+        while noted is not None and noted.state == "writing":
+            slot.markdown(answer_md(noted.text, _links(noted.sources, noted)) or f":shimmer[{waiting_words()}]")
+            interruptible()
+            time.sleep(LOOK_SECONDS)
+            noted = resources.library().conversations.message(message.id)
+
+
+def sources_row(message: Message) -> None:
+    if not message.sources or (message.facts is not None and (message.facts.mode == "generation" or message.facts.rows)):
+        return
+    quoted = message.cited
+    if not quoted:
+        st.caption(_("Looked at, and not quoted:"))
+    shown = sorted(quoted, key=lambda source: source.number) or message.sources
+    chips = [_chip(source, address(message, source)) for source in shown]
+    with st.container(key=f"chips_{message.id}"):
+        st.markdown(" ".join(chips[:CHIPS]))
+        if rest := chips[CHIPS:]:
+            with st.expander(ngettext("{number} more passage", "{number} more passages", len(rest)).format(number=len(rest))):
+                st.markdown(" ".join(rest))
+
+
+def _chip(source: Source, leads_to: str) -> str:
+    """Number, name and page; a name that is too long for the screen is cut, the page is not."""
+    whole, page = label(labels.place(source)).replace('"', "&quot;"), labels.page(source)
+    told = f"**{source.number}** *{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
+    return f'[{told}]({leads_to} "{whole}")'
+
+
+def facts_line(message: Message, *, last: bool = True) -> None:
+    if message.facts is None:
+        return
+    line = f"[{label(labels.answer_facts(message.facts))}]({calls_address(message)})"
+    if looked_for := message.facts.meant or message.facts.condensed:
+        line += "  \n" + _("Looked for: {question}").format(question=label(labels.excerpt(looked_for)))
+    with st.container(key=f"facts_{message.id}"):
+        st.caption(line)
+        if last and (unread := message.facts.files_unread):
+            told = ngettext(
+                "{number} document was still being read. Answer again to have it looked at, too.",
+                "{number} documents were still being read. Answer again to have them looked at, too.",
+                unread,
+            )
+            st.caption(told.format(number=numeral(unread)))
+
+
+def _failed(message: Message) -> None:
+    shown = message.problem or Problem(_("The answer could not be finished."))
+    if shown.needs_reading:
+        _retry(message, shown, [_again()])
+        return
+    model = resources.library().settings.llm.provider != "none"
+    choices = [_again(), _quote(), _change()] if model else [_again()]
+    _retry(message, shown, choices if shown.retryable or not model else [_quote(), _change(), _again()])
+
+
+def _retry(message: Message, shown: Problem, choices: Sequence[Choice]) -> None:
+    pressed = problem(shown, choices, key=message.id)
+    if pressed == _change().label:
+        go_to_settings()
+    if pressed is not None:
+        answer_again(message.id, extractive=True if pressed == _quote().label else None)
+        st.rerun()
+
+
+def _links(sources: Sequence[Source], message: Message) -> dict[int, str]:
+    return {source.number: address(message, source) for source in sources}

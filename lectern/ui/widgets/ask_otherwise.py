@@ -1,0 +1,142 @@
+"""Two small forms about an answer: its question worded anew, in a branch; and the same question answered in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from lectern.runs.answer_runs import QUESTION_CHARS
+from lectern.schema import Ask, Message
+from lectern.ui import labels, resources
+from lectern.ui.asking import answer_again, ask_in_branch, why_not
+from lectern.ui.i18n import _
+from lectern.ui.places import go_to_chat
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget, session, widget
+
+RESPONSE_MODES = ("compact", "refine", "tree_summarize", "simple_summarize", "accumulate", "compact_accumulate")
+
+
+def is_chat(message: Message) -> bool:
+    return message.ask is not None and message.ask.chat_mode is not None
+
+
+def open_edit(message: Message) -> None:
+    if message.ask is not None:
+        fill_widget("edited_question", message.ask.question)
+        session().form = f"edit.{message.id}"
+
+
+def open_ways(message: Message) -> None:
+    if message.ask is not None:
+        fill_widget("other_chat_mode", message.ask.chat_mode)
+        fill_widget("other_response_mode", _usual(message.ask.response_mode))
+        session().form = f"ways.{message.id}"
+
+
+def opened_form(messages: list[Message]) -> None:
+    """The form that is open about one of these answers, drawn again whenever the screen is."""
+    kind, _dot, message_id = session().form.partition(".")
+    message = next((each for each in messages if each.id == message_id), None)
+    if message is None or message.ask is None or kind not in _TITLES:
+        return
+    draw = _edit if kind == "edit" else _ways
+    st.dialog(_TITLES[kind](), on_dismiss=_close)(draw)(message, message.ask, message is messages[-1])
+
+
+def _edit(message: Message, ask: Ask, last: bool) -> None:
+    with st.form("edit_question", border=False):
+        st.text_area(_("Question"), key="edited_question", height=110, max_chars=QUESTION_CHARS, label_visibility="collapsed")
+        st.caption(_("It is answered in a new conversation, with what was said before it. This one stays as it is."))
+        if st.form_submit_button(_("Ask"), key="ask_edited", type="primary", on_click=_edited, args=(message, ask)):
+            st.rerun()
+
+
+def _edited(message: Message, ask: Ask) -> None:
+    _close()
+    ask_in_branch(message.id, replace(ask, question=str(widget("edited_question") or "").strip()))
+
+
+def _ways(message: Message, ask: Ask, last: bool) -> None:
+    mode = str(
+        st.selectbox(
+            _("Way of chatting"),
+            list(labels.chat_modes()),
+            key="other_chat_mode",
+            format_func=lambda name: labels.chat_modes()[name].label,
+        )
+    )
+    st.caption(labels.caption(mode))
+    if mode != "simple":
+        response = str(
+            st.selectbox(
+                _("Way of reading the passages"),
+                RESPONSE_MODES,
+                key="other_response_mode",
+                format_func=lambda name: labels.response_modes()[name].label,
+            )
+        )
+        st.caption(labels.caption(response))
+    hindrance = why_not(mode)
+    if hindrance:
+        st.warning(label(hindrance))
+    with st.container(key="other_ways", horizontal=True, gap="small"):
+        if last:
+            here = _("Replace this answer")
+            if st.button(here, key="ways_here", type="primary", disabled=bool(hindrance), on_click=_again, args=(message, ask)):
+                st.rerun()
+        there = _("Answer in a new conversation")
+        if st.button(
+            there,
+            key="ways_there",
+            type="secondary" if last else "primary",
+            disabled=bool(hindrance),
+            on_click=_branched,
+            args=(message, ask),
+        ):
+            st.rerun()
+    if not last:
+        st.caption(_("What was said after this answer builds on it, so it stays as it is."))
+
+
+def _again(message: Message, ask: Ask) -> None:
+    _close()
+    answer_again(message.id, ask=_chosen(ask))
+
+
+def _branched(message: Message, ask: Ask) -> None:
+    _close()
+    ask_in_branch(message.id, _chosen(ask))
+
+
+def _chosen(ask: Ask) -> Ask:
+    mode = str(widget("other_chat_mode") or ask.chat_mode)
+    return replace(ask, chat_mode=mode, response_mode=str(widget("other_response_mode") or ask.response_mode))
+
+
+def _usual(response_mode: str) -> str:
+    return response_mode if response_mode in RESPONSE_MODES else RESPONSE_MODES[0]
+
+
+def _close() -> None:
+    session().form = ""
+
+
+def branch_lines(conversation_id: str) -> None:
+    """Where a branch comes from, and which branches a conversation has."""
+    conversations = resources.library().conversations
+    if (origin := conversations.origin(conversation_id)) is not None:
+        _way_to(_("A branch of “{title}”"), origin.title, origin.id)
+    for branch in conversations.branches(conversation_id)[-3:]:
+        _way_to(_("Goes another way in “{title}”"), branch.title, branch.id)
+
+
+def _way_to(sentence: str, title: str, conversation_id: str) -> None:
+    shown = sentence.format(title=label(title))
+    if st.button(shown, key=f"branch_{conversation_id}", type="tertiary", icon=":material/call_split:"):
+        go_to_chat(conversation_id)
+
+
+_TITLES: Mapping[str, Callable[[], str]] = {"edit": lambda: _("Edit the question"), "ways": lambda: _("Answer in another way")}

@@ -1,0 +1,264 @@
+"""How an answer was made, in the side panel: a drawing of its calls. Each opens to its prompt, reply, tokens and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+import streamlit as st
+
+from lectern.explain.call_graph import Call, Film, Step
+from lectern.explain.call_graph import film as film_of
+from lectern.schema import Message
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.state import event, session
+from lectern.ui.widgets.component import component
+from ragcore.text.word_diff import legible
+
+_FILM = component("call_graph", '<div class="root"></div>')
+
+DRAWN = 120  # calls; of more, the first and the last are drawn
+LAST = 20
+TEXT_CHARS = 1200  # of a reply in the drawing; all of it is there when the call is opened
+FILMS = 8  # kept in memory: reading a long trace takes a while
+
+
+def film(message: Message, opened: int) -> None:
+    """Draw how this answer was made; `opened` is the number of the call that is shown whole, 0 for none."""
+    try:
+        shown = _film(resources.library().name, message.id, repr(message.facts))
+    except LookupError:
+        st.markdown(_("The calls of this answer were not kept. Answer again to see them."))
+        return
+    st.markdown(_sentence(shown))
+    if message.facts is not None and message.facts.extractive and shown.calls:
+        st.caption(
+            _("No language model: the built-in reader went the same way through your documents, and quoted them in each step.")
+        )
+    call = shown.call(opened)
+    longest = max((call.milliseconds for call in shown.calls), default=0.0)
+    data = {
+        "shape": shown.shape,
+        "items": _items(shown, longest),
+        "tree": _tree(shown),
+        "opened": _whole(call) if call else None,
+        "origins": _origins(),
+        "words": {
+            "reply": _("Reply"),
+            "prompt": _("Prompt"),
+            "tree": _("Calls, the last one at the top"),
+            "asks": _("asks for"),
+        },
+    }
+    _FILM(key="film", data=data, on_open_change=lambda: _open(message, opened))
+
+
+@lru_cache(maxsize=FILMS)
+def _film(library: str, message_id: str, facts: str) -> Film:
+    """Of the open library, which the name stands for. LookupError, which is not kept, while there is no trace."""
+    trace = resources.library().conversations.trace(message_id)
+    if trace is None:
+        raise LookupError(message_id)
+    return film_of(trace)
+
+
+def _open(message: Message, opened: int) -> None:
+    asked = event("film", "open")
+    if isinstance(asked, dict):
+        number = int(asked.get("number", 0))
+        session().panel = f"calls.{message.id}" + (f".{number}" if number and number != opened else "")
+
+
+def _sentence(shown: Film) -> str:
+    condensed = any(call.kind == "condense" for call in shown.calls)
+    several = sum(call.kind != "condense" for call in shown.calls) > 1
+    match shown.shape:
+        case "none":
+            return _("No model was called: passages were looked for, and no answer was written.")
+        case "strip" if several:
+            return _(
+                "Each call reads on and improves the answer before it. New words are underlined, dropped ones struck through."
+            )
+        case "tree" if several:
+            return _("Groups of passages are summed up, then the summaries, until one answer is left.")
+        case "rows":
+            return _("The question is asked of each passage, or packful of passages, on its own.")
+        case "rounds":
+            return _("The model decides in rounds which tool to use, until it answers.")
+        case "documents":
+            return _("The question is asked of each document on its own.")
+    if condensed:
+        return _("One call makes a question that stands alone, the next one the answer.")
+    return _("One call makes the answer.")
+
+
+def _items(shown: Film, longest: float) -> list[dict[str, object]]:
+    """What is listed, in order; of very many calls, the first and the last."""
+    items: list[dict[str, object]] = []
+    group = ""
+    for number, step in enumerate(shown.steps):
+        if DRAWN - LAST <= number < len(shown.steps) - LAST and len(shown.steps) > DRAWN:
+            if number == DRAWN - LAST:
+                left_out = len(shown.steps) - DRAWN
+                items.append(
+                    {"note": ngettext("{number} more step", "{number} more steps", left_out).format(number=numeral(left_out))}
+                )
+            continue
+        if step.group != group:
+            group = step.group
+            items.append({"head": _("Round {number}").format(number=group) if shown.shape == "rounds" else group})
+        call = shown.call(step.call) if step.call else None
+        items.append(_call_item(shown, call, longest) if call else _step_item(step))
+    return items
+
+
+def _call_item(shown: Film, call: Call, longest: float) -> dict[str, object]:
+    changed = legible(call.changes) if call.inputs else ()
+    return {
+        "number": call.number,
+        "title": _title(call),
+        "sub": _sub(call),
+        "share": call.milliseconds / longest if longest else 0.0,
+        "changes": [[change.kind, change.text] for change in changed] if len(call.reply) <= TEXT_CHARS else [],
+        "text": _cut(call.reply),
+        "tools": list(call.tools),
+        "error": call.error,
+        "inTree": shown.shape == "tree" and call.kind == "summarize" and len(shown.calls) > 1,
+    }
+
+
+def _step_item(step: Step) -> dict[str, object]:
+    took = _time(step.milliseconds)
+    match step.kind:
+        case "retrieve":
+            found = ngettext("{number} passage found", "{number} passages found", step.found or 0)
+            title = _("Looks for passages")
+            sub = f"{found.format(number=numeral(step.found or 0))} · {took}"
+        case "tool":
+            title, sub = _("Uses {tool}").format(tool=step.text), took
+        case _:
+            title = _choices().get(step.text) or _("Chooses among the passages")
+            sub = _("{number} kept").format(number=numeral(step.found or 0)) + f" · {took}"
+    text = step.text if step.kind == "retrieve" else _cut(step.result)
+    return {"title": title, "sub": sub, "text": text, "error": step.error}
+
+
+def _choices() -> Mapping[str, str]:
+    """What is done with the passages that were found, by the class that does it."""
+    return {
+        "SimilarityPostprocessor": _("Leaves out passages with a low score"),
+        "SentenceTransformerRerank": _("Puts the passages in a better order"),
+        "DiversePostprocessor": _("Takes passages that differ"),
+        "First": _("Takes the first passages"),
+        "WholeLists": _("Makes lists whole that are cut off"),
+    }
+
+
+def _title(call: Call) -> str:
+    match call.kind:
+        case "condense":
+            return _("Makes a question that stands alone")
+        case "refine":
+            changed = any(change.kind != "same" for change in call.changes)
+            return _("Improves the answer") if changed or not call.changes else _("Leaves the answer as it was")
+        case "summarize":
+            return _("Sums up the summaries") if call.inputs and not call.passages else _("Sums up")
+        case "act":
+            return _("Decides what to do") if call.tools else _("Decides, or answers")
+        case "answer":
+            return _("Answers")
+    return call.prompt.replace("_", " ")
+
+
+def _sub(call: Call) -> str:
+    parts = []
+    if call.passages:
+        some = ngettext("passage {numbers}", "passages {numbers}", len(call.passages))
+        parts.append(some.format(numbers=_ranges(call.passages)))
+    if call.inputs and not call.changes:
+        some = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
+        parts.append(some.format(numbers=_ranges(call.inputs)))
+    tokens = call.prompt_tokens + call.completion_tokens
+    told = labels.about_tokens(tokens) if call.estimated else labels.count(tokens, "token")
+    return " · ".join([*parts, told, _time(call.milliseconds)])
+
+
+def _whole(call: Call) -> dict[str, object]:
+    figures = [
+        _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
+        _("{number} written").format(number=numeral(call.completion_tokens)),
+        *([_("counted here, as the server did not say")] if call.estimated else []),
+        _time(call.milliseconds),
+        _("began {time} after the question").format(time=_time(call.began * 1000)),
+        *([call.model] if call.model and call.model != "extractive" else []),
+    ]
+    return {
+        "number": call.number,
+        "figures": " · ".join(figures),
+        "messages": [
+            {"role": _roles().get(said.role, said.role), "parts": [list(part) for part in said.parts]} for said in call.messages
+        ],
+        "reply": call.reply,
+        "tools": list(call.tools),
+        "error": call.error,
+    }
+
+
+def _tree(shown: Film) -> dict[str, object] | None:
+    """The calls of each level, the passages first, and which reply went into which call."""
+    calls = [call for call in shown.calls if call.kind == "summarize"]
+    if shown.shape != "tree" or len(shown.calls) < 2:
+        return None
+    levels = [[_node(call) for call in level] for _level, level in groupby(calls, key=lambda call: call.level)]
+    return {"levels": levels, "edges": [[source, call.number] for call in calls for source in call.inputs]}
+
+
+def _node(call: Call) -> dict[str, object]:
+    below = _ranges(call.passages) if call.passages else ""
+    return {
+        "number": call.number,
+        "label": f"{_title(call)}: {_sub(call)}",
+        "time": _time(call.milliseconds),
+        "passages": below,
+        "error": bool(call.error),
+    }
+
+
+def _origins() -> dict[str, str]:
+    return {
+        "instructions": _("Instructions"),
+        "documents": _("Documents"),
+        "question": _("Question"),
+        "history": _("Conversation"),
+        "answer": _("Earlier answer"),
+    }
+
+
+def _roles() -> Mapping[str, str]:
+    return {"system": _("System"), "user": _("User"), "assistant": _("Assistant"), "tool": _("Tool")}
+
+
+def _time(milliseconds: float) -> str:
+    return _("{number} ms").format(number=numeral(milliseconds)) if milliseconds < 100 else labels.seconds(milliseconds / 1000)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS].rsplit(' ', 1)[0]} …"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """ "1 to 3, 7" as "1–3, 7" """
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in _runs(sorted(set(numbers))))
+
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers that follow each other together."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs

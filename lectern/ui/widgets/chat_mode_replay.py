@@ -1,0 +1,178 @@
+"""A replay as a table: the questions are its rows, the ways of chatting its columns; on a phone one way at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from lectern.runs.chat_mode_replay import Cell, Lack, Lane, Replay, Steps, ToolUse, lacking
+from lectern.schema import AnswerFacts, Source
+from lectern.ui import labels
+from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.state import event
+from lectern.ui.widgets.component import component
+from ragcore.llms.base import LLMMetadata
+
+_REPLAY = component("chat_mode_replay", '<div class="root"></div>')
+
+
+def needs(lack: Lack) -> str:
+    """What a way of answering lacks, in words."""
+    if lack == "model":
+        return _("Needs a language model. Without one it has nothing to say.")
+    return _("Needs a model that calls functions.")
+
+
+def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
+    """Every lane, then the ways that cannot be asked with this model, each with the reason. `again`: a callback that is given
+    the mode whose last answer is to be given once more."""
+    lanes = {lane.mode: lane for lane in replay.lanes}
+    shown = [mode for mode in labels.chat_modes() if mode in lanes]
+    shown += [mode for mode in labels.chat_modes() if mode not in lanes and lacking(mode, model)]
+    columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in shown]
+    rows = [
+        {"question": labels.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in shown]}
+        for place, question in enumerate(replay.questions)
+    ]
+    data = {
+        "columns": columns,
+        "rows": rows,
+        "words": {
+            "table": _("The same questions, answered in each way"),
+            "choose": _("Way of answering"),
+            "more": _("Show all of it"),
+            "less": _("Show less"),
+            "calls": _("How this answer was made"),
+            "again": _("Try again"),
+        },
+    }
+    _REPLAY(key="replay_table", data=data, on_again_change=lambda: _again(again))
+
+
+def _again(again: Callable[[str], None]) -> None:
+    asked = event("replay_table", "again")
+    if isinstance(asked, dict):
+        again(str(asked.get("mode", "")))
+
+
+def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata) -> dict[str, object]:
+    about = labels.chat_modes()[mode]
+    column: dict[str, object] = {"mode": mode, "label": about.label, "title": labels.caption(mode), "state": "lacks"}
+    if lane is None:
+        lack = lacking(mode, model)
+        return column | {"facts": needs(lack) if lack else ""}
+    done = sum(cell.state == "done" for cell in lane.cells)
+    busy = running and any(cell.state == "writing" for cell in lane.cells)
+    whole = done == questions
+    estimated = any(cell.facts.tokens_estimated for cell in lane.cells if cell.facts)
+    facts = _spent(lane.calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
+    worked = {cell.steps.worked_as for cell in lane.cells if cell.steps} - {mode, ""}
+    if len(worked) == 1:
+        facts = " · ".join(filter(None, [_("as {mode}").format(mode=f"“{labels.mode_label(worked.pop())}”"), facts]))
+    if running and not whole and not busy and not facts:
+        facts = _("Waiting")
+    return column | {"state": "busy" if busy else "done" if whole else "part", "facts": facts}
+
+
+def _facts(facts: AnswerFacts) -> str:
+    spent = _spent(facts.calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
+    return " · ".join([*labels.recorded(facts), spent])
+
+
+def _spent(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
+    told = labels.about_tokens(tokens) if estimated else labels.count(tokens, "token")
+    return " · ".join([labels.count(calls, "call"), told, labels.seconds(seconds)])
+
+
+def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | None:
+    """None where the mode cannot be asked."""
+    if lane is None:
+        return None
+    if place >= len(lane.cells):
+        waiting = replay.running and not lane.is_broken
+        return {"state": "waiting" if waiting else "left", "note": _("Waiting") if waiting else _("Not asked")}
+    cell = lane.cells[place]
+    return {
+        "state": cell.state,
+        "id": cell.message_id,
+        "text": cell.text,
+        "note": _note(cell),
+        "problem": [said(cell.problem.what), said(cell.problem.hint)] if cell.problem else [],
+        "marks": _marks(cell.steps) if cell.steps else [],
+        "lookups": _lookups(cell.steps) if cell.steps else [],
+        "same": _same(cell, lane, place, replay.lanes),
+        "sources": [_source(cell, source) for source in cell.sources],
+        "facts": _facts(cell.facts) if cell.facts else "",
+        "calls": f"#calls-{cell.message_id}" if cell.steps else "",
+        "again": lane.is_broken and not replay.running and place == len(lane.cells) - 1,
+    }
+
+
+def _note(cell: Cell) -> str:
+    return {
+        "writing": "" if cell.text else _("Thinking…"),
+        "stopped": _("Stopped. What had been written is kept.") if cell.text else _("Stopped before anything was written."),
+        "interrupted": _("This answer was interrupted."),
+    }.get(cell.state, "")
+
+
+def _marks(steps: Steps) -> list[dict[str, object]]:
+    """Three things told of every answer, in the same order, so that two columns can be compared at a glance."""
+    rewritten = {"icon": "rewritten", "on": bool(steps.rewritten)}
+    rewritten["text"] = _("Rewritten") if steps.rewritten else _("As typed")
+    searched = {"icon": "searched", "on": steps.passages is not None}
+    searched["text"] = (
+        _("No search")
+        if steps.passages is None
+        else ngettext("{number} passage", "{number} passages", steps.passages).format(number=steps.passages)
+    )
+    tools = {"icon": "tool", "on": bool(steps.tools)}
+    tools["text"] = (
+        ngettext("{number} tool call", "{number} tool calls", len(steps.tools)).format(number=len(steps.tools))
+        if steps.tools
+        else _("No tool")
+    )
+    return [rewritten, searched, tools]
+
+
+def _lookups(steps: Steps) -> list[dict[str, str]]:
+    """What was looked up where it is not what was typed, and what each tool was called with."""
+    rewritten = [{"what": _("Looked up"), "text": labels.excerpt(steps.rewritten)}] if steps.rewritten else []
+    return [*rewritten, *({"what": _called(use), "text": labels.excerpt(_argument(use))} for use in steps.tools)]
+
+
+def _called(use: ToolUse) -> str:
+    return _("Called {tool} with").format(tool=use.tool.replace("_", " "))
+
+
+def _argument(use: ToolUse) -> str:
+    """A single argument without its name; anything else as it was written."""
+    try:
+        given = json.loads(use.arguments)
+    except ValueError:
+        return use.arguments
+    return str(next(iter(given.values()))) if isinstance(given, dict) and len(given) == 1 else use.arguments
+
+
+def _same(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
+    """The way further left that gave the very same answer."""
+    if cell.state != "done":
+        return ""
+    by_mode = {other.mode: other for other in lanes}
+    said = " ".join(cell.text.split())
+    for mode in labels.chat_modes():
+        if mode == lane.mode:
+            break
+        other = by_mode.get(mode)
+        earlier = other.cells[place] if other is not None and place < len(other.cells) else None
+        if earlier is not None and earlier.state == "done" and " ".join(earlier.text.split()) == said:
+            return _("Same answer as “{mode}”").format(mode=labels.mode_label(mode))
+    return ""
+
+
+def _source(cell: Cell, source: Source) -> dict[str, object]:
+    return {
+        "number": source.number,
+        "title": labels.place(source),
+        "address": f"#passage-{cell.message_id}.{source.number}",
+    }

@@ -1,0 +1,211 @@
+"""Two measurements of one question set side by side: what differs on average, how surely, and on which questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from lectern.db.evaluation_scores import FINDING, METRICS, Found, Result
+from lectern.db.evaluations import Scored
+from lectern.ui import resources
+from lectern.ui.i18n import _, ngettext, numeral, said
+from lectern.ui.safetext import answer_md, label, plain_md
+from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.question_sets import expected, located
+from lectern.ui.widgets.wide_table import wide_table
+from ragcore.evaluation.significance import Difference, difference
+
+PAGE = 12  # questions drawn
+SURE = 0.05  # a smaller chance is called a real difference
+SNIPPET = 260  # characters of a passage
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One question in both measurements."""
+
+    question_id: str
+    question: str
+    first: float
+    second: float
+
+
+def comparison(
+    runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Scored]], names: Mapping[str, tuple[str, str]]
+) -> None:
+    """`runs` are ids and names, the newest first; `names` are those of the metrics, with what they say."""
+    if len(runs) < 2:
+        if runs:
+            st.caption(_("Measure a second setting to compare the two question by question."))
+        return
+    st.header(_("Compare two settings"), anchor=False)
+    labels = dict(runs)
+    one, other, opened = _chosen(list(labels))
+    fill_widget("compare_first", one)
+    fill_widget("compare_second", other)
+    with st.container(key="compare_row", horizontal=True):
+        for key, title in (("compare_first", _("First")), ("compare_second", _("Second"))):
+            st.selectbox(title, list(labels), key=key, format_func=labels.__getitem__, on_change=_choose, width=300)
+    if one == other:
+        st.caption(_("Choose two different ones."))
+        return
+    pairs = {metric: _pairs(scores[one], scores[other], metric) for metric in METRICS}
+    used = [metric for metric in METRICS if pairs[metric]]
+    if not used:
+        st.caption(_("No question was measured with both."))
+        return
+    _differences(used, pairs, names)
+    _questions(used, pairs, names, (one, labels[one]), (other, labels[other]), opened)
+
+
+def _chosen(ids: Sequence[str]) -> tuple[str, str, str]:
+    """First, second and the opened question, as the address says; else the newest two, the older one first."""
+    kind, *said = session().panel.split(".")
+    if kind == "compare" and len(said) == 3 and said[0] in ids and said[1] in ids:
+        return said[0], said[1], said[2]
+    return ids[1], ids[0], ""
+
+
+def _choose() -> None:
+    _open("")
+
+
+def _open(question_id: str) -> None:
+    session().panel = f"compare.{widget('compare_first')}.{widget('compare_second')}.{question_id}"
+
+
+def _pairs(first: Sequence[Scored], second: Sequence[Scored], metric: str) -> list[Pair]:
+    others = {one.question_id: one.scores[metric] for one in second if metric in one.scores}
+    return [
+        Pair(one.question_id, one.question, one.scores[metric], others[one.question_id])
+        for one in first
+        if metric in one.scores and one.question_id in others
+    ]
+
+
+def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names: Mapping[str, tuple[str, str]]) -> None:
+    heads = [_("Figure"), _("First"), _("Second"), _("Difference"), _("Better on"), _("Worse on"), _("Verdict")]
+    rows = []
+    for metric in used:
+        first, second = [pair.first for pair in pairs[metric]], [pair.second for pair in pairs[metric]]
+        found = difference(first, second)
+        assert found is not None  # there are pairs
+        span = f"{_signed(found.value)} ({_signed(found.low)} … {_signed(found.high)})"
+        cells = [numeral(sum(first) / len(first), 2), numeral(sum(second) / len(second), 2), span]
+        rows.append([names[metric][0], *cells, str(found.higher), str(found.lower), _verdict(found)])
+    wide_table(heads, rows, key="differences")
+    number = len(pairs[used[0]])
+    asked = ngettext("Over {number} question measured with both.", "Over {number} questions measured with both.", number)
+    st.caption(
+        asked.format(number=number)
+        + " "
+        + _("p says how often chance alone would make such a difference; below 0.05 it is called real (randomization test).")
+    )
+
+
+def _signed(value: float) -> str:
+    shown = round(value, 2) + 0.0  # and not -0.0
+    return f"{'+' if shown > 0 else ''}{numeral(shown, 2)}"
+
+
+def _verdict(found: Difference) -> str:
+    chance = f"p < {numeral(0.001, 3)}" if found.p < 0.001 else f"p = {numeral(found.p, 3)}"
+    if found.p >= SURE and round(found.value, 2) == 0:
+        return _("no difference")
+    if found.p >= SURE:
+        return _("may be chance, {chance}").format(chance=chance)
+    told = _("**the second is better**, {chance}") if found.value > 0 else _("**the first is better**, {chance}")
+    return told.format(chance=chance)
+
+
+def _questions(
+    used: Sequence[str],
+    pairs: Mapping[str, Sequence[Pair]],
+    names: Mapping[str, tuple[str, str]],
+    first: tuple[str, str],
+    second: tuple[str, str],
+    opened: str,
+) -> None:
+    st.markdown(f"**{_('Question by question')}**")
+    usual = next((metric for metric in ("ndcg", *used) if metric in used), used[0])
+    with st.container(key="compare_filter", horizontal=True, vertical_alignment="bottom"):
+        metric = st.selectbox(
+            _("By"), used, used.index(usual), format_func=lambda name: names[name][0], key="compare_metric", width=180
+        )
+        kinds = {"better": _("Better"), "worse": _("Worse"), "same": _("Same")}
+        counts = {kind: sum(_kind(pair) == kind for pair in pairs[metric]) for kind in kinds}
+        looked_at = next((_kind(pair) for pair in pairs[metric] if pair.question_id == opened), None)
+        kind = st.segmented_control(
+            _("Second against first"),
+            list(kinds),
+            default=looked_at or next((name for name in ("worse", "better") if counts[name]), "same"),
+            format_func=lambda name: f"{kinds[name]} ({counts[name]})",
+            required=True,
+            key=f"compare_kind_{first[0]}_{second[0]}_{metric}",
+        )
+    some = sorted((pair for pair in pairs[metric] if _kind(pair) == kind), key=lambda pair: -abs(pair.second - pair.first))
+    if not some:
+        st.caption(_("There are none."))
+    for pair in [pair for place, pair in enumerate(some) if place < PAGE or pair.question_id == opened]:
+        with st.container(key=f"pair_{pair.question_id}", border=pair.question_id == opened):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                is_open = pair.question_id == opened
+                st.button(
+                    label(pair.question),
+                    key=f"open_pair_{pair.question_id}",
+                    type="tertiary",
+                    icon=":material/expand_less:" if is_open else ":material/expand_more:",
+                    on_click=_open,
+                    args=("" if is_open else pair.question_id,),
+                )
+                st.caption(f"{numeral(pair.first, 2)} → {numeral(pair.second, 2)}")
+            if is_open:
+                _side_by_side(pair.question_id, first, second)
+    if len(some) > PAGE:
+        told = (
+            _("The first {number} are shown.") if kind == "same" else _("The {number} with the largest difference are shown.")
+        )
+        st.caption(told.format(number=PAGE))
+
+
+def _kind(pair: Pair) -> str:
+    return "better" if pair.second > pair.first else "worse" if pair.second < pair.first else "same"
+
+
+def _side_by_side(question_id: str, first: tuple[str, str], second: tuple[str, str]) -> None:
+    kept = resources.library().evaluations
+    results = [(name, kept.result(run_id, question_id)) for run_id, name in (first, second)]
+    known = next((result for _name, result in results if result is not None), None)
+    if known is None:
+        return
+    st.caption(_("Expected: {what}").format(what=label(expected(known.question))))
+    for column, (name, result) in zip(st.columns(2), results, strict=True):
+        with column:
+            st.markdown(f"**{label(name)}**")
+            if result is not None:
+                _result(result)
+
+
+def _result(result: Result) -> None:
+    if result.problem is not None:
+        st.markdown(label(said(result.problem.what)))
+    if not result.found and result.problem is None:
+        st.caption(_("Nothing was found."))
+    for number, found in enumerate(result.found, 1):
+        _passage(number, found)
+    if result.answer:
+        with st.expander(_("The answer, and what the judge said"), type="compact"):
+            st.markdown(answer_md(result.answer))
+            for metric, reason in result.reasons.items():
+                if metric not in FINDING and reason:
+                    st.caption(plain_md(reason))
+
+
+def _passage(number: int, found: Found) -> None:
+    where = located(found.document, found.pages)
+    mark = f" :green-badge[:material/check: {_('right')}]" if found.right else ""
+    st.markdown(f"{number} · {label(where)}{mark}")
+    text = " ".join(found.text.split())
+    st.caption(label(text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"))

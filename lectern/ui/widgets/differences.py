@@ -1,0 +1,123 @@
+"""Two answers, and where they differ word by word: what only the one says is struck through, what only the other says
+underlined. Two are pinned in their columns; the panel beside the answers shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from lectern.schema import Message
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.safetext import label
+from lectern.ui.state import session
+from lectern.ui.widgets.component import component
+from ragcore.text.word_diff import Piece, legible, word_differences
+
+if TYPE_CHECKING:
+    from lectern.ui.widgets.panel import Opened
+
+DIFFERENCES = "differences"  # of the panel
+
+_DIFFERENCES = component("differences", '<div class="root"></div>')
+
+
+def show_differences(first: Message, second: Message) -> None:
+    """Open them beside the answers. Both are of one conversation."""
+    places = [message.id for message in resources.library().conversations.messages(first.conversation_id)]
+    session().panel = f"{DIFFERENCES}.{first.id}.{places.index(second.id) + 1}"
+
+
+def shown_pair(opened: Opened) -> tuple[Message, Message] | None:
+    """Both answers; the number of what is opened is the place of the second one in the conversation."""
+    messages = resources.library().conversations.messages(opened.message.conversation_id)
+    return (opened.message, messages[opened.number - 1]) if 0 < opened.number <= len(messages) else None
+
+
+def differences_title(opened: Opened) -> str:
+    pair = shown_pair(opened)
+    if pair is None:
+        return ""
+    return _("From {first} to {second}").format(first=way(pair[0]), second=way(pair[1]))
+
+
+def differences(opened: Opened) -> None:
+    pair = shown_pair(opened)
+    if pair is None:
+        return
+    pieces = word_differences(pair[0].text, pair[1].text)
+    if say_the_same(pieces):
+        st.markdown(_("Both answers say the same, word for word."))
+        return
+    removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
+    told = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
+    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": told})
+
+
+def say_the_same(pieces: Sequence[Piece]) -> bool:
+    """Word for word; where their lines end is no difference."""
+    return all(piece.kind == "same" or not piece.text.strip() for piece in pieces)
+
+
+def _only_in(message: Message, count: int) -> str:
+    told = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
+    return told.format(number=numeral(count), way=way(message))
+
+
+def way(message: Message) -> str:
+    """The mode of an answer, as plain text."""
+    return labels.mode_label(message.ask.response_mode) if message.ask else ""
+
+
+def pins(answers: list[Message], opened: Opened | None) -> list[Message]:
+    """The pinned ones among these answers, two at most. After a reload they are those that the panel shows."""
+    state = session()
+    pair = shown_pair(opened) if opened is not None and opened.kind == DIFFERENCES else None
+    if pair is not None:
+        state.pinned = (pair[0].id, pair[1].id)
+    state.pinned = tuple(id_ for id_ in state.pinned if any(answer.id == id_ for answer in answers))
+    return [answer for answer in answers if answer.id in state.pinned]
+
+
+def pin_button(message: Message, answers: list[Message]) -> None:
+    pinned = message.id in session().pinned
+    st.button(
+        _("Pinned") if pinned else _("Pin"),
+        key=f"pin_{message.id}",
+        type="tertiary",
+        icon=":material/check:" if pinned else ":material/keep:",
+        help=_("Pin two answers to see where they differ, word by word."),
+        on_click=_pin,
+        args=(message, answers),
+    )
+
+
+def pinned_line(pinned: list[Message]) -> None:
+    """What to do next, where one is pinned; the way back to the differences, where two are."""
+    if len(pinned) == 2:
+        told = _("Differences between {first} and {second}").format(first=label(way(pinned[0])), second=label(way(pinned[1])))
+        st.button(
+            told,
+            key="show_differences",
+            type="tertiary",
+            icon=":material/compare:",
+            on_click=show_differences,
+            args=tuple(pinned),
+        )
+    elif pinned:
+        st.caption(_("Pin a second answer to see where it differs from {way}.").format(way=label(way(pinned[0]))))
+
+
+def _pin(message: Message, answers: list[Message]) -> None:
+    state = session()
+    showing = state.panel.startswith(f"{DIFFERENCES}.")
+    if message.id in state.pinned:
+        state.pinned = tuple(id_ for id_ in state.pinned if id_ != message.id)
+        state.panel = "" if showing else state.panel
+        return
+    state.pinned = (*state.pinned, message.id)[-2:]
+    pair = [answer for answer in answers if answer.id in state.pinned]  # from left to right
+    if len(pair) == 2:
+        show_differences(*pair)

@@ -1,0 +1,202 @@
+"""The documents of the open index as a table: found, filtered and sorted, a page of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from lectern.jobs.files import ACTIVE, FileRow
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, day_and_time, numeral, said
+from lectern.ui.state import event, fill_widget, session, widget
+from lectern.ui.web import page_ticket
+from lectern.ui.widgets.component import component
+from lectern.ui.widgets.nothing_yet import nothing_yet
+from ragcore.errors import Problem, RagError
+
+ROWS = 50  # drawn at once
+
+_TABLE = component("documents", '<div class="root"></div>')
+
+
+def documents() -> None:
+    """The table, moving while something is being read."""
+    busy = bool(resources.library().files.all(*ACTIVE, limit=1))
+    st.fragment(_documents, run_every=1.0 if busy else None)(busy)
+
+
+def _documents(was_busy: bool) -> None:
+    files = resources.library().files.all()
+    busy = any(file.active for file in files)
+    if busy != was_busy or session().notice or session().viewing_asked:
+        session().viewing_asked = False
+        st.rerun()
+    if not files:
+        nothing_yet(_("No documents yet."))
+        return
+    found = _found(files)
+    pages = max(1, -(-len(found) // ROWS))
+    page = min(max(session().document_page, 1), pages)
+    _filters(files)
+    rows = found[(page - 1) * ROWS : page * ROWS]
+    _TABLE(
+        key="document_table",
+        data={
+            "rows": [_row(file) for file in rows],
+            "sort": session().document_sort,
+            "ticket": page_ticket(),
+            "address": "/api/upload",
+            "words": _words(),
+        },
+        on_act_change=_act,
+    )
+    if not found:
+        st.caption(_("No document fits."))
+    if pages > 1:
+        _pages(page, pages, len(rows), len(found))
+
+
+def _filters(files: Sequence[FileRow]) -> None:
+    with st.container(key="document_filters", horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            _("Search documents"),
+            key="document_search",
+            placeholder=_("Search by name"),
+            label_visibility="collapsed",
+            icon=":material/search:",
+            on_change=_first_page,
+            width=260,
+        )
+        st.selectbox(
+            _("State"),
+            list(_states()),
+            key="document_state",
+            format_func=lambda state: _states()[state],
+            label_visibility="collapsed",
+            on_change=_first_page,
+            width=170,
+        )
+        kinds = sorted({file.kind for file in files})
+        if widget("document_kind") not in ["", *kinds]:
+            fill_widget("document_kind", "")
+        st.selectbox(
+            _("Kind"),
+            ["", *kinds],
+            key="document_kind",
+            format_func=lambda kind: kind or _("All kinds"),
+            label_visibility="collapsed",
+            on_change=_first_page,
+            width=140,
+        )
+
+
+def _pages(page: int, pages: int, shown: int, found: int) -> None:
+    with st.container(key="document_pages", horizontal=True, vertical_alignment="center"):
+        first = (page - 1) * ROWS + 1
+        st.caption(
+            _("{first} to {last} of {all}").format(first=numeral(first), last=numeral(first + shown - 1), all=numeral(found)),
+            width="content",
+        )
+        st.button(_("Previous"), key="documents_back", type="tertiary", on_click=_turn, args=(page - 1,), disabled=page == 1)
+        st.button(_("Next"), key="documents_on", type="tertiary", on_click=_turn, args=(page + 1,), disabled=page == pages)
+
+
+def _states() -> dict[str, str]:
+    return {
+        "": _("All states"),
+        "ready": _("Ready"),
+        "active": _("Being read"),
+        "failed": _("Could not be read"),
+        "stopped": _("Stopped"),
+    }
+
+
+def _state(file: FileRow) -> str:
+    return "active" if file.active else file.stage.value
+
+
+def _found(files: Sequence[FileRow]) -> list[FileRow]:
+    """Those that the fields ask for, in the order that the table's head asks for."""
+    text = str(widget("document_search") or "").casefold().strip()
+    state, kind = widget("document_state") or "", widget("document_kind") or ""
+    found = [file for file in files if text in file.name.casefold() and state in ("", _state(file)) and kind in ("", file.kind)]
+    by, backwards = session().document_sort.removeprefix("-"), session().document_sort.startswith("-")
+    keys = {
+        "name": lambda file: file.name.casefold(),
+        "state": _state,
+        "passages": lambda file: file.passages,
+        "size": lambda file: file.size,
+        "added": lambda file: file.added,
+    }
+    return sorted(found, key=keys[by], reverse=backwards)
+
+
+def _row(file: FileRow) -> dict[str, object]:
+    return {
+        "id": file.id,
+        "name": file.name,
+        "state": _state(file),
+        "told": said(file.problem.what) if file.problem else labels.stages()[file.stage],
+        "passages": numeral(file.passages) if file.passages else "",
+        "size": labels.size(file.size) if file.size else "",
+        "added": day_and_time(file.added),
+        "open": file.passages > 0,
+        "again": bool(file.path) and not file.active,
+    }
+
+
+def _words() -> dict[str, str]:
+    return {
+        "name": _("Name"),
+        "state": _("State"),
+        "passages": _("Passages"),
+        "size": _("Size"),
+        "added": _("Added"),
+        "open": _("Show the passages of {name}"),
+        "more": _("More about {name}"),
+        "again": _("Read again"),
+        "replace": _("Replace with a newer version"),
+        "delete": _("Delete"),
+        "sure": _("Delete this file, its text and its passages?"),
+        "keep": _("Keep"),
+        "sending": _("Sending…"),
+        "lost": _("The file was not sent. Try again."),
+    }
+
+
+def _first_page() -> None:
+    session().document_page = 1
+
+
+def _turn(page: int) -> None:
+    session().document_page = page
+
+
+def _act() -> None:
+    asked = event("document_table", "act")
+    if not isinstance(asked, dict):
+        return
+    library, state, do, id_ = resources.library(), session(), asked.get("do"), str(asked.get("id", ""))
+    try:
+        if do == "sort" and id_ in ("name", "state", "passages", "size", "added"):
+            state.document_sort = f"-{id_}" if state.document_sort == id_ else id_
+            state.document_page = 1
+        elif do == "open":
+            state.viewing, state.viewing_at, state.viewing_found, state.viewing_passage = id_, 0, -1, ""
+            state.viewing_asked = True
+        elif do == "again":
+            library.files.read_again(id_)
+            library.start_worker()
+        elif do == "replaced":
+            state.notice = _("{name} is replaced as soon as it is read.").format(name=str(asked.get("name", "")))
+        elif do == "delete":
+            deleted = library.delete_file(id_)
+            freed = labels.count(deleted.passages, "passage")
+            state.notice = _("{name} is deleted. {passages} and {size} freed.").format(
+                name=deleted.name, passages=freed, size=labels.size(deleted.bytes_freed)
+            )
+            if state.viewing == id_:
+                state.viewing = ""
+    except RagError as error:
+        state.problem, state.viewing_asked = Problem.of(error), True  # it is shown above, in the rest of the page

@@ -1,0 +1,157 @@
+"""What is in the open index, in four figures, and what it would take to rebuild it with other settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import streamlit as st
+
+from lectern.jobs.embedders import BUILT_IN, HASHING
+from lectern.jobs.files import ACTIVE
+from lectern.settings import SplitterName
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, numeral, said
+from lectern.ui.live_fragments import draw_anew
+from lectern.ui.safetext import label, plain_md
+from lectern.ui.state import fill_new_widget, session, widget
+from lectern.ui.widgets.nothing_yet import nothing_yet
+from lectern.ui.widgets.rebuilding import rebuilding
+from ragcore.errors import RagError
+
+if TYPE_CHECKING:
+    from lectern.jobs.rebuild import RebuildPlan
+    from lectern.library import Library
+
+LOOK_SECONDS = 2.0  # between two looks at the figures while something is being read
+
+
+def figures() -> None:
+    """Moving while something is being read."""
+    busy = _reading()
+    st.fragment(_figures, run_every=LOOK_SECONDS if busy else None)(busy)
+
+
+def _reading() -> bool:
+    return bool(resources.library().files.all(*ACTIVE, limit=1))
+
+
+def _figures(was_reading: bool) -> None:
+    if was_reading and not _reading():
+        draw_anew()
+    status = resources.library().status()
+    tokens, exact = resources.surveys().tokens()
+    with st.container(key="index_figures", horizontal=True, gap="medium"):
+        st.metric(_("Documents"), numeral(status.files), width="content")
+        st.metric(_("Passages"), numeral(status.passages), width="content")
+        st.metric(
+            _("Tokens"),
+            numeral(tokens) if exact else _("about {number}").format(number=numeral(tokens)),
+            width="content",
+            help=_("Of all passages together. A token is about ¾ of a word, and what language models count in."),
+        )
+        st.metric(_("On disk"), labels.size(status.bytes_on_disk), width="content")
+
+
+def rebuild() -> None:
+    """Rebuild the index with other settings: what would change is said before."""
+    library = resources.library()
+    if library.rebuilding() is not None:
+        rebuilding()
+        return
+    if not len(library.store):
+        nothing_yet(_("There are no passages yet."))
+        return
+    try:
+        plan = _planned(library)
+    except RagError as error:
+        st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
+        return
+    if not plan.changes:
+        st.caption(_("Change something to see what a rebuild would take."))
+        return
+    changes = "; ".join(map(said, plan.changes))
+    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
+    st.markdown(
+        _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
+            changes=label(changes[:1].upper() + changes[1:]),
+            passages=passages,
+            now=numeral(plan.passages_now),
+            time=labels.duration(plan.seconds),
+        )
+    )
+    st.button(
+        _("Rebuild the index"),
+        key="rebuild_now",
+        type="primary",
+        on_click=_rebuild,
+        args=(session().index,),
+        help=_("Questions are answered all the while, as before."),
+    )
+
+
+def _planned(library: Library) -> RebuildPlan:
+    """The fields, and what they say. RagError where an index cannot be made so."""
+    ingest, model = library.settings.ingest, library.store.versions.current()[1]
+    session_key = session().index
+    fill_new_widget(f"rebuild_size_{session_key}", ingest.chunk_size)
+    fill_new_widget(f"rebuild_overlap_{session_key}", ingest.chunk_overlap)
+    fill_new_widget(f"rebuild_splitter_{session_key}", ingest.splitter)
+    fill_new_widget(f"rebuild_embedder_{session_key}", model)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="rebuild_fields"):
+        size = st.number_input(
+            _("Length of passages, in tokens"),
+            16,
+            2048,
+            step=10,
+            key=f"rebuild_size_{session_key}",
+            help=_("Longer passages give more context; shorter ones are found more exactly. 200 suits the built-in search."),
+            width=220,
+        )
+        overlap = st.number_input(
+            _("Overlap, in tokens"),
+            0,
+            1024,
+            step=5,
+            key=f"rebuild_overlap_{session_key}",
+            help=_("How much of a passage the next one repeats."),
+            width=180,
+        )
+        splitters = _splitters()
+        splitter = st.selectbox(
+            _("Cut"),
+            list(splitters),
+            key=f"rebuild_splitter_{session_key}",
+            format_func=splitters.__getitem__,
+            help=_(
+                "Where a passage may end. After whole sentences reads best; equal lengths suit lists and logs; headings keep"
+                " the sections of Markdown files apart."
+            ),
+            width=230,
+        )
+        chosen = st.selectbox(
+            _("Embedder"),
+            list(dict.fromkeys([BUILT_IN, HASHING, model])),
+            key=f"rebuild_embedder_{session_key}",
+            format_func=labels.embedder,
+            accept_new_options=True,
+            help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
+            width=230,
+        )
+    return library.plan_rebuild(
+        chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
+    )
+
+
+def _splitters() -> dict[SplitterName, str]:
+    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
+
+
+def _rebuild(index: str) -> None:
+    library = resources.library()
+    library.rebuild(
+        chunk_size=int(widget(f"rebuild_size_{index}")),
+        chunk_overlap=int(widget(f"rebuild_overlap_{index}")),
+        embed_model=str(widget(f"rebuild_embedder_{index}") or ""),
+        splitter=cast("SplitterName", widget(f"rebuild_splitter_{index}")),
+    )
+    library.start_worker()

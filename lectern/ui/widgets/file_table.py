@@ -1,0 +1,100 @@
+"""One answer per document as a table, which fills while it is made and can be saved for a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from lectern.runs.answer_runs import Run
+from lectern.schema import FileAnswer, Message, Source
+from lectern.ui import labels
+from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.safetext import breakable
+from lectern.ui.state import interruptible
+from lectern.ui.widgets.passage import address
+from lectern.ui.widgets.read_everything import draw_progress
+from ragcore.questions.fixed_replies import is_refusal
+from ragcore.text.citations import MARKS, cited_in
+from ragcore.text.csv_safety import as_csv
+
+AT_ONCE = 100  # rows; the others unfold
+GROWING = 20  # rows drawn while it fills, the newest
+HZ = 2.0
+
+
+def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
+    with st.container(key=f"file_table_{message.id}"):
+        _table(message, rows[:AT_ONCE], message.sources)
+        if rest := rows[AT_ONCE:]:
+            with st.expander(ngettext("{number} more document", "{number} more documents", len(rest)).format(number=len(rest))):
+                _table(message, rest, message.sources)
+        st.download_button(
+            _("Save as CSV"),
+            lambda: table_csv(rows),
+            file_name="answers.csv",
+            mime="text/csv",
+            key=f"csv_{message.id}",
+            icon=":material/download:",
+            on_click="ignore",
+            help=_("A table that Excel, LibreOffice and Google Sheets open."),
+        )
+
+
+def growing_table(run: Run, message: Message) -> None:
+    """The newest rows of a table that is being made, until it is whole."""
+    bar, table, shown = st.empty(), st.empty(), -1
+    for _piece in run.follow(HZ):
+        interruptible()
+        draw_progress(run, message, bar)
+        rows = run.rows
+        if len(rows) > shown:
+            shown = len(rows)
+            with table.container():
+                _table(message, rows[-GROWING:], run.sources)
+
+
+def table_csv(rows: Sequence[FileAnswer]) -> bytes:
+    head = [_("Document"), _("Answer"), _("Pages"), _("Found")]
+    return as_csv([head, *([row.file_name, _bare(row), ", ".join(row.pages), _found(row)] for row in rows)])
+
+
+def _bare(row: FileAnswer) -> str:
+    """Without citations, whose numbers mean nothing elsewhere; the pages stand beside."""
+    return MARKS.sub("", _answer(row)) + (f" {row.hint}" if row.hint else "")
+
+
+def _answer(row: FileAnswer) -> str:
+    """Nothing where it only says that nothing was found, which stands beside."""
+    return "" if is_refusal(row.text) else row.text
+
+
+def _found(row: FileAnswer) -> str:
+    return {
+        "found": _("Found"),
+        "uncited": _("Found, without a passage"),
+        "nothing": _("Not found"),
+        "failed": _("Could not be asked"),
+    }[row.found]
+
+
+def _table(message: Message, rows: Sequence[FileAnswer], sources: Sequence[Source]) -> None:
+    known = {source.number: source for source in sources}
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in (_("Document"), _("Answer"), _("Pages"), _("Found")))
+    body = "".join(_row(message, row, known) for row in rows)
+    st.html(f"<table class='file-answers'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
+    def link(number: int) -> str:
+        return f' <a href="{escape(address(message, known[number]))}">{number}</a>' if number in known else f" [{number}]"
+
+    text = said(row.text) if row.found == "failed" else _answer(row)
+    answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace("\n", "<br>")
+    hint = f"<br>{escape(said(row.hint))}" if row.hint else ""
+    pages = labels.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
+    return (
+        f"<tr class='{row.found}'><th scope='row'>{breakable(row.file_name)}</th><td>{answer}{hint}</td>"
+        f"<td>{escape(pages)}</td><td>{escape(_found(row))}</td></tr>"
+    )

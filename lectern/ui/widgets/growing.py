@@ -1,0 +1,58 @@
+"""A text that grows on the screen: what is a whole paragraph is sent once and not again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lectern.runs.answer_runs import Run
+from lectern.ui import resources
+from lectern.ui.i18n import _, numeral
+from lectern.ui.safetext import answer_md
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+
+class GrowingText:
+    """At the end of `place`; until something comes it says what is waited for."""
+
+    def __init__(self, place: DeltaGenerator) -> None:
+        self._place = place
+        self._slot = place.empty()
+        self._tail = ""  # the paragraph that still grows
+        self._begun = False
+        self._waiting = ""
+        self.add("", {})
+
+    def add(self, piece: str, links: Mapping[int, str], step: str = "") -> None:
+        """`links[n]` is where the citation [n] leads. `step`: how far the answer has come that has not begun."""
+        self._begun |= bool(piece)
+        if not self._begun:
+            waiting = step or waiting_words()
+            if waiting != self._waiting:
+                self._waiting = waiting
+                self._slot.markdown(f":shimmer[{waiting}]")
+            return
+        self._tail += piece
+        while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
+            done, self._tail = self._tail.split("\n\n", 1)
+            self._slot.markdown(answer_md(done, links))
+            self._slot = self._place.empty()
+        if piece and self._tail:
+            self._slot.markdown(answer_md(self._tail, links))
+
+
+def step_words(run: Run) -> str:
+    """ "Step 2 of 6"; of an answer that one call makes "" until its passages are found and the model is to speak."""
+    progress = run.progress
+    if progress is None or progress.of < 2:
+        asked = run.sources and resources.library().settings.llm.provider != "none"
+        return _("The passages are found. Waiting for the language model…") if asked else ""
+    at = min(progress.done + 1, progress.of)
+    return _("Step {at} of {of}").format(at=numeral(at), of=numeral(progress.of))
+
+
+def waiting_words() -> str:
+    state = resources.library().status().embedder
+    return _("Getting ready for the first question…") if state in ("idle", "loading") else _("Reading your documents…")

@@ -1,0 +1,192 @@
+"""The indexes of a person: which there are, a new one, and what can be done with the open one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from lectern.indexes import MAIN, NAME_CHARS, Index
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import event, open_index, session, widget
+from lectern.ui.web import page_ticket
+from lectern.ui.widgets.component import component
+from lectern.ui.widgets.library_copy import library_copy
+from lectern.ui.widgets.problem import problem
+from ragcore.errors import Problem, RagError
+
+_IMPORT = component(
+    "import_index",
+    '<div class="copy"><button type="button" class="plain"></button><input type="file" accept=".lectern" hidden>'
+    '<span role="status"></span></div>',
+)
+
+
+def shelf() -> None:
+    """The list of indexes; what to do with the open one."""
+    on_shelf, state = resources.shelf(), session()
+    if state.problem is not None and problem(state.problem, key="indexes"):
+        state.problem = None
+    if on_shelf.one_only:
+        st.markdown(_("This library is in a database on a server, which holds one index. Everything about it is below."))
+        return
+    all_ = on_shelf.all()
+    st.markdown(_("An index has its own documents, passages and conversations. Settings and keys are shared."))
+    with st.container(key="shelf", horizontal=True, gap="small"):
+        for index in all_:
+            is_open = index.id == state.index
+            st.button(
+                label(labels.index_name(index.name)),
+                key=f"open_{index.id}",
+                icon=":material/check_circle:" if is_open else ":material/shelves:",
+                on_click=open_index,
+                args=(index.id,),
+                disabled=is_open and len(all_) == 1,
+                help=_("This one is open") if is_open else _("Open this index"),
+            )
+        _new_box()
+    _making()
+
+
+def _new_box() -> None:
+    """Closed by drawing another after each index: one that was opened and filled in within one run does not hear that it is to
+    close. It tells nothing when it is closed: that would follow a link that closes it, and lead back to this page."""
+    anew = session().shelf_forms
+    key = f"new_index_name_{anew}"
+    with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{anew}"):
+        st.text_input(_("Name"), key=key, max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
+        st.button(_("Create"), key="create_index", type="primary", on_click=_create, args=(key,))
+        st.caption(_("Or from a copy that was exported:"))
+        st.fragment(_import)()
+
+
+def _making() -> None:
+    """The index that is being made for this tab, until it is there, and open."""
+    if session().making:
+        with st.container(key="making"):
+            st.fragment(_progress, run_every=0.5)()
+
+
+def _progress() -> None:
+    state, makings = session(), resources.indexes().making
+    making = makings.get(state.making)
+    if making is not None and not making.ended:
+        st.progress(making.fraction, _("Making {name}").format(name=label(making.name)))
+        st.button(
+            _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=makings.stop, args=(making.id,)
+        )
+        return
+    makings.forget(state.making)
+    state.making = ""
+    if making is not None and making.index is not None:
+        open_index(making.index.id)
+        told = f"{labels.taken_in(making.copied)} " if making.copied else ""
+        session().notice = told + _("{name} is made, and open.").format(name=making.index.name)
+    elif making is not None:
+        state.problem = making.problem
+    st.rerun()
+
+
+def index_actions() -> None:
+    """Rename, duplicate, export, delete: for the open index."""
+    index = resources.shelf().get(session().index)
+    if index is None or resources.shelf().one_only:
+        return
+    with st.container(key="index_actions", horizontal=True, gap="small", vertical_alignment="center"):
+        _rename_box(index)
+        st.button(
+            _("Duplicate"),
+            key="duplicate_index",
+            icon=":material/content_copy:",
+            type="tertiary",
+            on_click=_duplicate,
+            disabled=bool(session().making),
+            help=_("Another index with the same documents and conversations, to try other settings on."),
+        )
+        with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
+            st.markdown(_("All documents, passages and conversations of this index in one file. Keys are left out."))
+            library_copy()
+        if index.id == MAIN:
+            return  # it keeps what all share
+        with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover"):
+            sure = _("Delete **{name}** with all its documents and conversations? This cannot be undone.")
+            st.markdown(sure.format(name=label(index.name)))
+            st.button(_("Delete this index"), key="delete_index", type="primary", on_click=_delete)
+
+
+def _rename_box(index: Index) -> None:
+    """Its field has the name before it is opened: filled on opening, what is typed at once would be overwritten. It is closed
+    as `_new_box` is."""
+    anew = session().shelf_forms
+    key = f"index_name_{anew}"
+    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
+        st.text_input(_("Name"), labels.index_name(index.name), key=key, max_chars=NAME_CHARS)
+        st.button(_("Save"), key="rename_index", type="primary", on_click=_rename, args=(key,))
+
+
+def _create(key: str) -> None:
+    with_problem(lambda: open_index(resources.shelf().create(str(widget(key) or "")).id))
+
+
+def _rename(key: str) -> None:
+    def rename() -> None:
+        resources.shelf().rename(session().index, str(widget(key) or ""))
+        session().shelf_forms += 1
+
+    with_problem(rename)
+
+
+def _duplicate() -> None:
+    on_shelf, id_, library = resources.shelf(), session().index, resources.library()
+    index = on_shelf.get(id_)
+    name = on_shelf.free_name(_("Copy of {name}").format(name=labels.index_name(index.name) if index else ""))
+    session().problem = None
+    session().making = resources.indexes().making.start(name, lambda told: (on_shelf.duplicate(id_, library, name, told), None))
+
+
+def _delete() -> None:
+    def delete() -> None:
+        id_ = session().index
+        index = resources.shelf().get(id_)
+        freed = resources.indexes().delete(id_)
+        open_index(MAIN)
+        name = index.name if index else ""
+        session().notice = _("{name} is deleted. {size} freed.").format(name=name, size=labels.size(freed))
+
+    with_problem(delete)
+
+
+def with_problem(act: Callable[[], None]) -> None:
+    session().problem = None
+    try:
+        act()
+    except RagError as error:
+        session().problem = Problem.of(error)
+
+
+def _import() -> None:
+    """Told to itself alone when a copy has been sent, as this may be in the very moment in which something is clicked."""
+    _IMPORT(
+        key="import_index",
+        data={
+            "address": "/api/index",
+            "ticket": page_ticket(),
+            "words": {
+                "choose": _("Import a copy"),
+                "sending": _("Sending the copy: {percent} %. Stay on this page until it is there."),
+                "lost": _("The copy was not sent: the connection was lost. Try again."),
+            },
+        },
+        on_sent_change=_sent,
+    )
+
+
+def _sent() -> None:
+    sent = event("import_index", "sent")
+    if isinstance(sent, dict):
+        session().problem = None
+        session().making = str(sent.get("id", ""))
+        session().shelf_forms += 1
+        st.rerun()

@@ -1,0 +1,23 @@
+"""A copy of the library to keep, or to take to another computer."""
+
+from __future__ import annotations
+
+from lectern.ui.i18n import _
+from lectern.ui.web import page_ticket
+from lectern.ui.widgets.component import component
+
+_COPY = component(
+    "library_copy",
+    '<div class="copy"><button type="button" class="plain"></button><span role="status"></span></div>',
+)
+
+
+def library_copy() -> None:
+    """A button that has the copy made, says so meanwhile, and gives it to the browser when it is whole."""
+    words = {
+        "download": _("Download a copy"),
+        "making": _("Making the copy. Stay on this page until the download begins."),
+        "downloading": _("Your browser is downloading it."),
+        "lost": _("The copy was not made: the connection was lost. Try again."),
+    }
+    _COPY(key="library_copy", data={"address": "/api/copy", "ticket": page_ticket(), "words": words})

@@ -1,0 +1,436 @@
+"""Measuring a question set: with which settings, how far it is, and the figures of each, drawn and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from lectern.db.evaluation_scores import METRICS
+from lectern.db.evaluations import EvalRun, QuestionSet, Scored, Setting
+from lectern.runs.cost_estimate import of_measuring
+from lectern.schema import Ask, Retrieval
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, day_and_time, ngettext, numeral
+from lectern.ui.pricing import agree_first
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.comparing import comparison
+from lectern.ui.widgets.problem import problem
+from lectern.ui.widgets.question_sets import missing_documents
+from lectern.ui.widgets.search_settings import USUAL, weaker_help
+from lectern.ui.widgets.wide_table import wide_table
+from ragcore.errors import Problem, RagError
+from ragcore.evaluation.question_sets import Question
+from ragcore.evaluation.significance import Mean, mean
+
+MOST_SHOWN = 6  # measurements in the table and the drawing
+LOOK_SECONDS = 1.0
+ACTIVE = ("queued", "running")
+USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A measurement under a name that no other of the screen has."""
+
+    run: EvalRun
+    name: str
+    scores: Sequence[Scored]
+
+    def figure(self, metric: str) -> Mean | None:
+        return mean([one.scores[metric] for one in self.scores if metric in one.scores])
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.seconds for one in self.scores) / max(len(self.scores), 1)
+
+
+def metric_names() -> Mapping[str, tuple[str, str]]:
+    """What each metric is called, and what it says."""
+    return {
+        "hit_rate": (_("Found"), _("Hit rate: the share of questions for which a right passage was found at all.")),
+        "mrr": (_("How high"), _("Mean reciprocal rank (MRR): 1 when the first passage is right, ½ when the second is ...")),
+        "ndcg": (_("Order"), _("nDCG: how near the order is to one with all right passages first; 1 is that order.")),
+        "recall": (_("Right words"), _("The share of the right answer's words that the answer has, where one is known.")),
+        "faithfulness": (_("Faithful"), _("Faithfulness: the share of answers that say only what their passages say.")),
+        "relevancy": (
+            _("To the point"), _("Relevancy: the share of answers that answer the question, as the passages bear out."),
+        ),
+    }  # fmt: skip
+
+
+def measurements(chosen: QuestionSet) -> None:
+    runs = resources.library().evaluations.runs(chosen.id)
+    st.header(_("Measure"), anchor=False)
+    if chosen.origin == "upload":
+        missing_documents(chosen)
+    _start(chosen)
+    _progress(runs)
+    shown = _shown(runs)
+    if shown:
+        st.header(_("Results"), anchor=False)
+        _table(shown)
+        _drawing(shown)
+        _remove(shown)
+    comparison([(one.run.id, one.name) for one in shown], {one.run.id: one.scores for one in shown}, metric_names())
+
+
+def _usual() -> Setting:
+    answers = resources.library().settings.answers
+    how = Retrieval(weaker=answers.weaker)
+    return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k, retrieval=how))
+
+
+def _named(name: str) -> str:
+    return _("As in Settings") if name == USUAL_NAME else name
+
+
+def _start(chosen: QuestionSet) -> None:
+    library = resources.library()
+    settings = {one.name: one for one in (_usual(), *library.evaluations.settings())}
+    fill_new_widget("evaluate_with", [next(iter(settings))])
+    fill_widget("evaluate_with", [name for name in widget("evaluate_with") if name in settings])
+    fill_new_widget("evaluate_answering", True)
+    with st.container(key="measure_row", horizontal=True, vertical_alignment="bottom"):
+        st.multiselect(
+            _("With these settings"),
+            list(settings),
+            key="evaluate_with",
+            format_func=_named,
+            max_selections=2,
+            persist_state="session",
+            placeholder=_("Choose one or two"),
+            help=_("Two settings are measured one after the other, and can then be compared question by question."),
+        )
+        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().new_settings}"):
+            _new_setting()
+    for name in widget("evaluate_with"):
+        with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
+            what = described(settings[name].ask)
+            st.caption(label(name if name == what else _("{name}: {what}").format(name=_named(name), what=what)))
+            if settings[name].id:
+                st.button(
+                    _("Remove"),
+                    key=f"drop_setting_{settings[name].id}",
+                    type="tertiary",
+                    on_click=library.evaluations.delete_setting,
+                    args=(settings[name].id,),
+                )
+    st.toggle(
+        _("Answer the questions too, and judge the answers"),
+        key="evaluate_answering",
+        persist_state="session",
+        help=_("Takes longer. Without it, only what is found is measured."),
+    )
+    if widget("evaluate_answering"):
+        st.caption(_judge(chosen, len(widget("evaluate_with"))))
+    st.button(
+        _("Measure"),
+        key="measure",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=not widget("evaluate_with"),
+        on_click=_measure,
+        args=(chosen.id, [settings[name] for name in widget("evaluate_with")]),
+    )
+
+
+def _judge(chosen: QuestionSet, settings: int) -> str:
+    if resources.library().settings.llm.provider == "none":
+        return _(
+            "There is no language model: answers quote your documents, and the judge compares words and meaning by plain rules."
+            " That is coarse, but the same every time."
+        )
+    calls = 3 * chosen.size * max(settings, 1)
+    told = ngettext(
+        "Your language model answers, and judges its answers: at least {number} call.",
+        "Your language model answers, and judges its answers: at least {number} calls.",
+        calls,
+    )
+    return told.format(number=numeral(calls))
+
+
+def described(ask: Ask) -> str:
+    """The options of a setting in a line."""
+    how = ask.retrieval
+    parts = [
+        ngettext("{number} passage", "{number} passages", ask.top_k).format(number=ask.top_k),
+        labels.mode_label(ask.response_mode),
+    ]
+    if how.dense_share is not None:
+        parts.append(_("{share} % by meaning").format(share=round(100 * how.dense_share)))
+    if how.cutoff is not None:
+        parts.append(_("score at least {score}").format(score=numeral(how.cutoff, 2)))
+    if how.reranker:
+        parts.append(_("put in order by {model}").format(model=how.reranker))
+    if how.weaker:
+        parts.append(_("weaker ones, too"))
+    if how.diverse:
+        parts.append(_("different passages"))
+    return " · ".join(parts)
+
+
+def _new_setting() -> None:
+    answers, state = resources.library().settings.answers, session()
+    if state.setting_from != answers:
+        _begin_setting()
+    st.text_input(
+        _("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"), persist_state="session"
+    )
+    with st.container(horizontal=True):
+        st.number_input(
+            _("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."), persist_state="session",
+            width=130,
+        )  # fmt: skip
+        st.selectbox(
+            _("Way of answering"),
+            list(labels.response_modes()),
+            key="setting_mode",
+            format_func=lambda name: labels.response_modes()[name].label,
+            help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()),
+            persist_state="session",
+        )
+    balances = {"usual": _("Usual"), "words": _("Words alone"), "meaning": _("Meaning alone"), "own": _("Choose")}
+    st.segmented_control(
+        _("Search by"),
+        list(balances),
+        key="setting_balance",
+        format_func=balances.__getitem__,
+        required=True,
+        help=_("What a passage is found by: the words it shares with the question, its meaning, or both. Usual is both."),
+        persist_state="session",
+    )
+    if widget("setting_balance") == "own":
+        st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5, persist_state="session")
+    st.toggle(_("Weaker passages, too"), key="setting_weaker", help=weaker_help(), persist_state="session")
+    st.toggle(
+        _("Different passages"),
+        key="setting_diverse",
+        help=_("Rather passages that differ than several that say the same (MMR)."),
+        persist_state="session",
+    )
+    st.text_input(
+        _("Reranker"),
+        key="setting_reranker",
+        placeholder=_("None"),
+        help=_("A cross-encoder model on this computer that puts the passages in order: its folder or name."),
+        persist_state="session",
+    )
+    with st.container(key="setting_buttons"):
+        st.button(_("Save the setting"), key="save_setting", type="primary", on_click=_save_setting)
+
+
+def _begin_setting() -> None:
+    """The form of a new setting as answers are made now, without a name."""
+    answers = session().setting_from = resources.library().settings.answers
+    fill_widget("setting_name", "")
+    fill_widget("setting_top_k", answers.top_k)
+    fill_widget("setting_mode", answers.response_mode)
+    fill_widget("setting_balance", "usual")
+    fill_widget("setting_share", USUAL)
+    fill_widget("setting_weaker", answers.weaker)
+    fill_widget("setting_diverse", False)
+    fill_widget("setting_reranker", "")
+
+
+def _save_setting() -> None:
+    balance, share = widget("setting_balance"), int(widget("setting_share") or 0) / 100
+    dense = {"words": 0.0, "meaning": 1.0, "own": share}.get(str(balance))
+    how = Retrieval(
+        dense,
+        bool(widget("setting_weaker")),
+        reranker=str(widget("setting_reranker") or "").strip(),
+        diverse=bool(widget("setting_diverse")),
+    )
+    ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
+    name = str(widget("setting_name") or "").strip() or described(ask)
+    kept = resources.library().evaluations.keep_setting(Setting(name, ask))
+    fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], kept.name])
+    _begin_setting()
+    session().new_settings += 1
+
+
+def _measure(set_id: str, settings: list[Setting]) -> None:
+    answering = bool(widget("evaluate_answering"))
+    questions = resources.library().evaluations.questions(set_id)
+    _begin(
+        lambda: resources.measuring().start(set_id, settings, answering=answering),
+        questions if answering else (),
+        [setting.ask for setting in settings],
+    )
+
+
+def _go_on(run: EvalRun) -> None:
+    kept = resources.library().evaluations
+    left = kept.questions(run.set_id) if _has_another_model(run) else kept.left(run.id)
+    _begin(lambda: resources.measuring().resume(run.id), left if run.answering else (), [run.ask])
+
+
+def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
+    """`measure`, once the person agrees to what a language model would do for it: answer these questions, as each ask says."""
+    library = resources.library()
+
+    def begin() -> None:
+        state = session()
+        try:
+            measure()
+        except RagError as error:
+            state.evaluate_problem = Problem.of(error)
+        else:
+            state.evaluate_problem, state.panel = None, ""
+
+    try:
+        free = not answered or library.llm().metadata.is_extractive
+        price = None if free else of_measuring(library, [question.text for question in answered], asks)
+    except RagError:
+        price = None  # beginning says what is wrong
+    if price is None:
+        begin()
+    else:
+        agree_first(price, len(answered) * len(asks), begin)
+
+
+def _has_another_model(run: EvalRun) -> bool:
+    try:
+        return resources.measuring().has_another_model(run)
+    except RagError:
+        return False  # going on says what is wrong
+
+
+def _progress(runs: Sequence[EvalRun]) -> None:
+    """A bar for each measurement on its way, and what can be done about one that has ended early."""
+    active = [run for run in runs if run.state in ACTIVE]
+    if active:
+        st.fragment(_bars, run_every=LOOK_SECONDS)([run.id for run in reversed(active)])
+    for run in runs[:MOST_SHOWN]:
+        if run.state in ("stopped", "failed"):
+            _ended(run)
+
+
+def _bars(ids: list[str]) -> None:
+    kept = resources.library().evaluations
+    for id_ in ids:
+        run = kept.run(id_)
+        if run is None or run.state not in ACTIVE:
+            st.rerun()
+        left = len(kept.left(id_))
+        told = (
+            _("waits for the one before it")
+            if run.state == "queued" and not run.done
+            else f"{numeral(run.done)} / {numeral(run.done + left)}"
+        )
+        with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
+            line = _("{name}: {what}").format(name=label(_named(run.name)), what=told)
+            st.progress(run.done / max(run.done + left, 1), line)
+            st.button(
+                _("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=resources.measuring().stop, args=(id_,)
+            )
+
+
+def _ended(run: EvalRun) -> None:
+    if run.problem is not None:
+        problem(run.problem, key=f"run_{run.id}")
+    with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
+        told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
+        st.markdown(told.format(name=label(_named(run.name)), number=numeral(run.done)))
+        anew = run.done > 0 and _has_another_model(run)
+        st.button(_("Begin anew") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
+        if not run.done:
+            delete = resources.library().evaluations.delete_run
+            st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))
+    if anew:
+        st.caption(_("Another language model is set now. Its answers are measured from the first question on, so that no figure"
+                     " mixes two models."))  # fmt: skip
+
+
+def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
+    """Those with results, the newest first."""
+    kept = resources.library().evaluations
+    some = [run for run in runs if run.done][:MOST_SHOWN]
+    names = [_named(run.name) for run in some]
+    return [
+        Shown(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", kept.scores(run.id))
+        for run, name in zip(some, names, strict=True)
+    ]
+
+
+def _moment(run: EvalRun) -> str:
+    return day_and_time(run.created, seconds=True)
+
+
+def _table(shown: Sequence[Shown]) -> None:
+    names = metric_names()
+    used = [metric for metric in METRICS if any(one.figure(metric) for one in shown)]
+    heads = [_("Setting"), *(names[metric][0] for metric in used), _("Seconds")]
+    rows = [[label(one.name), *(_cell(one.figure(metric)) for metric in used), numeral(one.seconds, 2)] for one in shown]
+    wide_table(heads, rows, key="figures")
+    with st.expander(_("What the figures mean"), type="compact"):
+        st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
+        st.markdown(
+            _("All but the seconds are 0 to 1, higher is better. Behind ± is the half of the range in which the figure would"
+              " fall for 95 of 100 other sets of such questions (bootstrap). Seconds are those of finding and answering one"
+              " question, without judging.")
+        )  # fmt: skip
+
+
+def _cell(figure: Mean | None) -> str:
+    return "–" if figure is None else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
+
+
+def _drawing(shown: Sequence[Shown]) -> None:
+    import altair as alt
+
+    names = metric_names()
+    values = [
+        {
+            "setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high,
+            "told": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
+        }
+        for one in shown
+        for metric in METRICS
+        if (figure := one.figure(metric)) is not None
+    ]  # fmt: skip
+    metrics = [names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)]
+    settings = [one.name for one in shown]
+    base = alt.Chart(alt.InlineData(values)).encode(
+        y=alt.Y("metric:N", sort=metrics, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)),
+        yOffset=alt.YOffset("setting:N", sort=settings),
+        color=alt.Color(
+            "setting:N",
+            sort=settings,
+            title=None,
+            scale=alt.Scale(domain=settings, range=["#0e8574", "#c2702b", "#6a6fc4", "#a8457e", "#7c8a2c", "#8a6f5a"]),
+            legend=alt.Legend(orient="bottom", direction="vertical", labelLimit=320),
+        ),
+        tooltip=[
+            alt.Tooltip("setting:N", title=_("Setting")),
+            alt.Tooltip("metric:N", title=_("Figure")),
+            alt.Tooltip("told:N", title=_("Mean")),
+            alt.Tooltip("from:N", title=_("From")),
+            alt.Tooltip("to:N", title=_("To")),
+        ],
+    )
+    scale, point = alt.Scale(domain=[0, 1]), numeral(0.5, 1)[1]
+    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"replace(format(datum.value, '.2f'), '.', '{point}')")
+    lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(
+        x=alt.X("low:Q", scale=scale, title=None, axis=axis), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None, axis=axis))
+    height = max(160, len(metrics) * (22 + 16 * len(shown)))
+    st.altair_chart(
+        (lines + points).properties(height=height),
+        key="figures_drawn",
+        alt=_("The figures of the table above as points on lines from 0 to 1, with their ranges."),
+    )
+
+
+def _remove(shown: Sequence[Shown]) -> None:
+    delete = resources.library().evaluations.delete_run
+    with st.popover(_("Remove results"), type="tertiary", key=f"remove_results_{len(shown)}"):
+        for one in shown:
+            st.button(
+                label(one.name), key=f"remove_run_{one.run.id}", icon=":material/delete:", type="tertiary", on_click=delete,
+                args=(one.run.id,),
+            )  # fmt: skip

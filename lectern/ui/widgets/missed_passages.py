@@ -1,0 +1,312 @@
+"""Why wasn't it found? The best passage that an answer was not made from, what kept it out, and a button that changes that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+
+from lectern.explain.missed_passages import Cause, Missed, nearest, why_missed
+from lectern.library import Library
+from lectern.schema import Message
+from lectern.ui import labels, resources
+from lectern.ui.asking import answer_again
+from lectern.ui.i18n import _, ngettext
+from lectern.ui.places import HOME, SETTINGS
+from lectern.ui.recheck import begin_look, look_again, looked
+from lectern.ui.safetext import label, plain_md
+from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.passage import passage
+from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.search_settings import put_settings
+from ragcore.errors import Problem, RagError
+from ragcore.extractive.sentence_support import SentenceCheck
+from ragcore.text.sentences import sentences
+
+SNIPPET = 420  # characters of the missed passage
+MOST_KEPT = 20  # passages for every answer from now on; more are looked at for one question alone
+OPEN = 1  # the number in the panel's address where the missed passage itself is shown
+
+
+def can_miss(message: Message) -> bool:
+    """Whether it was made by a search that may have missed something."""
+    facts = message.facts
+    searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
+    return searched and message.state == "done" and facts is not None and facts.recorded is None
+
+
+def ask_why(message: Message) -> None:
+    session().panel = f"why.{message.id}"
+    _begin(message, "")
+
+
+def why_title(message: Message) -> str:
+    return _("Why wasn’t it found?") if can_miss(message) else ""
+
+
+def why(message: Message, number: int) -> None:
+    """Fill the side panel; `number` is OPEN for the missed passage itself."""
+    place = st.container()
+    if number != OPEN:
+        st.text_input(
+            _("What did you expect to find?"),
+            key=f"expected_{message.id}",
+            placeholder=_("A name, a number, or a sentence of the document"),
+            help=_("With a few words of it, the very passage can be looked for."),
+            persist_state="session",
+        )
+    with place:
+        _found(message, number, str(widget(f"expected_{message.id}") or "").strip())
+
+
+def _found(message: Message, number: int, expected: str) -> None:
+    key = _key(message, expected)
+    try:
+        missed = looked(key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"))
+    except RagError as error:
+        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="why"):
+            look_again(key)
+            st.rerun()
+        return
+    if missed is None:
+        return
+    if number == OPEN and missed.source is not None:
+        st.button(_("Back"), key="why_back", icon=":material/arrow_back:", type="tertiary", on_click=_show, args=(message, 0))
+        st.markdown(f"**{label(labels.place(missed.source))}**")
+        passage(missed.source)
+        return
+    _told(message, missed, expected)
+
+
+def _told(message: Message, missed: Missed, expected: str) -> None:
+    with st.container(key="why_cause"):
+        st.markdown(cause_text(missed))
+        _button(message, missed)
+    if missed.source is not None:
+        with st.container(key="why_passage", border=True):
+            st.caption(_rank(message, missed))
+            st.markdown(plain_md(_snippet(missed.source.text, f"{missed.searched} {expected}")))
+            st.button(
+                label(labels.place(missed.source)),
+                key="why_open",
+                icon=":material/description:",
+                type="tertiary",
+                help=_("Show the passage in its document"),
+                on_click=_show,
+                args=(message, OPEN),
+            )
+    st.caption(_("Looked for: {question}").format(question=label(labels.excerpt(missed.searched))))
+
+
+def cause_text(missed: Missed) -> str:
+    """The sentence about a cause, in Markdown."""
+    return _SENTENCES[missed.cause](missed)
+
+
+def button_text(missed: Missed) -> str:
+    return _BUTTONS[missed.cause](missed)
+
+
+def _rank(message: Message, missed: Missed) -> str:
+    if missed.cause is Cause.USED:
+        return _("Passage {number} of this answer").format(number=missed.rank)
+    if missed.cause in _NOWHERE:
+        if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
+            return _("The nearest passage, which was looked at")
+        return _("The nearest passage that was not looked at")
+    if missed.rank is None:
+        return _("The best missed passage · not among the first hundred")
+    return _("The best missed passage · rank {rank}, and {looked_at} looked at").format(
+        rank=missed.rank, looked_at=missed.looked_at
+    )
+
+
+def _snippet(text: str, wanted: str) -> str:
+    """As much of a passage as is read at a glance, from the sentence on that has most of the wanted words."""
+    said = sentences(text)
+    first = nearest(said, wanted) if len(" ".join(said)) > SNIPPET else 0
+    shown = " ".join(" ".join(said[first:]).split())
+    cut = shown if len(shown) <= SNIPPET else f"{shown[:SNIPPET].rsplit(' ', 1)[0]} …"
+    return f"… {cut}" if first else cut
+
+
+def _button(message: Message, missed: Missed) -> None:
+    told = button_text(missed)
+    if missed.ask is not None:
+        st.button(told, key="why_do", type="primary", icon=":material/refresh:", on_click=_ask_again, args=(message, missed))
+    elif missed.cause is Cause.STOPPED:
+        st.button(told, key="why_do", type="primary", icon=":material/play_arrow:", on_click=_read, args=(message, missed))
+    elif missed.cause is not Cause.USED and st.button(told, key="why_do", type="primary", icon=":material/arrow_forward:"):
+        st.switch_page(SETTINGS if missed.cause in (Cause.SPLIT, Cause.LANGUAGE, *_OUT_OF_REACH) else HOME)
+
+
+def _ask_again(message: Message, missed: Missed) -> None:
+    """Change what the screen says about how to answer, too, and ask the same question once more in its place."""
+    state, ask = session(), missed.ask
+    if ask is None:
+        return
+    library = resources.library()
+    answers = library.settings.answers
+    if ask.chat_mode is None:
+        put_settings(ask, fill_widget)
+    else:
+        fill_widget("chat_mode", ask.chat_mode)
+        fill_widget("chat_files", list(ask.file_ids or ()))
+        if answers.top_k < ask.top_k <= MOST_KEPT:
+            changed = answers.model_copy(update={"top_k": ask.top_k})
+            library.update_settings(library.settings.model_copy(update={"answers": changed}))
+            state.notice = _("From now on {number} passages are looked at for each answer. Settings has the number.").format(
+                number=ask.top_k
+            )
+    state.panel = ""
+    look_again(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
+    look_again(_key(message, ""))
+    answer_again(message.id, ask=ask)
+
+
+def _read(message: Message, missed: Missed) -> None:
+    if missed.file is not None:
+        resources.library().files.retry(missed.file.id)
+        session().notice = _("{name} is being read. Ask again when it is ready.").format(name=missed.file.name)
+    look_again(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
+
+
+def _show(message: Message, number: int) -> None:
+    session().panel = f"why.{message.id}.{number}"
+
+
+def _begin(message: Message, expected: str) -> None:
+    begin_look(_key(message, expected), partial(_look, resources.library(), message, expected))
+
+
+def _key(message: Message, expected: str) -> str:
+    return f"why.{message.id}.{hash((message.ask, message.text, expected))}"
+
+
+def _look(library: Library, message: Message, expected: str) -> Missed:
+    return why_missed(library, message, expected, check_of(library))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _check(embedder_name: str, _library: Library) -> SentenceCheck:
+    return SentenceCheck(_library.embedder)
+
+
+def check_of(library: Library) -> SentenceCheck:
+    """The sentence check of a library's embedder, with the sentences that it has seen."""
+    return _check(library.embedder.name, library)
+
+
+def _passages(count: int) -> str:
+    return ngettext("Look at {number} passage", "Look at {number} passages", count).format(number=count)
+
+
+def _file(missed: Missed) -> str:
+    return label(missed.file.name) if missed.file else ""
+
+
+def _place(missed: Missed) -> str:
+    return label(missed.source.file_name) if missed.source else ""
+
+
+def _no_text(missed: Missed) -> str:
+    if missed.page:
+        return _("**Page {page} of {file} is a picture without text**, and so nothing on it can be found.").format(
+            page=label(missed.page), file=_file(missed)
+        )
+    return _("**{file} holds pictures and no text**, and so nothing in it can be found.").format(file=_file(missed))
+
+
+def _top_k(missed: Missed) -> str:
+    return ngettext(
+        "**Too few passages were looked at.** This one stands at rank {rank}, and only the first was read.",
+        "**Too few passages were looked at.** This one stands at rank {rank}, and only the first {looked_at} were read.",
+        missed.looked_at,
+    ).format(rank=missed.rank, looked_at=missed.looked_at)
+
+
+def _language(missed: Missed) -> str:
+    asked, written = (_languages().get(code, code) for code in missed.languages)
+    return _(
+        "**The document is in {written}, and the question in {asked}.** The built-in search knows few words across languages."
+    ).format(written=written, asked=asked)
+
+
+def _languages() -> Mapping[str, str]:
+    return {
+        "en": _("English"), "de": _("German"), "fr": _("French"), "es": _("Spanish"), "it": _("Italian"), "pt": _("Portuguese"),
+        "nl": _("Dutch"), "zh": _("Chinese"), "ja": _("Japanese"), "ko": _("Korean"), "ru": _("Russian"), "el": _("Greek"),
+        "he": _("Hebrew"), "ar": _("Arabic"), "hi": _("Hindi"), "th": _("Thai"),
+    }  # fmt: skip
+
+
+def _more(missed: Missed) -> str:
+    return _passages(missed.ask.top_k) if missed.ask else _("Open settings")
+
+
+def _with_its_words(missed: Missed) -> str:
+    return _("Ask with its own words") if missed.ask else _("Open settings")
+
+
+_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage seems to say it
+_OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
+_SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
+    Cause.NOT_LOOKED: lambda missed: _("**This way of answering does not look in your documents.**"),
+    Cause.USED: lambda missed: _(
+        "**It was found.** The passage was among those that the answer was made from, as number {number}."
+        " What was written from it is another matter."
+    ).format(number=missed.rank),
+    Cause.FILTERED: lambda missed: _("**{file} was left out.** The question was put to other documents only.").format(
+        file=_place(missed)
+    ),
+    Cause.CUT_OFF: lambda missed: _("**It scores less than the least score that was set**, and so it was left out."),
+    Cause.WEAKER: lambda missed: _("**It scores far less than the best passage**, and so it was left out."),
+    Cause.REORDERED: lambda missed: _("**A later step put other passages before it**, after the search had found it."),
+    Cause.SUMMARY: lambda missed: _(
+        "**The question asks for a summary**, and so the central passages of each document were taken, not those nearest to it."
+    ),
+    Cause.CONDENSED: lambda missed: _(
+        "**The question was turned into another one:** “{question}”. With your exact words this passage is found."
+    ).format(question=label(labels.excerpt(missed.searched))),
+    Cause.SPLIT: lambda missed: _(
+        "**It is split between two passages.** One ends in the middle of it, the next goes on; neither says all of it."
+        " Longer passages, or some overlap, keep such places together: see Settings."
+    ),
+    Cause.ADDED_SINCE: lambda missed: _("**It can be found now.** The document was read after this answer was given."),
+    Cause.LANGUAGE: _language,
+    Cause.TOP_K: _top_k,
+    Cause.FAR: lambda missed: _("**The question shares too little with this passage** to lead to it. A few of its words help."),
+    Cause.NO_TEXT: _no_text,
+    Cause.READING: lambda missed: _("**{file} is still being read.** It answers as soon as it is ready.").format(
+        file=_file(missed)
+    ),
+    Cause.STOPPED: lambda missed: _("**{file} was stopped before it was read.**").format(file=_file(missed)),
+    Cause.FAILED: lambda missed: _("**{file} could not be read**, and so nothing in it can be found.").format(
+        file=_file(missed)
+    ),
+    Cause.ABSENT: lambda missed: _(
+        "**No passage seems to say it.** The nearest one may, in other words. If you know that a document does, write some"
+        " words of it below."
+    ),
+}
+_BUTTONS: Mapping[Cause, Callable[[Missed], str]] = {
+    Cause.NOT_LOOKED: lambda missed: _("Look in my documents"),
+    Cause.USED: lambda missed: _("Ask each passage on its own"),
+    Cause.FILTERED: lambda missed: _("Ask all documents"),
+    Cause.CUT_OFF: lambda missed: _("Ask without a least score"),
+    Cause.WEAKER: lambda missed: _("Ask with weaker passages, too"),
+    Cause.REORDERED: lambda missed: _("Ask without that step"),
+    Cause.SUMMARY: _with_its_words,
+    Cause.CONDENSED: lambda missed: _("Ask with my exact words"),
+    Cause.SPLIT: _more,
+    Cause.ADDED_SINCE: lambda missed: _("Ask again"),
+    Cause.LANGUAGE: _with_its_words,
+    Cause.TOP_K: _more,
+    Cause.FAR: _with_its_words,
+    Cause.NO_TEXT: lambda missed: _("Show the documents"),
+    Cause.READING: lambda missed: _("Ask again"),
+    Cause.STOPPED: lambda missed: _("Read it now"),
+    Cause.FAILED: lambda missed: _("Show the documents"),
+    Cause.ABSENT: lambda missed: _("Add a document"),
+}

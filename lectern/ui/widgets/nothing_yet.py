@@ -1,0 +1,13 @@
+"""What a screen says where there are no documents yet, with the way to where they are added."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.ui import places
+from lectern.ui.i18n import _
+
+
+def nothing_yet(told: str) -> None:
+    st.caption(told)
+    st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")

@@ -1,0 +1,79 @@
+"""The language of the page for browsers and screen readers, which Streamlit says is English, what Streamlit itself says in it,
+and the choice of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from lectern.ui import resources
+from lectern.ui.i18n import LANGUAGES, _, language
+from lectern.ui.state import fill_widget, widget
+from lectern.ui.widgets.component import component
+
+_PAGE_LANGUAGE = component("page_language", "<span hidden></span>")
+
+
+def page_language() -> None:
+    """On every page."""
+    english = language() == "en"
+    words, labels = ({}, {}) if english else (_streamlits_words(), _streamlits_labels())
+    _PAGE_LANGUAGE(key="page_language", data={"language": language(), "words": words, "labels": labels})
+
+
+def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
+    """What is seen in its elements, by their data-testid; {name} is whatever stands there."""
+    return {
+        "stSkipToContent": {"Skip to main content": _("Skip to main content")},
+        "stMainMenuPopover": {
+            "System": _("System"), "Light": _("Light"), "Dark": _("Dark"), "Print": _("Print"),
+            "Record screen": _("Record screen"), "Made with {name}": _("Made with {name}"),
+        },
+        "InputInstructions": {"Press {name} to apply": _("Press {name} to apply")},
+        "stFileUploaderDropzone": {"Upload": _("Upload"), "{name}MB per file": _("{name} MB per file")},
+        "stSelectboxVirtualDropdown": {"Add: {name}": _("Add: {name}"), "No results": _("No results")},
+        "stMultiSelectDropdown": {"Select all": _("Select all"), "No results": _("No results")},
+    }  # fmt: skip
+
+
+def _streamlits_labels() -> Mapping[str, str]:
+    """What it says of its elements to screen readers alone."""
+    return {
+        "App pages": _("Pages of the application"),
+        "Clear all": _("Clear all"),
+        "Clear value": _("Clear the field"),
+        "Close": _("Close"),
+        "Collapse sidebar": _("Collapse the sidebar"),
+        "Copy to clipboard": _("Copy to the clipboard"),
+        "Decrement": _("Smaller"),
+        "Dismiss": _("Dismiss"),
+        "Expand sidebar": _("Expand the sidebar"),
+        "Help": _("Help"),
+        "Help for {name}": _("Help for {name}"),
+        "Hide password": _("Hide what is typed"),
+        "Increment": _("Greater"),
+        "Link to heading": _("Link to the heading"),
+        "Main menu": _("Main menu"),
+        "Navigate to home page": _("To the first page"),
+        "Open": _("Open the list"),
+        "Remove {name}": _("Remove {name}"),
+        "Selected values": _("Chosen"),
+        "Show password": _("Show what is typed"),
+        "Sidebar": _("Sidebar"),
+        "Theme": _("Light or dark"),
+        "file upload": _("Choose a file"),
+    }
+
+
+def language_choice() -> None:
+    """In the settings; kept with the first index, for all of them."""
+    names = {"": _("As the browser says"), **LANGUAGES}
+    fill_widget("set_language", resources.chosen_language())
+    st.selectbox(_("Language of the screens"), list(names), key="set_language", format_func=names.__getitem__, on_change=_keep)
+    st.caption(_("Answers come in the language of the question, whatever is chosen here."))
+
+
+def _keep() -> None:
+    library = resources.opened().library
+    library.update_settings(library.settings.model_copy(update={"language": str(widget("set_language") or "")}))

@@ -1,0 +1,112 @@
+"""What stands beside the answers, one at a time: a cited passage, or whatever else looks closer at an answer. On a phone it
+covers the screen. What is open is in the session and in the page's address, so that a reload shows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from lectern.schema import Message, Source
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _
+from lectern.ui.safetext import breakable
+from lectern.ui.state import session
+from lectern.ui.widgets.call_graph import film
+from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
+from lectern.ui.widgets.missed_passages import why, why_title
+from lectern.ui.widgets.passage import passage
+from lectern.ui.widgets.read_everything import offer_again, reading_title
+from lectern.ui.widgets.sentence_support import evidence, sentences, sentences_title
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`number`: of the passage, of the sentence, or of the call that is shown whole, where the kind is about one."""
+
+    kind: str
+    message: Message
+    number: int = 0
+
+    @property
+    def source(self) -> Source | None:
+        return next((source for source in self.message.sources if source.number == self.number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it."""
+
+    title: Callable[[Opened], str]
+    draw: Callable[[Opened], None]
+
+
+def show_panel(kind: str, message: Message) -> None:
+    session().panel = f"{kind}.{message.id}"
+
+
+def opened_panel(conversation_id: str | None) -> Opened | None:
+    """What is to be shown beside this conversation, if anything."""
+    kind, _dot, rest = session().panel.partition(".")
+    message_id, _dot, number = rest.partition(".")
+    if kind not in PANELS or conversation_id is None:
+        return None
+    message = resources.library().conversations.message(message_id)
+    if message is None or message.conversation_id != conversation_id:
+        return None
+    opened = Opened(kind, message, int(number) if number.isdecimal() else 0)
+    return opened if PANELS[kind].title(opened) else None
+
+
+def side_panel(opened: Opened) -> None:
+    panel = PANELS[opened.kind]
+    with st.container(key="panel"):
+        with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(f"<b>{breakable(panel.title(opened))}</b>")
+            st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
+        panel.draw(opened)
+
+
+def _close() -> None:
+    session().panel = ""
+
+
+def _source_title(source: Source | None) -> str:
+    if source is None:
+        return ""
+    return " · ".join(filter(None, [str(source.number), source.file_name, labels.unbroken(labels.page(source))]))
+
+
+def _source(source: Source | None, message: Message, answer: str = "") -> None:
+    if source is not None:
+        passage(source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None)
+
+
+def _evidence(opened: Opened) -> Source | None:
+    return evidence(opened.message, opened.number)
+
+
+def _calls_title(opened: Opened) -> str:
+    return _("How this answer was made") if opened.message.facts is not None else ""
+
+
+def _calls(opened: Opened) -> None:
+    film(opened.message, opened.number)
+
+
+PANELS: Mapping[str, Panel] = {
+    DIFFERENCES: Panel(differences_title, differences),
+    "passage": Panel(
+        lambda opened: _source_title(opened.source),
+        lambda opened: _source(opened.source, opened.message, opened.message.text),
+    ),
+    "evidence": Panel(
+        lambda opened: _source_title(_evidence(opened)), lambda opened: _source(_evidence(opened), opened.message)
+    ),
+    "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
+    "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),
+    "calls": Panel(_calls_title, _calls),
+    "everything": Panel(reading_title, offer_again),
+    "each_file": Panel(reading_title, offer_again),
+}

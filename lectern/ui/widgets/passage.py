@@ -1,0 +1,115 @@
+"""A cited passage in its document, as the side panel shows it, and the clicks on citations that open it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import streamlit as st
+
+from lectern.schema import Message, Source
+from lectern.ui import resources
+from lectern.ui.i18n import _, said
+from lectern.ui.safetext import label
+from lectern.ui.state import event, session
+from lectern.ui.web import page_address
+from lectern.ui.widgets.component import component
+from ragcore.errors import InputError, RagError
+from ragcore.readers.pdf.page_images import Box
+from ragcore.text.quotable_sentences import quoted_places
+
+_PASSAGE = component("passage", '<div class="root"></div>')
+_CITATIONS = component("citations", '<span role="status"></span>')
+
+
+def address(message: Message, source: Source) -> str:
+    """Where the link of a citation leads; `citation_clicks` opens it."""
+    return f"#passage-{message.id}.{source.number}"
+
+
+def calls_address(message: Message) -> str:
+    """Where the line of facts leads; `citation_clicks` opens how the answer was made."""
+    return f"#calls-{message.id}"
+
+
+def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str = "", reveal: str = "") -> None:
+    """Let a click on any citation of the page open its passage, on a line of facts its calls, and Escape close the panel.
+
+    `last`: the id of the last message; when there is another and no answer is being written, the question box is typed into.
+    `reveal`: the id of a question; its answers are scrolled to when it takes the place of another.
+    `ended`: said to who hears the screen once what is being answered in the conversation `of` is no longer.
+    """
+    with st.container(key="citations"):
+        told = _("Your question is being answered.") if answering else ended
+        data = {"open": session().panel, "answering": answering, "of": of, "told": told, "last": last, "reveal": reveal}
+        _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
+
+
+def _open() -> None:
+    asked = event("citation_clicks", "open")
+    if isinstance(asked, dict):
+        session().panel = str(asked.get("panel", ""))[:80]
+
+
+def passage(source: Source, *, answer: str = "", recorded: bool = False) -> None:
+    """What the answer cites it for stands out in it.
+
+    `recorded`: it was found in the sample when that was recorded, and may never have been here.
+    """
+    library, quoted = resources.library(), quoted_places(answer, source.number, source.text)
+    try:
+        view = library.source_view(source, quoted)
+    except RagError as error:
+        if recorded:
+            st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
+        else:
+            st.markdown(
+                f"**{label(said(error.what))}**  \n{label(said(error.hint))}"
+                if isinstance(error, InputError)
+                else label(said(error.what))
+            )
+        marked = _pieces(source.text, quoted)
+        _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": marked, "after": ""})
+        return
+    data: dict[str, object] = {"kind": view.kind, "name": view.file_name}
+    if view.kind == "page":
+        file = library.files.get(view.file_id)
+        data |= {
+            "address": page_address(view.file_id, file.hash if file else ""),
+            "words": _words(),
+            "labels": view.page_labels,
+            "index": view.page_index,
+            "opens": view.opens,
+            "count": view.page_count,
+            "boxes": _sides(view.boxes),
+            "quoted": _sides(view.quoted_boxes),
+            "unmarked": "" if any(view.boxes) else source.text,
+        }
+    else:
+        data |= {"before": view.before, "marked": _pieces(view.marked, view.quoted), "after": view.after}
+    _PASSAGE(key="passage", data=data)
+
+
+def _sides(pages: Sequence[Sequence[Box]]) -> list[list[list[float]]]:
+    return [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in pages]
+
+
+def _pieces(text: str, quoted: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+    """The text in pieces, each with whether it is quoted."""
+    edges = [0, *sorted({edge for place in quoted for edge in place}), len(text)]
+    return [
+        (text[start:end], any(first <= start < last for first, last in quoted)) for start, end in pairwise(edges) if end > start
+    ]
+
+
+def _words() -> dict[str, str]:
+    return {
+        "at": _("Page {label} of {number}"),
+        "continues": _("Continues on page {label}"),
+        "broken": _("This page could not be drawn."),
+        "previous": _("Previous page"),
+        "next": _("Next page"),
+        "back": _("Back to the passage"),
+        "unmarked": _("The page is shown without a mark: where its words stand on it is not known, as with a scan."),
+        "read": _("What was read on this page"),
+    }

@@ -1,0 +1,172 @@
+"""The map of all passages: near each other where they mean the like, coloured by file, the last question's hits marked."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import streamlit as st
+
+from lectern.explain.embedding_map import Survey
+from lectern.schema import Message
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, numeral
+from lectern.ui.safetext import label
+from lectern.ui.state import event, widget
+from lectern.ui.web import map_address
+from lectern.ui.widgets.component import component
+from lectern.ui.widgets.nothing_yet import nothing_yet
+from lectern.ui.widgets.problem import problem
+from lectern.ui.widgets.viewer import view_passage
+from ragcore.schema import TextNode
+
+COLOURED = 10  # files that have a colour of their own
+NEAREST = 8  # passages listed
+NUMBERED = 20  # hits that have a number, on the map and in the list
+
+_MAP = component("passage_map", '<div class="root"></div>')
+
+
+def passage_map() -> None:
+    library, surveys = resources.library(), resources.surveys()
+    if not len(library.store):
+        nothing_yet(_("There are no passages yet."))
+        return
+    made = surveys.latest()
+    if made is None and surveys.share is None and surveys.problem is None:
+        surveys.start()
+    drawing = surveys.share is not None
+    st.fragment(_progress, run_every=1.0 if drawing else None)(drawing)
+    if made is None:
+        return
+    hits, asked = _hits(made)
+    _MAP(
+        key="passage_map",
+        data={
+            "address": map_address(made),
+            "files": _files(made),
+            "hits": hits,
+            "numbered": NUMBERED,
+            "words": {
+                "canvas": _told_aloud(made),
+                "others": _("Other files"),
+                "hits": _("Found for “{question}”").format(question=labels.excerpt(asked)) if asked else "",
+                "whole": _("Show all"),
+                "closer": _("Closer"),
+                "farther": _("Farther"),
+                "page": _("p. {page}"),
+                "gone": _("This passage is no longer there."),
+                "lost": _("The map could not be fetched. Reload the page."),
+            },
+        },
+        on_open_change=_open,
+    )
+    _list(made, hits, asked)
+
+
+def _told_aloud(made: Survey) -> str:
+    """The map for who does not see it; what is near what, the field below it finds."""
+    passages, documents = labels.count(len(made.ids), "passage"), labels.count(len(made.documents), "document")
+    return _(
+        "Map of {passages} of {documents}, near each other where they mean the like. Arrow keys move it, plus and minus zoom."
+        " The field below finds the passages nearest to some words, and the buttons name the documents with most passages."
+    ).format(passages=passages, documents=documents)
+
+
+def _progress(was_drawing: bool) -> None:
+    surveys = resources.surveys()
+    share = surveys.share
+    if (share is not None) != was_drawing:
+        st.rerun()
+    made = surveys.latest()
+    if share is not None:
+        st.progress(min(share, 0.99), _("Drawing the map. You can go on with anything else."))
+    elif surveys.problem is not None:
+        if problem(surveys.problem, key="map"):
+            surveys.start()
+            st.rerun()
+    elif made is not None and not surveys.is_of_now(made):
+        with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
+            age = _age(time.time() - made.made)
+            st.caption(_("The documents have changed since this map was drawn, {age}.").format(age=age), width="content")
+            if st.button(_("Draw anew"), key="draw_map", type="tertiary", icon=":material/refresh:"):
+                surveys.start()
+                st.rerun()
+
+
+def _age(seconds: float) -> str:
+    if seconds < 90:
+        return _("a minute ago")
+    if seconds < 5400:
+        return _("{number} minutes ago").format(number=round(seconds / 60))
+    if seconds < 36 * 3600:
+        return _("{number} hours ago").format(number=round(seconds / 3600))
+    return _("{number} days ago").format(number=round(seconds / 86400))
+
+
+def _files(made: Survey) -> list[dict[str, object]]:
+    """The files with most passages, each with a colour of its own."""
+    counts = Counter(dict(enumerate(np.bincount(made.owners, minlength=len(made.documents)).tolist())))
+    return [
+        {"number": number, "name": made.documents[number][1], "passages": numeral(count)}
+        for number, count in counts.most_common(COLOURED)
+        if count
+    ]
+
+
+def _hits(made: Survey) -> tuple[list[int], str]:
+    """The rows of the passages that the last answer was made from, and its question."""
+    last = _last_answer()
+    if last is None or last.ask is None:
+        return [], ""
+    rows = [made.rows[source.node_id] for source in last.sources if source.node_id in made.rows]
+    return rows, last.ask.question if rows else ""
+
+
+def _last_answer() -> Message | None:
+    conversations = resources.library().conversations
+    latest = sorted(chain(conversations.all("chat")[:1], conversations.all("query")[:1]), key=lambda each: -each.updated)
+    answers = (message for each in latest for message in reversed(conversations.messages(each.id)))
+    return next((message for message in answers if message.sources), None)
+
+
+def _list(made: Survey, hits: list[int], asked: str) -> None:
+    """The same without the map: passages by what they say."""
+    st.text_input(
+        _("Passages near these words"),
+        key="map_words",
+        placeholder=_("Type a few words to find the passages nearest to them"),
+        icon=":material/search:",
+    )
+    library, typed = resources.library(), str(widget("map_words") or "").strip()
+    if typed:
+        nodes = [found.node for found in library.store.search(library.embedder.embed_query(typed), NEAREST)]
+    elif hits:
+        st.caption(_("Found for “{question}”:").format(question=label(labels.excerpt(asked))))
+        nodes = library.store.nodes([made.ids[row] for row in hits[:NUMBERED]])
+    else:
+        return
+    with st.container(key="near_passages", gap="small"):
+        for number, node in enumerate(nodes, 1):
+            st.button(
+                f"{number} · {label(_told(node))}",
+                key=f"near_{number}",
+                type="tertiary",
+                on_click=view_passage,
+                args=(str(node.ref_doc_id), node.id_),
+            )
+
+
+def _told(node: TextNode) -> str:
+    text = " ".join(node.text.split())
+    return f"{node.metadata.get('file_name', '')}: {text[:90]}{'…' if len(text) > 90 else ''}"
+
+
+def _open() -> None:
+    asked, made = event("passage_map", "open"), resources.surveys().latest()
+    row = asked.get("row") if isinstance(asked, dict) else None
+    if made is None or not isinstance(row, int) or not 0 <= row < len(made.ids):
+        return
+    view_passage(made.documents[made.owners[row]][0], made.ids[row])

@@ -1,0 +1,86 @@
+"""The price of an answer: a line before it is asked for, and the question whether to go on where it is high."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+
+import streamlit as st
+
+from lectern.schema import Ask, Price
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.live_fragments import draw_anew
+from lectern.ui.pricing import most_of, price_of
+from lectern.ui.safetext import label
+from lectern.ui.state import Confirm, session
+from ragcore.errors import RagError
+from ragcore.schema import ChatMessage
+
+WAIT = 0.08  # seconds; a price that takes longer is drawn when it is there
+LOOK = 0.4  # seconds between two looks at one that is being worked out
+
+
+def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
+    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s". Quick in every run of the script; always one line high."""
+    if not ask.question.strip():
+        st.caption(_("Type a question to see what answering it takes."))
+        return
+    line = partial(_("{mode}: {price}").format, mode=label(labels.mode_label(ask.mode)))
+    try:
+        _tag(price_of(ask, history), line)
+    except RagError as error:
+        st.caption(label(said(error.what)))
+
+
+def most_tag(ask: Ask) -> None:
+    """A line for a way of answering of which no question is typed yet."""
+    with suppress(RagError):  # asking says what is wrong
+        _tag(most_of(ask), _("For each question at most: {price}").format)
+
+
+def _tag(price: Future[Price], line: Callable[..., str]) -> None:
+    """`line` with the price, once there is one. RagError where there can be none."""
+    try:
+        found = price.result(timeout=WAIT)
+    except TimeoutError:
+        st.fragment(_waiting, run_every=LOOK)(price, line)
+    else:
+        st.caption(line(price=label(labels.price(found, resources.library().settings.price.currency))))
+
+
+def _waiting(price: Future[Price], line: Callable[..., str]) -> None:
+    if price.done():
+        draw_anew()
+    st.caption(line(price=f":shimmer[{_('working out what it takes…')}]"))
+
+
+def confirmation() -> None:
+    """Ask whether to go on, where something that was asked for takes more than the limits of the settings."""
+    asked = session().confirm
+    if asked is not None:
+        st.dialog(_("This is above your limits"), on_dismiss=_cancel)(_confirm)(asked)
+
+
+def _confirm(asked: Confirm) -> None:
+    price = labels.price(asked.price, resources.library().settings.price.currency)
+    answers = ngettext("Answering takes {price}.", "The {number} answers take {price}.", asked.answers)
+    with st.container(key="confirm_price"):
+        st.markdown(label(answers.format(number=asked.answers, price=price)))
+        st.caption(_("You are asked because this is above the limits in Settings. An answer can be stopped at any time."))
+        with st.container(horizontal=True, gap="small"):
+            if st.button(_("Run anyway"), key="confirm_run", type="primary"):
+                session().confirm = None
+                asked.run()
+                st.rerun()
+            if st.button(_("Cancel"), key="confirm_cancel"):
+                _cancel()
+                st.rerun()
+
+
+def _cancel() -> None:
+    asked, session().confirm = session().confirm, None
+    if asked is not None and asked.cancelled is not None:
+        asked.cancelled()

@@ -1,0 +1,55 @@
+"""Settings: what tokens cost, and how much an answer may take before the person is asked first. Kept as soon as changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.settings import PriceSettings
+from lectern.ui import resources
+from lectern.ui.i18n import _
+from lectern.ui.state import fill_widget, session, widget
+
+
+def price_settings() -> None:
+    """The whole section, with its heading."""
+    price = resources.library().settings.price
+    st.divider()
+    st.header(_("What answers may take"), anchor="price")
+    st.markdown(
+        _(
+            "Before an answer is made you see how many calls of the model and how many tokens it takes, and about how long. "
+            "Above these limits you are asked first."
+        )
+    )
+    with st.container(horizontal=True):
+        _number("ask_above_calls", _("Ask above so many calls"), price.ask_above_calls, 10, _("0 never asks."))
+        _number(
+            "ask_above_tokens",
+            _("Ask above so many tokens"),
+            price.ask_above_tokens,
+            10_000,
+            _("A token is about ¾ of a word; what is sent and what is written both count. 0 never asks."),
+        )
+    with st.expander(_("What tokens cost"), type="compact"):
+        st.markdown(_("For a model that is paid for by the token. Its maker's price list says how much. 0: it costs nothing."))
+        with st.container(horizontal=True):
+            _number("prompt_million", _("A million tokens sent"), price.prompt_million, 0.1)
+            _number("completion_million", _("A million tokens written"), price.completion_million, 0.1)
+            fill_widget("price_currency", price.currency)
+            st.text_input(_("Currency sign"), key="price_currency", max_chars=5, on_change=_keep, args=("currency",), width=130)
+
+
+def _number(field: str, name: str, value: int | float, step: int | float, meaning: str | None = None) -> None:
+    key = f"price_{field}"
+    fill_widget(key, value)
+    st.number_input(
+        name, min_value=type(value)(0), step=type(value)(step), key=key, on_change=_keep, args=(field,), help=meaning, width=220
+    )
+
+
+def _keep(field: str) -> None:
+    library = resources.library()
+    settings = library.settings
+    changed = PriceSettings.model_validate({**settings.price.model_dump(), field: widget(f"price_{field}")})
+    library.update_settings(settings.model_copy(update={"price": changed}))
+    session().notice = _("Saved.")

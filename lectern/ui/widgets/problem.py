@@ -1,0 +1,73 @@
+"""The one form of every error: what happened, what it means, one or two buttons; the rest unfolds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import streamlit as st
+
+from lectern.ui import resources
+from lectern.ui.i18n import _, said
+from lectern.ui.safetext import label
+from ragcore.errors import Problem, RagError, StoreError
+
+LOOK_SECONDS = 2.0  # between two looks at whether the library is there again
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button of the form. `key` tells the buttons of a page apart."""
+
+    label: str
+    key: str
+    primary: bool = False
+
+
+def problem(shown: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
+    """Draw the form; gives the label of the button that was pressed."""
+    pressed = None
+    with st.container(key=f"problem_{key}"):
+        st.markdown(f"**{label(said(shown.what))}**" + (f"  \n{label(said(shown.hint))}" if shown.hint else ""))
+        if choices:
+            with st.container(horizontal=True, gap="small"):
+                for choice in choices:
+                    if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
+                        pressed = choice.label
+        if ": " in shown.details:  # a bare name of an error says nothing more
+            with st.expander(_("Details"), type="compact"):
+                st.code(shown.details, language=None, wrap_lines=True)
+    return pressed
+
+
+def unexpected(error: BaseException) -> None:
+    """What a failing screen shows in the place of a traceback."""
+    if isinstance(error, RagError):
+        shown = Problem.of(error)
+    else:
+        shown = Problem(
+            _("This screen could not be drawn."),
+            _("Nothing in your library was changed. Try again; if it happens again, please report it."),
+            details=f"{type(error).__name__}: {error}",
+        )
+    problem(shown, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
+    if isinstance(error, StoreError) and error.retryable:
+        _go_on()
+
+
+def _go_on() -> None:
+    """Draw the screen anew as soon as the library can be looked into again."""
+    failed_just_now = True
+
+    @st.fragment(run_every=LOOK_SECONDS)
+    def look() -> None:
+        nonlocal failed_just_now
+        if failed_just_now:
+            failed_just_now = False
+            return
+        with suppress(RagError):
+            resources.library().files.all(limit=1)
+            st.rerun()
+
+    look()

@@ -1,0 +1,211 @@
+"""The wording of every prompt: what is filled in where, changed, checked, and any earlier version taken again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from lectern.db.prompt_versions import EDITABLE, PromptVersion, WordingError, fits
+from lectern.ui import resources
+from lectern.ui.i18n import _, day_and_time, ngettext
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.problem import problem
+from ragcore.errors import Problem
+from ragcore.text.word_diff import legible, word_differences
+
+AROUND = 60  # characters of what stayed the same, shown on each side of a change
+LINE = 21  # pixels
+MOST_LINES = 16
+
+
+def titles() -> Mapping[str, tuple[str, str]]:
+    """What each prompt is called, and where it is used."""
+    return {
+        "text_qa": (
+            _("Answer from passages"),
+            _("The first call of Compact and Refine, and each call of Simple summarize and Accumulate."),
+        ),
+        "refine": (_("Improve an answer"), _("Every further call of Refine and Compact, on its own and in a chat.")),
+        "tree_summarize": (_("Sum up"), _("Each call of Tree summarize, and of Read everything.")),
+        "context_chat": (_("Answer in a chat"), _("Each message of “Documents each time” and “Follow-ups and documents”.")),
+        "condense_question": (
+            _("Understand a follow-up"),
+            _("Makes a follow-up question one that stands alone, before your documents are searched."),
+        ),
+        "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
+        "generation": (_("Answer without documents"), _("The way of answering called Generation.")),
+        "react": (
+            _("Work with tools"),
+            _("Each call of “Step by step”. The forms after Thought, Action and Answer must stay."),
+        ),
+        "questions": (_("Write questions"), _("Makes the questions on the page Evaluate.")),
+        "faithfulness": (_("Judge: is it in the passages?"), _("Judges answers on the page Evaluate; begins with YES or NO.")),
+        "relevancy": (_("Judge: does it answer?"), _("Judges answers on the page Evaluate; begins with YES or NO.")),
+    }
+
+
+def variables() -> Mapping[str, str]:
+    """What is filled in for each name in braces."""
+    return {
+        "context_str": _("the passages that were found, each with its number"),
+        "query_str": _("the question"),
+        "question": _("the message that was just typed"),
+        "existing_answer": _("the answer so far"),
+        "chat_history": _("the conversation so far"),
+        "system_prompt": _("what Settings say to the language model in every chat"),
+        "tools": _("the tools, each with what it is for"),
+        "tool_names": _("the names of the tools"),
+        "num_questions": _("how many questions to write"),
+        "response": _("the answer that is judged"),
+    }
+
+
+def prompt_settings() -> None:
+    kept, state = resources.library().prompts, session()
+    named, changed = titles(), kept.current()
+    if len(resources.shelf().all()) > 1:
+        st.caption(_("Each index has its own. These are those of the one that is open."))
+    fill_new_widget("prompt_name", "text_qa")
+    st.selectbox(
+        _("Prompt"),
+        list(EDITABLE),
+        key="prompt_name",
+        format_func=lambda name: named[name][0] + (f" · {_('changed')}" if name in changed else ""),
+        persist_state="session",
+        on_change=_forget_problem,
+    )
+    name = str(widget("prompt_name"))
+    history = kept.history(name)
+    st.caption(f"{named[name][1]} ({name})")
+    _explained(name)
+    _texts(name, history[0])
+    if state.prompt_problem is not None:
+        problem(state.prompt_problem, key="prompt")
+    dirty = name in state.prompt_drafts
+    with st.container(key="prompt_buttons", horizontal=True, vertical_alignment="center"):
+        st.button(_("Save the prompt"), key="save_prompt", on_click=_save, args=(name,))
+        if dirty:
+            st.button(_("Discard"), key="discard_prompt", type="tertiary", on_click=_discard, args=(name,))
+            st.caption(_("Not saved yet"))
+        if not history[0].built_in:
+            st.button(_("Use the built-in wording"), key="reset_prompt", type="tertiary", on_click=_reset, args=(name,))
+    if len(history) > 1:
+        earlier = ngettext("{number} version", "{number} versions", len(history)).format(number=len(history))
+        with st.expander(earlier, key="prompt_versions", on_change="rerun") as versions:
+            if versions.open:
+                for version, before in zip(history, [*history[1:], None], strict=True):
+                    _version(version, before, used=version is history[0])
+
+
+def unsaved() -> bool:
+    """Whether any prompt has text that is not saved."""
+    return bool(session().prompt_drafts)
+
+
+def _explained(name: str) -> None:
+    told = variables()
+    lines = ["- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=told[one]) for one in sorted(EDITABLE[name].variables)]
+    st.markdown(_("Filled in for each call, and all needed:") + "\n" + "\n".join(lines))
+
+
+def _texts(name: str, used: PromptVersion) -> None:
+    draft = session().prompt_drafts.get(name, used.texts)
+    messages = EDITABLE[name].messages
+    for number, message in enumerate(messages):
+        text = draft[number] if number < len(draft) else ""
+        key = f"prompt_{name}_{number}"
+        fill_widget(key, text)
+        role = _("What the system says first") if message.role.value == "system" else _("The message")
+        lines = min(MOST_LINES, sum(1 + len(line) // 85 for line in text.split("\n")) + 1)
+        st.text_area(role, key=key, height=LINE * lines + 24, on_change=_draft, args=(name,))
+
+
+def _draft(name: str) -> None:
+    """Keep what is typed, for as long as it is not saved."""
+    state = session()
+    typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
+    state.prompt_problem = None
+    if typed == resources.library().prompts.used(name).texts:
+        state.prompt_drafts.pop(name, None)
+    else:
+        state.prompt_drafts[name] = typed
+
+
+def _forget_problem() -> None:
+    session().prompt_problem = None
+
+
+def _save(name: str) -> None:
+    state = session()
+    if name not in state.prompt_drafts:
+        state.notice = _("The prompt is as it was")
+        return
+    try:
+        resources.library().prompts.save(name, state.prompt_drafts[name])
+    except WordingError as error:
+        state.prompt_problem = Problem.of(error)
+        return
+    _discard(name)
+    state.notice = _("Saved. The next answer uses it.")
+
+
+def _discard(name: str) -> None:
+    state = session()
+    state.prompt_drafts.pop(name, None)
+    state.prompt_problem = None
+
+
+def _reset(name: str) -> None:
+    resources.library().prompts.reset(name)
+    _discard(name)
+    session().notice = _("The built-in wording is used again. Yours is kept among the versions.")
+
+
+def _restore(version: PromptVersion) -> None:
+    if version.number == 0:
+        _reset(version.name)
+        return
+    resources.library().prompts.restore(version)
+    _discard(version.name)
+    session().notice = _("The earlier wording is used again.")
+
+
+def _version(version: PromptVersion, before: PromptVersion | None, *, used: bool) -> None:
+    with st.container(key=f"version_{version.name}_{version.number}", border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(_headline(version, used=used))
+            if not used and fits(version):
+                st.button(_("Use it again"), key=f"restore_{version.name}_{version.number}", on_click=_restore, args=(version,))
+        if before is None:
+            st.caption(_("The wording that Lectern came with."))
+        else:
+            st.html(f'<div class="wording">{_marked(before, version)}</div>')
+
+
+def _headline(version: PromptVersion, *, used: bool) -> str:
+    named = _("Version {number}").format(number=version.number) if version.number else _("Built in")
+    when = [day_and_time(version.saved)] if version.number else []
+    what = [_("the built-in wording")] if version.built_in and version.number else []
+    return " · ".join([f"**{named}**", *when, *what, *([_("in use")] if used else [])])
+
+
+def _marked(before: PromptVersion, after: PromptVersion) -> str:
+    """What changed, as HTML, with a little of what stayed around it."""
+    tags = {"removed": "del", "added": "ins"}
+    shown = []
+    stretches = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))
+    if all(stretch.kind == "same" for stretch in stretches):
+        return escape(_("Says the same as the version before."))
+    for place, stretch in enumerate(stretches):
+        text = stretch.text
+        if stretch.kind != "same":
+            shown.append(f"<{tags[stretch.kind]}>{escape(text)}</{tags[stretch.kind]}>")
+        elif len(text) > 2 * AROUND:
+            head = text[:AROUND] if place else ""
+            tail = text[-AROUND:] if place < len(stretches) - 1 else ""
+            shown.append(f"{escape(head)} … {escape(tail)}")
+        else:
+            shown.append(escape(text))
+    return "".join(shown)

@@ -1,0 +1,334 @@
+"""The question sets of the evaluate page: made from the documents or uploaded, looked through, corrected, deleted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import streamlit as st
+
+from lectern.db.evaluations import QuestionSet
+from lectern.ui import places, resources
+from lectern.ui.i18n import _, day, day_and_time, ngettext, numeral
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.problem import Choice, problem
+from ragcore.errors import Problem, RagError
+from ragcore.evaluation.question_sets import Question, Wanted, as_csv, as_jsonl, read_set
+
+PAGE = 8  # questions drawn at a time
+USUAL = 20  # questions made where nothing else is said
+LOOK_SECONDS = 1.0
+
+
+def question_set() -> QuestionSet | None:
+    """The chosen set with all that can be done with it; None while there is none."""
+    kept, state = resources.library().evaluations, session()
+    sets = {one.id: one for one in kept.sets()}
+    st.header(_("Questions"), anchor=False)
+    if not sets:
+        st.markdown(_("There are no questions yet. Let some be made from your documents, or bring your own."))
+        _new()
+        return None
+    chosen = sets.get(state.question_set or "") or next(iter(sets.values()))
+    state.question_set = chosen.id
+    fill_widget("evaluate_set", chosen.id)
+    with st.container(key="set_row", horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            _("Question set"), list(sets), key="evaluate_set", format_func=lambda id_: sets[id_].name, on_change=_choose
+        )
+        # A key of its own for each number of sets: making one closes the form, which would cover it.
+        with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}"):
+            _new()
+        with st.popover(_("More"), key=f"set_more_{chosen.id}"):
+            _more(chosen)
+    _about(chosen)
+    if chosen.size:
+        with st.expander(_("Look at the questions"), key=f"look_{chosen.id}", on_change="rerun") as looked:
+            if looked.open:
+                _questions(chosen)
+    return chosen if chosen.size and chosen.state != "running" else None
+
+
+def _choose() -> None:
+    state = session()
+    state.question_set, state.question_page, state.panel = widget("evaluate_set"), 1, ""
+
+
+def _new() -> None:
+    library = resources.library()
+    model = library.settings.llm.provider != "none"
+    fill_new_widget("make_number", USUAL)
+    if len(library.store):
+        with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
+            st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
+            st.button(_("Make questions from my documents"), key="make_set", type="primary", on_click=_make_some)
+        st.caption(
+            _("Your language model writes them, one call for each question.")
+            if model
+            else _("Made by plain rules, as there is no language model. Look through them, and remove those that ask nothing.")
+        )
+    else:
+        st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
+    key = f"upload_set_{session().uploads}"
+    st.file_uploader(
+        _("Or upload your own"),
+        type=["csv", "jsonl"],
+        key=key,
+        on_change=_upload,
+        args=(key,),
+        help=_(
+            "A table (CSV) or JSON Lines with the columns question, answer, document and pages. Only the question must be"
+            " there; without a document or an answer it cannot be said whether the right passages were found."
+        ),
+    )
+
+
+def _make_some() -> None:
+    _make(int(widget("make_number") or USUAL))
+
+
+def _make(number: int) -> None:
+    state = session()
+    name = _("From my documents, {when}").format(when=day_and_time(time.time()))
+    try:
+        made = resources.measuring().make_set(name, number)
+    except RagError as error:
+        state.evaluate_problem = Problem.of(error)
+    else:
+        state.question_set, state.question_page, state.evaluate_problem, state.panel = made.id, 1, None, ""
+
+
+def _upload(key: str) -> None:
+    state, uploaded = session(), widget(key)
+    if uploaded is None:
+        return
+    state.uploads += 1
+    try:
+        read = read_set(uploaded.getvalue(), uploaded.name)
+        made = resources.library().evaluations.add_set(uploaded.name.rsplit(".", 1)[0], read.questions)
+    except RagError as error:
+        state.evaluate_problem = Problem.of(error)
+        return
+    state.question_set, state.question_page, state.evaluate_problem, state.panel = made.id, 1, None, ""
+    number = len(read.questions)
+    taken = ngettext("{number} question was taken in.", "{number} questions were taken in.", number).format(number=number)
+    ignored = _("These columns mean nothing here and were left out: {names}.").format(names=", ".join(read.ignored))
+    state.notice = f"{taken} {ignored}" if read.ignored else taken
+
+
+def _about(chosen: QuestionSet) -> None:
+    """A line about the set, which moves while it is being made."""
+    st.fragment(_about_now, run_every=LOOK_SECONDS if chosen.state == "running" else None)(chosen.id, chosen.state)
+
+
+def _about_now(set_id: str, state_before: str) -> None:
+    now = resources.library().evaluations.find_set(set_id)
+    if now is None or now.state != state_before:
+        st.rerun()
+    if now.state == "running":
+        told = _("Making questions: {done} of {number}").format(done=now.size, number=now.wanted)
+        st.progress(min(1.0, now.size / max(now.wanted, 1)), told)
+        st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=resources.measuring().stop_set, args=(set_id,))
+        return
+    made = _("made from your documents") if now.origin == "documents" else _("uploaded")
+    number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
+    stopped = [_("stopped before all were made")] if now.state == "stopped" else []
+    st.caption(" · ".join([number, made, day(now.created), *stopped]))
+    if now.problem is not None and problem(now.problem, [Choice(_("Try again"), "again", primary=True)], key="set_problem"):
+        if not now.size:
+            resources.library().evaluations.delete_set(set_id)
+        _make(now.wanted)
+        st.rerun()
+
+
+def _more(chosen: QuestionSet) -> None:
+    kept = resources.library().evaluations
+    fill_new_widget(f"set_name_{chosen.id}", chosen.name)
+    st.text_input(
+        _("Name"), key=f"set_name_{chosen.id}", on_change=_rename, args=(chosen.id,), max_chars=80, persist_state="session"
+    )
+    file_name = chosen.name.replace("/", "-")
+    st.download_button(
+        _("Download for a spreadsheet"),
+        lambda: as_csv(kept.questions(chosen.id)).encode("utf-8-sig"),
+        f"{file_name}.csv",
+        "text/csv",
+        key="set_csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    st.download_button(
+        _("Download as JSON Lines"),
+        lambda: as_jsonl(kept.questions(chosen.id)),
+        f"{file_name}.jsonl",
+        "application/jsonl",
+        key="set_jsonl",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    if session().deleting_set != chosen.id:
+        st.button(
+            _("Delete, with all its measurements"),
+            key="delete_set",
+            icon=":material/delete:",
+            on_click=_ask_to_delete,
+            args=(chosen.id,),
+        )
+        return
+    sure = _("Delete **{name}** with all its measurements? This cannot be undone.")
+    st.markdown(sure.format(name=label(chosen.name)))
+    with st.container(horizontal=True, gap="small"):
+        st.button(_("Delete"), key="delete_set_now", type="primary", on_click=_delete, args=(chosen.id,))
+        st.button(_("Keep"), key="keep_set", on_click=_ask_to_delete, args=("",))
+
+
+def _rename(set_id: str) -> None:
+    if name := str(widget(f"set_name_{set_id}") or "").strip():
+        resources.library().evaluations.rename_set(set_id, name)
+
+
+def _ask_to_delete(set_id: str) -> None:
+    session().deleting_set = set_id
+
+
+def _delete(set_id: str) -> None:
+    resources.library().evaluations.delete_set(set_id)
+    state = session()
+    state.question_set, state.panel, state.notice = None, "", _("The question set is deleted.")
+
+
+def _questions(chosen: QuestionSet) -> None:
+    state = session()
+    questions = resources.library().evaluations.questions(chosen.id)
+    pages = max(1, -(-len(questions) // PAGE))
+    state.question_page = min(max(1, state.question_page), pages)
+    first = (state.question_page - 1) * PAGE
+    for question in questions[first : first + PAGE]:
+        with st.container(key=f"question_{question.id}"):
+            if state.editing == question.id:
+                _edit(question)
+            else:
+                _shown(question)
+    if pages > 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                _("Earlier"),
+                key="questions_back",
+                disabled=state.question_page == 1,
+                on_click=_turn,
+                args=(-1,),
+                type="tertiary",
+            )
+            st.caption(_("Page {page} of {pages}").format(page=state.question_page, pages=pages))
+            st.button(
+                _("Further"),
+                key="questions_on",
+                disabled=state.question_page == pages,
+                on_click=_turn,
+                args=(1,),
+                type="tertiary",
+            )
+
+
+def _turn(step: int) -> None:
+    session().question_page += step
+
+
+def _shown(question: Question) -> None:
+    with st.container(key=f"shown_{question.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(label(question.text))
+        st.button(
+            _("Edit"), key=f"edit_{question.id}", icon=":material/edit:", type="tertiary", on_click=_begin, args=(question,)
+        )
+        st.button(
+            _("Remove"),
+            key=f"remove_{question.id}",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=resources.library().evaluations.remove_question,
+            args=(question.id,),
+        )
+    st.caption(label(expected(question)))
+
+
+def expected(question: Question) -> str:
+    """Where the answer stands, and what it is, as far as that is known."""
+    where = "; ".join(_where(wanted) for wanted in question.wanted)
+    right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
+    return " · ".join(filter(None, (where, right))) or _("nothing is known of its answer: only the answer's own quality counts")
+
+
+def _where(wanted: Wanted) -> str:
+    return located(wanted.document, wanted.pages)
+
+
+def located(document: str, pages: tuple[str, ...]) -> str:
+    """ "handbook.pdf, p. 4", and "figures.xlsx, By year" where pages have names."""
+    word = f"{_('p.')} " if any(page.isdecimal() for page in pages) else ""
+    return f"{document}, {word}{', '.join(pages)}" if pages else document
+
+
+def _begin(question: Question) -> None:
+    session().editing, key = question.id, question.id
+    fill_widget(f"q_text_{key}", question.text)
+    fill_widget(f"q_docs_{key}", [wanted.document for wanted in question.wanted])
+    fill_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
+    fill_widget(f"q_answers_{key}", "\n".join(question.answers))
+
+
+def _edit(question: Question) -> None:
+    files = [file.name for file in resources.library().files.all() if file.ready]
+    named = [wanted.document for wanted in question.wanted]
+    key = question.id
+    st.text_input(_("Question"), key=f"q_text_{key}", persist_state="session")
+    st.multiselect(
+        _("Documents that answer it"), list(dict.fromkeys([*named, *files])), key=f"q_docs_{key}", persist_state="session"
+    )
+    st.text_input(_("Pages, with commas between them"), key=f"q_pages_{key}", persist_state="session")
+    st.text_area(_("Right answers, one a line"), key=f"q_answers_{key}", height=70, persist_state="session")
+    with st.container(horizontal=True):
+        st.button(_("Save"), key=f"q_save_{key}", on_click=_save, args=(question,))
+        st.button(_("Cancel"), key=f"q_cancel_{key}", type="tertiary", on_click=_cancel)
+
+
+def _cancel() -> None:
+    session().editing = ""
+
+
+def _save(question: Question) -> None:
+    key = question.id
+    text = " ".join(str(widget(f"q_text_{key}")).split())
+    if not text:
+        session().evaluate_problem = Problem(_("A question needs words."), _("Type the question, or remove it from the set."))
+        return
+    pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
+    before = {wanted.document: wanted for wanted in question.wanted}
+    wanted = tuple(
+        before[name] if name in before and before[name].pages == pages else Wanted(name, pages)
+        for name in widget(f"q_docs_{key}") or ()
+    )
+    answers = tuple(line.strip() for line in str(widget(f"q_answers_{key}")).splitlines() if line.strip())
+    changed = Question(text, answers, wanted)
+    if replace(changed, id=question.id) != question:
+        resources.library().evaluations.replace_question(question.id, changed)
+    session().editing, session().evaluate_problem = "", None
+
+
+def unknown_documents(questions: list[Question]) -> list[str]:
+    """Documents that the questions name and this library does not have."""
+    known = {file.name.casefold() for file in resources.library().files.all()}
+    named = dict.fromkeys(wanted.document for question in questions for wanted in question.wanted)
+    return [name for name in named if name.casefold() not in known]
+
+
+def missing_documents(chosen: QuestionSet) -> None:
+    """Says which documents the questions are about that are not here: nothing could be found in them."""
+    if missing := unknown_documents(resources.library().evaluations.questions(chosen.id)):
+        shown = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
+        told = ngettext(
+            "Questions are about {number} document that is not here: {names}. What they ask for cannot be found.",
+            "Questions are about {number} documents that are not here: {names}. What they ask for cannot be found.",
+            len(missing),
+        )
+        st.caption(f":material/warning: {label(told.format(number=len(missing), names=shown))}")

@@ -1,0 +1,193 @@
+"""Putting a question to every passage, or to each document on its own: an offer with its price, which the person agrees to,
+and how far it has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from lectern.ask.read_everything import WAYS
+from lectern.runs.answer_runs import Run
+from lectern.schema import Ask, Message, Price, Reading, Retrieval
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.pricing import price_of
+from lectern.ui.safetext import label
+from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, session, widget
+from lectern.ui.widgets.price import price_tag
+from ragcore.errors import Problem, RagError
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from lectern.ui.widgets.panel import Opened
+
+
+def reading_title(opened: Opened) -> str:
+    """The title of the side panel that offers it; "" for what is no answer to a question."""
+    return labels.readings()[_reading(opened)].label if opened.message.ask is not None else ""
+
+
+def offer_again(opened: Opened) -> None:
+    """In the side panel: the question of an answer, as it was understood, put to more than its best passages."""
+    message = opened.message
+    conversation = resources.library().conversations.get(message.conversation_id)
+    if message.ask is None or conversation is None:
+        return
+    question = message.facts.condensed if message.facts and message.facts.condensed else message.ask.question
+    offered = Offer(question, _reading(opened), message.ask.file_ids, chat=conversation.kind == "chat")
+    _offer(offered, key=f"{opened.kind}_{message.id}")
+
+
+def offer_here(*, chat: bool) -> None:
+    """On a page: the offer that waits for the person's word, if there is one."""
+    state = session()
+    offered = state.offer
+    if offered is None or offered.chat != chat:
+        return
+    if offered.conversation != (state.conversation if chat else None):
+        state.offer = None  # another conversation was opened meanwhile
+        return
+    with st.container(key="offer", border=True):
+        st.markdown(f"**{label(labels.readings()[offered.reading].label)}**")
+        _offer(offered, key="offered")
+
+
+def _reading(opened: Opened) -> Reading:
+    return "each_file" if opened.kind == "each_file" else "everything"
+
+
+def _offer(offered: Offer, *, key: str) -> None:
+    files = {file.id: file for file in resources.library().files.all() if file.ready}
+    st.markdown(label(offered.question))
+    fill_new_widget(f"{key}_files", [file_id for file_id in offered.file_ids or () if file_id in files])
+    st.multiselect(
+        _("Only in these documents"),
+        list(files),
+        key=f"{key}_files",
+        format_func=lambda file_id: files[file_id].name if file_id in files else _("a deleted document"),
+        placeholder=_("All documents"),
+    )
+    chosen = [files[file_id] for file_id in widget(f"{key}_files") or files if file_id in files]
+    way = "compact"
+    if offered.reading == "everything":
+        way = st.radio(
+            _("How to read"),
+            [mode.value for mode in WAYS],
+            key=f"{key}_way",
+            format_func=lambda name: labels.response_modes()[name].label,
+            captions=[labels.response_modes()[mode.value].sentence for mode in WAYS],
+        )
+    ask = Ask(
+        offered.question,
+        chat_mode=None,
+        response_mode=way,
+        top_k=resources.library().settings.answers.top_k,
+        file_ids=tuple(file.id for file in chosen) if len(chosen) < len(files) else None,
+        retrieval=Retrieval(weaker=resources.library().settings.answers.weaker),
+        reading=offered.reading,
+    )
+    st.markdown(f"**{_what(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")
+    price_tag(ask)
+    price = price_of(ask)
+    known = price.result() if price.done() and price.exception() is None else None
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            _("Ask each document") if offered.reading == "each_file" else _("Read everything"),
+            key=f"{key}_agree",
+            type="primary",
+            disabled=known is None or not chosen,
+            on_click=_agree,
+            args=(ask, known, offered.chat),
+        )
+        st.button(_("Cancel"), key=f"{key}_cancel", on_click=_cancel, args=(offered,))
+
+
+def _what(reading: Reading, files: int, passages: int) -> str:
+    """What will be read."""
+    named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
+    if reading == "each_file":
+        return _("Asks {documents}, each on its own.").format(documents=named)
+    counted = ngettext("{number} passage", "{number} passages", passages).format(number=numeral(passages))
+    return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
+
+
+def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
+    """Begin: as the next answer of the conversation that is open, or as a query of its own."""
+    state, conversations = session(), resources.library().conversations
+    opened = conversations.get(state.conversation) if chat and state.conversation else None
+    conversation = opened or conversations.create("chat" if chat else "query")
+    try:
+        resources.runs().start(conversation.id, ask, expected=price)
+    except RagError as error:
+        if opened is None:
+            conversations.delete(conversation.id)
+        state.problem = Problem.of(error)
+        return
+    state.problem, state.panel, state.offer = None, "", None
+    state.to_read, state.readings = {}, state.readings + 1
+    if chat:
+        state.conversation = conversation.id
+    else:
+        state.query = conversation.id
+
+
+def _cancel(offered: Offer) -> None:
+    state = session()
+    state.panel = ""
+    if state.offer is offered:
+        state.offer = None
+        if offered.chat:
+            fill_widget("ask", offered.question)
+
+
+def reads_more(message: Message) -> bool:
+    """Whether more can be read for this answer's question."""
+    return message.ask is not None and message.ask.response_mode != "generation"
+
+
+def take_offer(question: str, *, chat: bool) -> bool:
+    """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
+    reading = session().to_read.get("chat_reading" if chat else "query_reading", "best")
+    if reading == "best" or not question.strip():
+        session().offer = None
+        return False
+    files = widget("chat_files" if chat else "query_files")
+    forget_widgets("offered_files", "offered_way")
+    conversation = session().conversation if chat else None
+    session().offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
+    return True
+
+
+def choose_reading(key: str, *, disabled: bool) -> None:
+    """A small menu: what the next question of the page is put to. It begins anew after each that was put to more."""
+    state = session()
+    this_time = f"{key}_{state.readings}"
+    fill_new_widget(this_time, state.to_read.get(key, "best"))
+
+    def choose() -> None:
+        state.to_read[key] = widget(this_time)
+
+    chosen = labels.readings()[widget(this_time)].label
+    with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):
+        st.radio(
+            _("What to read"),
+            list(labels.readings()),
+            key=this_time,
+            format_func=lambda name: labels.readings()[name].label,
+            captions=[mode.sentence for mode in labels.readings().values()],
+            on_change=choose,
+            persist_state="session",
+        )
+
+
+def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
+    """How far an answer has come that reads more than the best passages."""
+    progress = run.progress
+    if progress is None or progress.of < 2:
+        return
+    at = min(progress.done + 1, progress.of)
+    each = message.ask is not None and message.ask.reading == "each_file"
+    told = _("Document {at} of {of}") if each else _("Step {at} of {of}")
+    place.progress(progress.done / progress.of, told.format(at=numeral(at), of=numeral(progress.of)))

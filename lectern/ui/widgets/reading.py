@@ -1,0 +1,75 @@
+"""How far the reading of files has come, wherever a person is: a bar in the sidebar, and a line beside the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from lectern.jobs.files import ACTIVE
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.live_fragments import be_still
+from lectern.ui.state import session
+
+
+def reading_bar() -> None:
+    """What is being read, in the sidebar of every page."""
+    st.fragment(_bar, run_every=_pace())()
+
+
+def move_reading_bar() -> None:
+    """Draw the bar as it is now: a page that follows an answer keeps the bar from moving by itself."""
+    bar, now = session().reading, _now()
+    if bar is None:
+        return
+    if now is None:
+        bar.empty()
+    else:
+        bar.progress(*now)
+
+
+def reading_line() -> None:
+    """Beside the question: that the answer knows only what has been read so far."""
+    st.fragment(_line, run_every=_pace())()
+
+
+def _pace() -> float | None:
+    return 1.0 if resources.library().files.all(*ACTIVE, limit=1) else None
+
+
+def _bar() -> None:
+    now = _now()
+    session().reading = st.progress(*now) if now is not None else None
+    if now is None:
+        be_still()
+
+
+def _now() -> tuple[float, str] | None:
+    """The share of the batch that is read, 0 to 1, and what is said of it; None when nothing is being read."""
+    batch = session().being_read
+    active = {file.id: file.fraction for file in resources.library().files.all(*ACTIVE)}
+    if not active:
+        batch.clear()
+        return None
+    return share_of(batch, active), _("Reading {documents}").format(documents=labels.count(len(active), "document"))
+
+
+def share_of(batch: set[str], active: Mapping[str, float]) -> float:
+    """How much of the batch is done, 0 to 1, now that these files of it are being read and so far. One that is done stays in
+    the batch, so that the bar goes back only for files that are added."""
+    batch.update(active)
+    return sum(active.get(file_id, 1.0) for file_id in batch) / len(batch)
+
+
+def _line() -> None:
+    active = len(resources.library().files.all(*ACTIVE))
+    if not active:
+        be_still()
+        return
+    told = ngettext(
+        "{number} document is still being read. Answers use what is ready.",
+        "{number} documents are still being read. Answers use what is ready.",
+        active,
+    )
+    st.caption(told.format(number=numeral(active)))

@@ -1,0 +1,63 @@
+"""Rebuilding the index with the passages that the settings ask for: what it would take, and how far it is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.jobs.index_versions import IndexVersion
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, said
+from lectern.ui.safetext import label
+from lectern.ui.state import session
+from lectern.ui.widgets.problem import problem
+
+
+def rebuilding() -> None:
+    """An offer when the documents' passages are not those of the settings; a bar while the index is being made."""
+    coming = resources.library().rebuilding()
+    state = coming.state if coming else ""
+    st.fragment(_rebuilding, run_every=1.0 if state == "building" else None)(state)
+
+
+def _rebuilding(drawn: str) -> None:
+    """`drawn`: the state when the page was drawn; with another one the page is drawn anew, as only then it moves, or stops."""
+    library = resources.library()
+    coming = library.rebuilding()
+    if (coming.state if coming else "") != drawn:
+        if coming is None and not library.plan_rebuild().changes:
+            session().notice = _("The index is rebuilt: all documents have the new passages.")
+        st.rerun()
+    if coming is not None:
+        _progress(coming)
+        return
+    plan = library.plan_rebuild()
+    if not plan.changes or not plan.passages_now:
+        return
+    changes = label(", ".join(map(said, plan.changes)))
+    st.markdown(_("Your documents still have the passages of before ({changes}).").format(changes=changes))
+    about = f"{labels.count(plan.passages, 'passage')}, {labels.duration(plan.seconds)}"
+    rebuild = _("Rebuild the index ({about})").format(about=about)
+    if st.button(rebuild, key="rebuild", help=_("Questions are answered all the while, as before.")):
+        library.rebuild()
+        library.start_worker()
+        st.rerun()
+
+
+def _progress(coming: IndexVersion) -> None:
+    library = resources.library()
+    left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
+    told = {
+        "building": _("Rebuilding the index"),
+        "stopped": _("Rebuilding is stopped"),
+        "failed": _("Rebuilding has failed"),
+    }
+    st.progress(coming.fraction, f"{told[coming.state]}{left}")
+    if coming.problem is not None:
+        problem(coming.problem, key="rebuild_problem")
+    st.caption(_("Questions are answered all the while, as before."))
+    with st.container(horizontal=True):
+        if coming.state == "building":
+            st.button(_("Stop"), key="stop_rebuild", on_click=library.stop_rebuild)
+        else:
+            st.button(_("Resume"), key="resume_rebuild", on_click=library.resume_rebuild)
+            st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.give_up_rebuild)

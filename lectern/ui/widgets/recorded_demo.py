@@ -1,0 +1,55 @@
+"""Stage mode on the screens: its switch, and the recorded questions, which are answered by their recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from lectern.runs import recorded_demo
+from lectern.ui import places, resources
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget, widget
+
+
+def stage_switch() -> None:
+    """A line of the settings."""
+    fill_widget("stage_mode", resources.library().settings.stage)
+    st.toggle(
+        _("Stage mode"),
+        key="stage_mode",
+        on_change=_switch,
+    )
+    st.caption(
+        _(
+            "Recorded questions about the sample are answered by their recordings, as fast as when they were made, and nothing"
+            " is asked of a model. The recordings that come with Lectern were made with prepared replies, not with a language"
+            " model."
+        )
+    )
+
+
+def _switch() -> None:
+    library = resources.library()
+    library.update_settings(library.settings.model_copy(update={"stage": bool(widget("stage_mode"))}))
+
+
+def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
+    """What is recorded and could be asked now, in a chat after the questions `before`; nothing unless stage mode is on."""
+    settings = resources.library().settings
+    if not settings.stage:
+        return []
+    mode = str(widget("chat_mode") or settings.answers.chat_mode) if chat else None
+    return recorded_demo.to_ask(recorded_demo.recordings(), before, chat=chat, mode=mode)
+
+
+def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
+    """A button for each; `take` is a callback. Without a question, nothing."""
+    if not questions:
+        return
+    with st.container(key=f"recorded_{key}", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(_("Recorded:"), width="content")
+        for number, question in enumerate(questions):
+            st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
+        st.page_link(places.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:")

@@ -1,0 +1,131 @@
+"""How the query page looks for passages: settings that most people leave alone, behind one quiet button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from lectern.schema import Ask, Retrieval
+from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.state import widget
+from ragcore.retrievers.hybrid import COSINE_SHARE
+
+USUAL = round(100 * COSINE_SHARE)  # percent of the score that meaning has, the rest being words
+
+
+def put_settings(ask: Ask, put: Callable[[str, object], None]) -> None:
+    """Give the widgets the settings of an ask."""
+    how = ask.retrieval
+    values = {
+        "query_top_k": ask.top_k,
+        "query_weaker": how.weaker,
+        "query_files": list(ask.file_ids or ()),
+        "query_balance": USUAL if how.dense_share is None else round(100 * how.dense_share),
+        "query_cutoff": how.cutoff or 0.0,
+        "query_diverse": how.diverse,
+        "query_reranker": how.reranker,
+    }
+    for key, value in values.items():
+        put(key, value)
+
+
+def chosen_ask(question: str, response_mode: str) -> Ask:
+    """The question, to be answered on its own in this mode, from passages found as the widgets say."""
+    share = int(widget("query_balance"))
+    return Ask(
+        question,
+        chat_mode=None,
+        response_mode=response_mode,
+        top_k=int(widget("query_top_k")),
+        file_ids=tuple(widget("query_files") or ()) or None,
+        retrieval=Retrieval(
+            dense_share=None if share == USUAL else share / 100,
+            weaker=bool(widget("query_weaker")),
+            cutoff=float(widget("query_cutoff")) or None,
+            reranker=str(widget("query_reranker") or "").strip(),
+            diverse=bool(widget("query_diverse")),
+        ),
+    )
+
+
+def search_settings(files: Mapping[str, str]) -> None:
+    """The button, which says what is not as usual, and what it opens. `files`: the names by id."""
+    with st.popover(_summary(), type="tertiary", icon=":material/tune:", key="query_search"):
+        st.number_input(
+            _("Passages"),
+            1,
+            100,
+            key="query_top_k",
+            help=_("At most how many passages the answer is made from."),
+            persist_state="session",
+        )
+        st.toggle(_("Weaker passages, too"), key="query_weaker", help=weaker_help(), persist_state="session")
+        st.multiselect(
+            _("Only in these documents"),
+            list(files),
+            key="query_files",
+            format_func=lambda file_id: files.get(file_id, _("a deleted document")),
+            placeholder=_("All documents"),
+            persist_state="session",
+        )
+        st.slider(
+            _("Words or meaning"),
+            0,
+            100,
+            step=5,
+            format="%d%%",
+            key="query_balance",
+            help=_(
+                "How much the meaning of a passage counts; the rest is the words it shares with the question."
+                " {usual} % is usual. Lower it for names and numbers, raise it for questions in other words than the text."
+            ).format(usual=USUAL),
+            persist_state="session",
+        )
+        st.number_input(
+            _("Lowest score"),
+            0.0,
+            1.0,
+            step=0.05,
+            key="query_cutoff",
+            help=_("Passages that score less are left out. Scores are 0 to 1; 0 leaves none out."),
+            persist_state="session",
+        )
+        st.toggle(
+            _("Different passages"),
+            key="query_diverse",
+            help=_("Rather passages that differ than several that say the same (maximal marginal relevance, MMR)."),
+            persist_state="session",
+        )
+        st.text_input(
+            _("Reranking model"),
+            key="query_reranker",
+            placeholder=_("None"),
+            help=_(
+                "A cross-encoder reads the question and each passage together and puts them in a better order. Give its folder"
+                " or its name, such as cross-encoder/ms-marco-MiniLM-L6-v2. It must be on this computer; nothing is downloaded."
+            ),
+            persist_state="session",
+        )
+
+
+def weaker_help() -> str:
+    return _("Passages that are far weaker than the best one are left out otherwise, so that fewer may remain.")
+
+
+def _summary() -> str:
+    count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
+    said = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
+    if widget("query_weaker"):
+        said.append(_("weaker ones, too"))
+    if documents:
+        said.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
+    if int(widget("query_balance")) != USUAL:
+        said.append(_("{percent} % meaning").format(percent=widget("query_balance")))
+    if widget("query_cutoff"):
+        said.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))
+    if widget("query_diverse"):
+        said.append(_("different passages"))
+    if widget("query_reranker"):
+        said.append(_("reranked"))
+    return " · ".join(said)

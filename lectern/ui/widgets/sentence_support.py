@@ -1,0 +1,140 @@
+"""Check sentences: every sentence of an answer with whether the passages bear it out; a click opens the place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from lectern.library import Library
+from lectern.schema import Message, Source
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext
+from lectern.ui.recheck import begin_look, look_again, looked
+from lectern.ui.safetext import Mark
+from lectern.ui.state import event, session
+from lectern.ui.widgets.component import component
+from lectern.ui.widgets.missed_passages import check_of
+from lectern.ui.widgets.problem import Choice, problem
+from ragcore.errors import Problem, RagError
+from ragcore.extractive.sentence_support import CheckedSentence, plain
+
+_SENTENCES = component("sentence_support", '<div class="root"></div>')
+
+
+def can_be_checked(message: Message) -> bool:
+    return bool(message.text.strip()) and bool(message.sources) and message.state in ("done", "stopped")
+
+
+def check_sentences(message: Message) -> None:
+    session().panel = f"check.{message.id}"
+    begin_look(_key(message), partial(_look, resources.library(), message))
+
+
+def read_checks(conversation_id: str | None) -> None:
+    """Once for a screen, before its answers are drawn."""
+    session().checks = resources.library().checks.of(conversation_id) if conversation_id else {}
+
+
+def sentence_marks(message: Message) -> list[Mark]:
+    """For the sentences of an answer that its passages do not, or not wholly, bear out; none where it was never checked."""
+    told = {
+        "weak": _("Weak: the passages say something alike, but not all of it."),
+        "absent": _("Not in the passages."),
+    }
+    found = session().checks.get(message.id, ())
+    return [
+        Mark(one.start, one.end, told[one.verdict], f"#check-{message.id}.{one.verdict}")
+        for one in found
+        if one.verdict is not None and one.verdict in told
+    ]
+
+
+def sentences_title(message: Message) -> str:
+    return _("Sentences of this answer") if can_be_checked(message) else ""
+
+
+def sentences(message: Message) -> None:
+    """Fill the side panel."""
+    try:
+        found = looked(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
+    except RagError as error:
+        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="check"):
+            look_again(_key(message))
+            st.rerun()
+        return
+    if found is None:
+        return
+    if message.id not in session().checks and message.id in resources.library().checks.of(message.conversation_id):
+        st.rerun()  # the answer was drawn without its marks
+    judged = [one for one, _source in found if one.verdict is not None]
+    if not judged:
+        st.markdown(_("This answer claims nothing that could be checked."))
+        return
+    good = sum(one.verdict == "supported" for one in judged)
+    st.markdown(
+        ngettext(
+            "**{good} of {number} sentence is supported** by the passages.",
+            "**{good} of {number} sentences are supported** by the passages.",
+            len(judged),
+        ).format(good=good, number=len(judged))
+    )
+    told = {
+        "supported": _("Supported"),
+        "weak": _("Weak"),
+        "absent": _("Not in the passages"),
+        "open": _("Open the passage"),
+        "miscited": _("It cites another passage, which does not say this."),
+    }
+    data = {"words": told, "sentences": [_shown(number, one, source, message) for number, (one, source) in enumerate(found, 1)]}
+    _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
+    st.caption(
+        _(
+            "Compared by words, numbers, names and meaning, without a language model. Weak: something alike is there, but not"
+            " all of it. It can be wrong; the passage has the last word."
+        )
+    )
+
+
+def evidence(message: Message, number: int) -> Source | None:
+    """What bears out the sentence of this number, counted from 1: the nearest sentence of its passage, with its own page."""
+    library = resources.library()
+    checked = library.checks.of(message.conversation_id).get(message.id, [])
+    return _evidence(library, message, checked[number - 1]) if 0 < number <= len(checked) else None
+
+
+def _evidence(library: Library, message: Message, one: CheckedSentence) -> Source | None:
+    if one.passage is None or one.verdict == "absent":
+        return None
+    return library.at_sentence(message.sources[one.passage], one.evidence)
+
+
+def _shown(number: int, one: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
+    return {
+        "text": " · ".join(cell.strip() for cell in plain(message.text[one.start : one.end]).strip("|").split("|")),
+        "verdict": one.verdict or "",
+        "number": number if source else 0,
+        "place": f"{source.number} · {labels.place(source)}" if source else "",
+        "evidence": one.evidence if source else "",
+        "miscited": one.miscited,
+    }
+
+
+def _open(message: Message) -> None:
+    asked = event(f"sentences_{message.id}", "open")
+    if isinstance(asked, dict):
+        session().panel = f"evidence.{message.id}.{int(asked.get('number', 0))}"
+
+
+def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence, Source | None]]:
+    """Each sentence with what bears it out."""
+    found = library.checks.of(message.conversation_id).get(message.id)
+    if found is None:
+        found = check_of(library).check(message.text, [source.text for source in message.sources])
+        library.checks.keep(message.id, message.text, found)
+    return [(one, _evidence(library, message, one)) for one in found]
+
+
+def _key(message: Message) -> str:
+    return f"check.{message.id}.{hash(message.text)}"

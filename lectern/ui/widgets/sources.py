@@ -1,0 +1,203 @@
+"""Adding documents from elsewhere: a link, pasted text, a folder of the server, a database, a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from lectern.jobs import sources
+from lectern.jobs.files import Added
+from lectern.jobs.sources import Gathered
+from lectern.settings import AllowedSources, allowed_sources
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.live_fragments import draw_anew
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.dropzone import dropzone
+from ragcore.errors import RagError
+
+LINES = 10  # links that may be pasted at once
+
+
+def ways_in(*, small: bool) -> None:
+    """The place to drop files, with the other ways to add documents, and what is being fetched."""
+    st.fragment(_zone)(small)
+    if session().adding in _dialogs():
+        title, draw = _dialogs()[session().adding]
+        st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
+    running = resources.fetching().running()
+    st.fragment(_fetching, run_every=0.7 if running else None)(running)
+
+
+def _zone(small: bool) -> None:
+    """The place to drop files. It tells what happens in it to itself alone, and that draws the screen anew: were the whole
+    screen told of a file that has just landed, it might be in the very moment in which a click is taken, and drop that."""
+    allowed = allowed_sources()
+    more = {}
+    if allowed.folders:
+        more["folder"] = _("Folder on this server")
+    if find_spec("sqlalchemy"):
+        more["database"] = _("Database query")
+    if allowed.storage:
+        more["storage"] = _("Storage address")
+    dropzone({"link": _("Paste a link"), "text": _("Paste text")}, more, small=small, on_way=_open, on_landed=st.rerun)
+
+
+def _fetching(known: list[str]) -> None:
+    """What is being fetched; the screen is drawn anew when that changes."""
+    running = resources.fetching().running()
+    if there := resources.fetching().already_there():
+        session().notice = _already(there)
+    if problems := resources.fetching().problems():
+        session().notice = " ".join(f"{said(problem.what)} {said(problem.hint)}" for problem in problems)
+    if running != known or there or problems:
+        draw_anew()
+    for each in running:
+        st.text(_("Downloading {address}").format(address=each))
+
+
+def _already(there: Sequence[Added]) -> str:
+    """That these files are in the library."""
+    names = [labels.known(added) for added in there]
+    if len(names) > 3:
+        return _("{names} and others are in your library already.").format(names=", ".join(names[:3]))
+    told = ngettext("{names} is in your library already.", "{names} are in your library already.", len(names))
+    return told.format(names=", ".join(names))
+
+
+def _open(way: str) -> None:
+    session().adding = way
+    st.rerun()
+
+
+def _close() -> None:
+    session().adding = ""
+
+
+def _link() -> None:
+    st.text_area(
+        _("Link"),
+        key="pasted_link",
+        height=90,
+        placeholder="https://example.org/page",
+        help=_("A web page, a PDF or another document. Several links: one on each line."),
+    )
+    _add("link", _keep_link)
+
+
+def _text() -> None:
+    st.text_input(_("Name"), key="pasted_title", placeholder=_("Its first words, if you leave this empty"))
+    st.text_area(_("Text"), key="pasted", height=260, placeholder=_("Paste or type here"))
+    _add("text", _keep_text)
+
+
+def _folder() -> None:
+    folders = [str(folder) for folder in allowed_sources().folders]
+    st.text_input(_("Folder"), key="folder", placeholder=folders[0] if folders else "")
+    st.caption(
+        _("All documents in it and in the folders below are added. These may be read: {folders}").format(
+            folders=label(", ".join(folders))
+        )
+    )
+    _add("folder", _keep_folder)
+
+
+def _database() -> None:
+    st.text_input(_("Address of the database"), key="database", placeholder="postgresql://name:password@server/database")
+    st.text_area(_("Query"), key="database_query", height=120, placeholder="SELECT title, body FROM notes")
+    st.text_input(_("Name"), key="database_title", placeholder=_("Its table, if you leave this empty"))
+    st.caption(_("The database is only read. Adding the same query again brings its rows up to date."))
+    _add("database", _keep_rows)
+
+
+def _storage() -> None:
+    roots = ", ".join(allowed_sources().storage)
+    st.text_input(_("Address of a file or folder"), key="storage", placeholder="s3://bucket/folder")
+    st.caption(_("These may be read: {places}").format(places=label(roots)))
+    _add("storage", _keep_stored)
+
+
+def _add(way: str, keep: Callable[[], None]) -> None:
+    if st.button(_("Add to my documents"), type="primary", key=f"keep_{way}", on_click=_kept, args=(keep,)):
+        st.rerun()
+
+
+def _kept(keep: Callable[[], None]) -> None:
+    _close()
+    keep()
+
+
+def _keep_link() -> None:
+    links = [line.strip() for line in _given("pasted_link").splitlines() if line.strip()]
+    if not links:
+        session().notice = _("Nothing was added: there was no link.")
+    library, anywhere = resources.library(), allowed_sources().private_network
+    for link in links[:LINES]:
+        library.add_link(link, anywhere=anywhere)
+    library.start_worker()
+    if len(links) > LINES:
+        session().notice = _("The first {number} links are being added. Add the others afterwards.").format(number=LINES)
+
+
+def _keep_text() -> None:
+    library = resources.library()
+    text, title = _given("pasted"), _given("pasted_title")
+    try:
+        taken = library.take([sources.from_text(text, title, library.incoming)])
+    except RagError as error:
+        session().notice = f"{said(error.what)} {said(error.hint)}"
+        return
+    if there := [added for added in taken if added.outcome == "duplicate"]:
+        session().notice = _already(there)
+    library.start_worker()
+
+
+def _keep_folder() -> None:
+    folder = _given("folder")
+    _start(folder, lambda into, allowed, most: sources.from_folder(folder, into, allowed, max_mb=most))
+
+
+def _keep_rows() -> None:
+    address, query, title = _given("database"), _given("database_query"), _given("database_title")
+    place = urlsplit(address)
+    shown = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that may be in it
+    _start(
+        shown,
+        lambda into, allowed, most: [sources.from_database(address, query, into, allowed, title=title, max_mb=most)],
+    )
+
+
+def _keep_stored() -> None:
+    address = _given("storage")
+    _start(address, lambda into, allowed, most: sources.from_storage(address, into, allowed, max_mb=most))
+
+
+def _given(key: str) -> str:
+    """What was typed into a field, which is empty the next time."""
+    typed = str(widget(key) or "")
+    fill_widget(key, "")
+    return typed
+
+
+def _start(shown: str, gather: Callable[[Path, AllowedSources, int], Iterable[Gathered]]) -> None:
+    library = resources.library()
+    if not shown.strip():
+        session().notice = _("Nothing was added: the field was empty.")
+        return
+    allowed, most = allowed_sources(), library.settings.ingest.max_file_mb
+    resources.fetching().start(shown.strip(), lambda: gather(library.incoming, allowed, most))
+
+
+def _dialogs() -> Mapping[str, tuple[str, Callable[[], None]]]:
+    return {
+        "link": (_("Paste a link"), _link),
+        "text": (_("Paste text"), _text),
+        "folder": (_("Folder on this server"), _folder),
+        "database": (_("Database query"), _database),
+        "storage": (_("Storage address"), _storage),
+    }

@@ -1,0 +1,40 @@
+"""Questions to begin with, made from the documents. They come a few seconds after these; a line keeps their place."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.jobs.files import ACTIVE
+from lectern.ui import resources
+from lectern.ui.asking import ask_in_chat
+from lectern.ui.i18n import _
+from lectern.ui.live_fragments import be_still
+from lectern.ui.places import go_to_chat
+from lectern.ui.safetext import label
+from lectern.ui.state import session
+
+LOOK_SECONDS = 1.0  # between two looks at those that are being made
+
+
+def suggested(*, box: str, new: bool = False) -> None:
+    """For a screen where there are documents. `box` and `new` are those of `ask_in_chat`."""
+    pending = resources.library().suggestions.get().pending
+    st.fragment(_suggested, run_every=LOOK_SECONDS if pending else None)(box, new)
+
+
+def _suggested(box: str, new: bool) -> None:
+    # No drawing of the whole screen anew from here: while files become ready one after the other, it would never be finished.
+    library = resources.library()
+    found = library.suggestions.get()
+    if not found.pending and not library.files.all(*ACTIVE, limit=1):
+        be_still()
+    with st.container(key="suggested"):
+        if found.questions:
+            st.caption(_("From your documents:"))
+        elif found.pending:
+            st.caption(f":shimmer[{_('Looking for questions that your documents answer…')}]")
+        for number, question in enumerate(found.questions):
+            if st.button(label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"):
+                if ask_in_chat(question, box=box, new=new):
+                    go_to_chat(session().conversation)
+                st.rerun()

@@ -1,0 +1,164 @@
+"""A document's text with the passages that it was cut into, a stretch at a time."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.explain.passage_view import WINDOW, Window, find, window
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, numeral
+from lectern.ui.safetext import breakable, label
+from lectern.ui.state import event, session, widget
+from lectern.ui.widgets.component import component
+from ragcore.errors import RagError, UnknownDocumentError
+from ragcore.schema import TextNode
+from ragcore.text.tokens import count_tokens
+
+NEAREST = 5  # passages that are like the one looked at
+BEFORE = 600  # characters shown before a passage that is opened
+
+_VIEWER = component("viewer", '<div class="root"></div>')
+
+
+def view_passage(document_id: str, passage_id: str) -> None:
+    """Show a passage in its document; a callback."""
+    found = resources.library().store.nodes([passage_id])
+    state = session()
+    start, end = ((found[0].start_char_idx or 0), (found[0].end_char_idx or 0)) if found else (0, 0)
+    shown = state.viewing == document_id and state.viewing_at <= start and end <= state.viewing_at + WINDOW
+    state.viewing, state.viewing_passage = document_id, passage_id
+    if not shown:
+        state.viewing_at = max(0, start - BEFORE)
+
+
+def close_viewer() -> None:
+    session().viewing, session().viewing_passage = "", ""
+
+
+def viewer() -> None:
+    """The document of the session, with the passage that is looked at beside its neighbours."""
+    state, library = session(), resources.library()
+    try:
+        shown = window(library.store, state.viewing, state.viewing_at)
+    except UnknownDocumentError:
+        st.caption(_("This document is no longer here."))
+        st.button(_("Back"), key="close_viewer", on_click=close_viewer)
+        return
+    file = library.files.get(state.viewing)
+    with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
+        st.html(f"<b>{breakable(file.name if file else '')}</b>")
+        st.button(_("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer)
+    _controls(shown)
+    node = next(iter(library.store.nodes([state.viewing_passage])), None) if state.viewing_passage else None
+    chosen = next((span.number for span in shown.spans if span.id == state.viewing_passage), 0)
+    _VIEWER(
+        key="viewer",
+        data={
+            "segments": [{"text": segment.text, "numbers": segment.numbers} for segment in shown.segments],
+            "starts": {str(span.number): span.start >= shown.start for span in shown.spans},
+            "chosen": chosen,
+            "search": str(widget("viewer_search") or "").strip(),
+            "place": f"{state.viewing} {shown.start}",
+            "words": {
+                "text": _("Document"),
+                "passage": _("Passage {number}"),
+                "overlap": _("Overlap: in passages {numbers}"),
+                "gap": _("In no passage"),
+                "legend_passage": _("A passage; its number stands where it begins"),
+                "legend_overlap": _("Overlap of two passages"),
+                "legend_gap": _("In no passage"),
+            },
+        },
+        on_passage_change=lambda: _choose(shown),
+    )
+    if node is not None:
+        _details(node, shown)
+
+
+def _controls(shown: Window) -> None:
+    first, last = shown.start * 100 // max(shown.total, 1), shown.end * 100 // max(shown.total, 1)
+    with st.container(key="viewer_controls", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            _("Back"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
+            args=(shown.start - WINDOW * 9 // 10,), disabled=shown.start == 0,
+        )  # fmt: skip
+        st.button(
+            _("On"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
+            args=(shown.start + WINDOW * 9 // 10,), disabled=shown.end == shown.total,
+        )  # fmt: skip
+        page = " · " + _("page {page}").format(page=label(shown.page)) if shown.page else ""
+        passages = labels.count(shown.passages, "passage")
+        st.caption(f"{first}–{last} %{page} · {passages}", width="content")
+        st.text_input(
+            _("Search in this document"),
+            key="viewer_search",
+            placeholder=_("Search in this document"),
+            label_visibility="collapsed",
+            icon=":material/search:",
+            on_change=_search,
+            args=(0,),
+            width=230,
+        )
+        if str(widget("viewer_search") or "").strip():
+            st.button(_("Next"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
+
+
+def _move(at: int) -> None:
+    session().viewing_at = max(0, at)
+
+
+def _search(step: int) -> None:
+    """Show where the words are: from the beginning, or from where they were found last."""
+    state, wanted = session(), str(widget("viewer_search") or "").strip()
+    if not wanted:
+        return
+    try:
+        document = resources.library().store.document(state.viewing)
+    except RagError:
+        return  # the screen says that it is gone
+    after = state.viewing_found + 1 if step else 0
+    found = find(document.text, wanted, after)
+    if found is None:
+        state.notice = _("“{words}” is not in this document.").format(words=wanted)
+        return
+    state.viewing_found, state.viewing_at = found, max(0, found - BEFORE)
+
+
+def _choose(shown: Window) -> None:
+    number = event("viewer", "passage")
+    state = session()
+    chosen = next((span.id for span in shown.spans if span.number == number), "")
+    state.viewing_passage = "" if chosen == state.viewing_passage else chosen
+
+
+def _details(node: TextNode, shown: Window) -> None:
+    library = resources.library()
+    number = next((span.number for span in shown.spans if span.id == node.id_), None)
+    with st.container(key="passage_details", border=True):
+        facts = [labels.count(count_tokens(node.text), "token")]
+        start, end = numeral(node.start_char_idx or 0), numeral(node.end_char_idx or 0)
+        facts.append(_("characters {start} to {end}").format(start=start, end=end))
+        if node.metadata.get("page_label"):
+            facts.append(_("page {page}").format(page=label(str(node.metadata["page_label"]))))
+        title = _("Passage {number}").format(number=number) if number else _("The passage")
+        st.markdown(f"**{title}** · {' · '.join(facts)}")
+        with st.container(horizontal=True, gap="small"):
+            for key, beside, id_ in (("before", _("The one before"), node.prev_id), ("after", _("The next one"), node.next_id)):
+                if id_:
+                    st.button(
+                        beside, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
+                    )
+        if node.embedding is None:
+            return
+        near = [found for found in library.store.search(node.embedding, NEAREST + 1) if found.node.id_ != node.id_][:NEAREST]
+        if near:
+            st.caption(_("Nearest in meaning"))
+        for place, found in enumerate(near, 1):
+            text = " ".join(found.node.text.split())[:100]
+            st.button(
+                label(f"{found.node.metadata.get('file_name', '')}: {text}…"),
+                key=f"like_{place}",
+                type="tertiary",
+                on_click=view_passage,
+                args=(str(found.node.ref_doc_id), found.node.id_),
+            )

@@ -1,0 +1,19 @@
+"""A table that is as wide as it must be: what does not fit the screen is scrolled to, with the keyboard, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from lectern.ui.widgets.component import component
+
+_WIDE_TABLE = component("wide_table", "<span hidden></span>")
+
+
+def wide_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, key: str) -> None:
+    """`heads` and the cells of `rows` are Markdown already."""
+    with st.container(key=key):
+        lines = [heads, ["---"] * len(heads), *rows]
+        st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        _WIDE_TABLE(key=f"{key}_reached", data={"key": key, "name": ", ".join(heads)})

@@ -1,0 +1,74 @@
+"""What of a conversation and of an agent's rounds goes along with a call, so that it fits the model's window."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragcore.errors import ContextWindowError
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import span
+from ragcore.response_synthesizers.compact_prompts import MESSAGE_TOKENS
+from ragcore.response_synthesizers.history_window import counted, head, recent
+from ragcore.schema import ChatMessage, MessageRole
+
+LEAST_RESULT = 16  # tokens of a tool's result that are shown at least
+
+
+def fitted(
+    llm: LLM, call: LLMCall, before: Sequence[ChatMessage], message: str, rounds: Sequence[ChatMessage], coda: str = ""
+) -> LLMCall:
+    """The call with conversation, message and rounds, and the `coda` at the end of the last round.
+
+    The oldest of the conversation gives way first, then the ends of the tools' results. The trace's "pack" step says what was
+    left out. ContextWindowError when message, instructions and tools do not fit by themselves.
+    """
+    with span("pack", prompt=call.prompt.name) as step:
+        window = llm.metadata.context_window - llm.metadata.num_output
+        asked = ChatMessage(MessageRole.USER, message)
+        bare = replace(call, history=(asked,)).messages()
+        needed = sum(llm.count_tokens(item.content) + MESSAGE_TOKENS for item in bare) + llm.count_tokens(coda)
+        needed += llm.count_tokens(json.dumps(call.tools)) if call.tools else 0
+        if needed > window:
+            raise _too_small(llm, needed)
+        shown = _shortened(llm, rounds, window - needed)
+        needed += _cost(llm, shown)
+        history = recent(before, max(0, window - needed), llm.count_tokens, per_message=MESSAGE_TOKENS)
+        step.note(tokens=needed + _cost(llm, history), window=window)
+        if left_out := len(before) - len(history):
+            step.note(history_left_out=left_out)
+        if shortened := sum(short is not long for short, long in zip(shown, rounds, strict=True)):
+            step.note(results_shortened=shortened)
+    if coda:
+        shown = [*shown[:-1], replace(shown[-1], content=f"{shown[-1].content}\n\n{coda}")]
+    return replace(call, history=(*history, asked, *shown))
+
+
+def _shortened(llm: LLM, messages: Sequence[ChatMessage], room: int) -> list[ChatMessage]:
+    """The messages; where they do not fit, those that are not the model's cut to an even share."""
+    results = [message for message in messages if message.role is not MessageRole.ASSISTANT]
+    if _cost(llm, messages) <= room or not results:
+        return list(messages)
+    own = _cost(llm, [message for message in messages if message.role is MessageRole.ASSISTANT])
+    share = max(LEAST_RESULT, (room - own) // len(results) - MESSAGE_TOKENS)
+
+    def cut(message: ChatMessage) -> ChatMessage:
+        if message.role is MessageRole.ASSISTANT or llm.count_tokens(message.content) <= share:
+            return message
+        return replace(message, content=f"{head(message.content, share - 2, llm.count_tokens)} …")
+
+    return [cut(message) for message in messages]
+
+
+def _cost(llm: LLM, messages: Sequence[ChatMessage]) -> int:
+    return sum(llm.count_tokens(counted(message)) + MESSAGE_TOKENS for message in messages)
+
+
+def _too_small(llm: LLM, needed: int) -> ContextWindowError:
+    about = llm.metadata
+    return ContextWindowError(
+        f"The message, the instructions and the tools need {needed} tokens. {about.model_name} takes {about.context_window}, "
+        f"of which {about.num_output} are kept free for the answer.",
+        hint="Shorten the message, offer fewer tools, or choose a model with a larger context window.",
+    )

@@ -1,0 +1,161 @@
+"""An embedding model behind a server: what every client does around its own wire format.
+
+Failures are those of the language models' clients (LLMError), in the same words, and are tried again in the same way.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ragcore.embeddings.base import BaseEmbedding
+from ragcore.errors import ContextWindowError, EmbeddingError, LLMProtocolError
+from ragcore.llms.http_client import ModelServer, Refusal, Retries
+from ragcore.observe import Span
+from ragcore.text.tokens import slices
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+WINDOW = 8000  # characters; some 2000 tokens of English, which most models take
+SMALLEST_WINDOW = 100  # characters; a server that refuses these refuses everything
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One list of numbers for each text, in their order; `tokens` is None where the server did not count them."""
+
+    rows: Sequence[Sequence[float]]
+    tokens: int | None = None
+
+
+class ServedEmbedding(BaseEmbedding):
+    """Subclasses give `_ask`. Several threads may use one at once.
+
+    A text longer than `window` characters is embedded in windows, and so is one that the server says is too long: the window is
+    then halved, and stays so. At most `embed_batch_size` texts go into a request.
+    """
+
+    def __init__(
+        self,
+        server: ModelServer,
+        model_name: str,
+        retries: Retries,
+        *,
+        embed_batch_size: int,
+        dimension: int | None,
+        window: int,
+    ) -> None:
+        if embed_batch_size < 1:
+            raise ValueError(f"embed_batch_size is {embed_batch_size}; it must be at least 1")
+        if window < SMALLEST_WINDOW:
+            raise ValueError(f"window is {window}; it must be at least {SMALLEST_WINDOW} characters")
+        self.model_name = model_name
+        self.embed_batch_size = embed_batch_size
+        self._server = server
+        self._retries = retries
+        self._dimension = dimension
+        self._window = window
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(model_name={self.model_name!r}, base_url={self._server.url!r})"
+
+    @property
+    def name(self) -> str:
+        return self.model_name
+
+    @property
+    def dimension(self) -> int:
+        """Asked of the server where nobody knows it yet."""
+        if self._dimension is None:
+            self.embed_query("")
+        assert self._dimension is not None  # the first vectors tell it
+        return self._dimension
+
+    def close(self) -> None:
+        """Give its connections back; they also go with the object."""
+        self._server.close()
+
+    @abstractmethod
+    def _ask(self, texts: Sequence[str]) -> Embedded:
+        """One request."""
+
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        window = self._window
+        while True:
+            try:
+                return self._in_windows(texts, window, step)
+            except ContextWindowError as error:
+                window //= 2
+                if window < SMALLEST_WINDOW:
+                    raise EmbeddingError(
+                        f"{self._server.name} at {self._server.place} says of every text that it is too long.",
+                        hint="Choose another embedding model, or look at the server's own messages.",
+                    ) from error
+                self._window = min(self._window, window)
+
+    def _in_windows(self, texts: Sequence[str], window: int, step: Span) -> Vectors:
+        import numpy as np
+
+        # Servers refuse a text of nothing.
+        parts = [[part for _, part in slices(text, window)] if text.strip() else [" "] for text in texts]
+        flat = [part for windows in parts for part in windows]
+        rows: list[Sequence[float]] = []
+        tokens = 0
+        for start in range(0, len(flat), self.embed_batch_size):
+            batch = flat[start : start + self.embed_batch_size]
+            embedded = self._retries.run(partial(self._asked_once, batch))
+            rows += embedded.rows
+            tokens += embedded.tokens or 0
+        if tokens:
+            step.note(tokens=tokens)
+        first = np.cumsum([0, *map(len, parts[:-1])])  # where each text's windows begin
+        return self._units(np.add.reduceat(self._units(self._matrix(rows)), first, axis=0))
+
+    def _asked_once(self, texts: Sequence[str]) -> Embedded:
+        try:
+            embedded = self._ask(texts)
+        except Refusal as refusal:
+            raise self._server.failure(refusal, model=self.model_name, available=tuple) from refusal
+        if len(embedded.rows) != len(texts):
+            raise LLMProtocolError(
+                f"{self._server.name} at {self._server.place} gave {len(embedded.rows)} vectors for {len(texts)} texts.",
+                hint="Ask again; if it stays, look at the server's own messages.",
+            )
+        return embedded
+
+    def _matrix(self, rows: Sequence[Sequence[float]]) -> Vectors:
+        import numpy as np
+
+        lengths = {len(row) for row in rows}
+        expected = self._dimension or min(lengths)
+        if lengths != {expected}:
+            raise EmbeddingError(
+                f"The model {self.model_name!r} gave vectors of {max(lengths - {expected})} numbers, not {expected}.",
+                hint="Check that the server runs the model that you mean, and that it can give vectors of this length.",
+            )
+        self._dimension = expected
+        return np.array(rows, np.float32)
+
+    def _units(self, rows: Vectors) -> Vectors:
+        import numpy as np
+
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not (np.isfinite(norms).all() and norms.all()):
+            raise self._server.unreadable()
+        units: Vectors = np.ascontiguousarray(rows / norms, np.float32)
+        return units
+
+
+def numbers(value: object) -> list[float] | None:
+    """A vector in a server's JSON; None for anything else."""
+    if isinstance(value, list) and value and all(type(item) in (int, float) for item in value):
+        return value
+    return None

@@ -1,0 +1,60 @@
+"""Questions to measure with, made from passages: by a language model, or without one by plain rules.
+
+Without a model, a sentence that a rule understands becomes a question. Of a passage without such a sentence, a question about
+the words that tell most of it is made, as one that remembers having read it would search (known-item queries, Azzopardi, de
+Rijke & Balog 2007, https://doi.org/10.1145/1277741.1277821).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ragcore.evaluation.dataset import generate_question_context_pairs
+from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.extractive.question_generation import language_of, questions_of_sentences
+from ragcore.llms.base import LLM
+from ragcore.prompts.prompt import Prompt
+from ragcore.schema import TextNode
+from ragcore.text.key_phrases import is_telling, keywords
+from ragcore.text.keywords import content_words
+
+TELLING = 3  # words of a passage in a question about it
+MOST_TRIED = 12
+LEAST_WORDS = 2  # that carry meaning, in a question: with one it would be about anything
+
+_SAID = {
+    "en": "What is said about {}?",
+    "de": "Was wird über {} gesagt?",
+    "fr": "Que dit-on sur {} ?",
+    "es": "¿Qué se dice sobre {}?",
+    "zh": "关于{}说了什么？",
+}
+
+
+def asked_by_model(nodes: Iterable[TextNode], llm: LLM, wording: Prompt) -> Iterator[Question]:
+    """One question for each passage, unless the model writes none. LLMErrors."""
+    for node in nodes:
+        made = generate_question_context_pairs([node], llm, num_questions_per_chunk=1, qa_generate_prompt=wording, workers=1)
+        yield from (Question(text, wanted=(_place(node),)) for text in made.queries.values())
+
+
+def asked_by_rule(nodes: Iterable[TextNode]) -> Iterator[Question]:
+    """Questions that a sentence answers, one for each passage that has any; then those about words, of the other passages."""
+    others = []
+    for node in nodes:
+        telling = (asked for asked in questions_of_sentences(node.text) if len(content_words(asked)) >= LEAST_WORDS)
+        question = next(telling, None)
+        if question is None:
+            others.append(node)
+        else:
+            yield Question(question, wanted=(_place(node),))
+    for node in others:
+        said = [word for word in keywords(node.text, MOST_TRIED) if is_telling(word)][:TELLING]
+        if len(said) == TELLING:
+            yield Question(_SAID[language_of(node.text)].format(", ".join(said)), wanted=(_place(node),))
+
+
+def _place(node: TextNode) -> Wanted:
+    page = node.metadata.get("page_label")
+    start, end = node.start_char_idx or 0, node.end_char_idx or 0
+    return Wanted(str(node.metadata["file_name"]), () if page is None else (str(page),), start, end)

@@ -1,0 +1,1 @@
+"""The answerer without a language model: it quotes the sentences that answer."""

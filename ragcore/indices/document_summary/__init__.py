@@ -1,0 +1,10 @@
+"""A summary of each document: finds whole documents by what they are about."""
+
+from typing import TYPE_CHECKING
+
+from ragcore.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from ragcore.indices.document_summary.index import DocumentSummaryIndex as DocumentSummaryIndex
+else:
+    __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,104 @@
+"""A summary of each document: finds whole documents by what they are about, and gives all of their passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ragcore.concurrency import in_order
+from ragcore.embeddings.base import Embedder
+from ragcore.errors import UnknownDocumentError
+from ragcore.indices.llm_summary import summary_of
+from ragcore.indices.node_index import NodeIndex
+from ragcore.ingestion.document_splits import Split
+from ragcore.llms.base import LLM
+from ragcore.schema import TextNode
+from ragcore.settings import Transformation
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
+
+if TYPE_CHECKING:
+    from ragcore.retrievers.base import BaseRetriever
+    from ragcore.schema import Document
+
+
+class DocumentSummaryRetrieverMode(str, Enum):
+    EMBEDDING = "embedding"  # documents whose summaries are nearest to the question
+    LLM = "llm"  # documents that a language model chooses by their summaries
+
+
+class DocumentSummaryIndex(NodeIndex):
+    """One summary for each document, made when it is added: one call where the document fits the model's window.
+
+    `summary_query` asks for what the summaries are to tell, such as "Which questions does this answer?"; "" is what a document
+    is about.
+    """
+
+    kind = "document_summary"
+
+    def __init__(
+        self,
+        nodes: Sequence[TextNode | Document] | None = None,
+        *,
+        objects: Sequence[TextNode] | None = None,
+        record: IndexRecord | None = None,
+        storage_context: StorageContext | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        embed_model: Embedder | None = None,
+        llm: LLM | None = None,
+        summary_query: str = "",
+        show_progress: bool = False,
+    ) -> None:
+        kept = {} if record is None else self._of_this_kind(record).data
+        self.summary_query = str(kept.get("summary_query", summary_query))
+        super().__init__(
+            nodes,
+            objects=objects,
+            record=record,
+            storage_context=storage_context,
+            transformations=transformations,
+            embed_model=embed_model,
+            llm=llm,
+            show_progress=show_progress,
+        )
+
+    def as_retriever(
+        self,
+        retriever_mode: DocumentSummaryRetrieverMode | str = DocumentSummaryRetrieverMode.LLM,
+        *,
+        choice_batch_size: int = 10,
+        choice_top_k: int = 1,
+        similarity_top_k: int = 1,
+    ) -> BaseRetriever:
+        """The best `choice_top_k` documents ("llm", `choice_batch_size` summaries in one call), or `similarity_top_k`."""
+        from ragcore.indices.document_summary import retrievers
+
+        if DocumentSummaryRetrieverMode(retriever_mode) is DocumentSummaryRetrieverMode.EMBEDDING:
+            return retrievers.DocumentSummaryIndexEmbeddingRetriever(self, similarity_top_k)
+        return retrievers.DocumentSummaryIndexLLMRetriever(self, choice_batch_size, choice_top_k)
+
+    def get_document_summary(self, doc_id: str) -> str:
+        """UnknownDocumentError."""
+        found = self.storage_context.index_store.entries(self._record.place, [doc_id])
+        if doc_id not in found:
+            raise UnknownDocumentError(doc_id)
+        return str(found[doc_id])
+
+    def summaries(self) -> dict[str, str]:
+        """Of each document by its id, in the order in which they came; a document without text has none."""
+        return {id_: str(text) for id_, text in self.entries().items() if text}
+
+    def _new_data(self) -> dict[str, str]:
+        return {"summary_query": self.summary_query}
+
+    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+        def summary(split: Split) -> str:
+            return summary_of(self.llm, [node.text for node in split.nodes], self.summary_query)
+
+        summaries = in_order(summary, splits)
+        made = {split.document.id_: summary for split, summary in zip(splits, summaries, strict=True)}
+        return lambda: self.put_entries(made)
+
+    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+        self.delete_entries([ref_doc_id])

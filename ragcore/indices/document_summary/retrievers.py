@@ -1,0 +1,66 @@
+"""All passages of the documents whose summaries fit a question best."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.llm_choice import chosen
+from ragcore.schema import NodeWithScore, QueryBundle
+
+if TYPE_CHECKING:
+    from ragcore.indices.document_summary.index import DocumentSummaryIndex
+
+
+class _ByDocument(BaseRetriever):
+    """Each passage has the score of its document. In the trace: `documents`, a list of {"id", "score"}."""
+
+    def __init__(self, index: DocumentSummaryIndex) -> None:
+        self._index = index
+
+    @abstractmethod
+    def _best(self, query: QueryBundle, summaries: list[str]) -> list[tuple[int, float]]:
+        """(place, score) of the documents to give, best first."""
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        summaries = self._index.summaries()
+        ids = list(summaries)
+        best = self._best(query, list(summaries.values()))
+        step.note(documents=[{"id": ids[place], "score": score} for place, score in best])
+        found: list[NodeWithScore] = []
+        for place, score in best:
+            info = self._index.nodes.get_ref_doc_info(ids[place])
+            found += [NodeWithScore(node, score) for node in self._index.nodes.get_nodes(info.node_ids if info else ())]
+        return found
+
+
+class DocumentSummaryIndexLLMRetriever(_ByDocument):
+    """The `choice_top_k` documents that help most in the judgement of the index's model; scores are 0 to 10.
+
+    One call for every `choice_batch_size` summaries.
+    """
+
+    name = "document_summary_llm"
+
+    def __init__(self, index: DocumentSummaryIndex, choice_batch_size: int = 10, choice_top_k: int = 1) -> None:
+        super().__init__(index)
+        self._batch = choice_batch_size
+        self._top_k = choice_top_k
+
+    def _best(self, query: QueryBundle, summaries: list[str]) -> list[tuple[int, float]]:
+        return chosen(self._index.llm, query.query_str, summaries, self._batch)[: max(self._top_k, 0)]
+
+
+class DocumentSummaryIndexEmbeddingRetriever(_ByDocument):
+    """The `similarity_top_k` documents whose summaries are nearest to the question; scores are cosines, -1 to 1."""
+
+    name = "document_summary_embedding"
+
+    def __init__(self, index: DocumentSummaryIndex, similarity_top_k: int = 1) -> None:
+        super().__init__(index)
+        self._top_k = similarity_top_k
+
+    def _best(self, query: QueryBundle, summaries: list[str]) -> list[tuple[int, float]]:
+        return self._index.nearest.best(query, summaries, self._top_k)

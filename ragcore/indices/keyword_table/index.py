@@ -1,0 +1,146 @@
+"""Which passages have which keywords: for questions that name what they ask about."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragcore.concurrency import in_order
+from ragcore.embeddings.base import Embedder
+from ragcore.indices.node_index import NodeIndex
+from ragcore.ingestion.document_splits import Split
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.observe import span
+from ragcore.prompts.wording import KEYWORD_EXTRACT, QUERY_KEYWORD_EXTRACT
+from ragcore.schema import TextNode
+from ragcore.settings import Transformation
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.storage_context import StorageContext
+from ragcore.text.rake import frequent_keywords, keywords_in, rake_keywords, terms_of
+
+if TYPE_CHECKING:
+    from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever
+    from ragcore.schema import Document
+
+TERM = "term:"  # an entry for each term: [number, id] of its passages, in order of insertion
+NODE = "node:"  # an entry for each passage: its terms
+NEXT = "next"  # the number of the next passage
+
+
+class BaseKeywordTableIndex(NodeIndex):
+    """A table from terms to passages. Subclasses say what the keywords of a text are.
+
+    Keywords are compared without regard to capitals and endings, whole and by the words they are made of.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[TextNode | Document] | None = None,
+        *,
+        objects: Sequence[TextNode] | None = None,
+        record: IndexRecord | None = None,
+        storage_context: StorageContext | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        embed_model: Embedder | None = None,
+        llm: LLM | None = None,
+        max_keywords_per_chunk: int = 10,
+        show_progress: bool = False,
+    ) -> None:
+        if max_keywords_per_chunk < 1:
+            raise ValueError(f"max_keywords_per_chunk is {max_keywords_per_chunk}; it must be at least 1.")
+        self._most = int(self._of_this_kind(record).data["max_keywords"]) if record else max_keywords_per_chunk
+        super().__init__(
+            nodes,
+            objects=objects,
+            record=record,
+            storage_context=storage_context,
+            transformations=transformations,
+            embed_model=embed_model,
+            llm=llm,
+            show_progress=show_progress,
+        )
+
+    @abstractmethod
+    def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
+        """At most `most` keywords, the most telling first; `asking` where the text is a question. LLMErrors."""
+
+    def as_retriever(self, *, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10) -> KeywordTableRetriever:
+        """The `num_chunks_per_query` passages with the most terms of the question."""
+        from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever
+
+        return KeywordTableRetriever(self, max_keywords_per_query, num_chunks_per_query)
+
+    def nodes_with(self, terms: Sequence[str]) -> dict[str, list[str]]:
+        """For those of these terms that any passage has, the ids of the passages."""
+        return {term: [id_ for _, id_ in row] for term, row in self._rows(terms).items()}
+
+    def ranked(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+        """(id, how many of these terms it has) of all passages that have any, the most first, ties in order of insertion."""
+        shared = Counter((number, id_) for row in self._rows(terms).values() for number, id_ in row)
+        return [(id_, count) for (number, id_), count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))]
+
+    def _new_data(self) -> dict[str, int]:
+        return {"max_keywords": self._most}
+
+    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+        nodes = [node for split in splits for node in split.nodes]
+        with span("keywords", passages=len(nodes)):
+            found = in_order(lambda node: terms_of(self.keywords_of(node.text, self._most)), nodes)
+        terms = {node.id_: said for node, said in zip(nodes, found, strict=True)}
+
+        def write() -> None:
+            first = int(self._entries([NEXT]).get(NEXT, 0))
+            rows: dict[str, list[tuple[int, str]]] = {}
+            for number, (id_, said) in enumerate(terms.items(), first):
+                for term in said:
+                    rows.setdefault(term, []).append((number, id_))
+            held = self._rows(list(rows))
+            self.put_entries({TERM + term: [*held.get(term, ()), *row] for term, row in rows.items()})
+            self.put_entries({NODE + id_: said for id_, said in terms.items()} | {NEXT: first + len(terms)})
+
+        return write
+
+    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+        keys = [NODE + id_ for id_ in node_ids]
+        gone = set(node_ids)
+        held = self._rows([term for terms in self._entries(keys).values() for term in terms])
+        left = {TERM + term: [(number, id_) for number, id_ in row if id_ not in gone] for term, row in held.items()}
+        self.put_entries({key: row for key, row in left.items() if row})
+        self.delete_entries([*keys, *(key for key, row in left.items() if not row)])
+
+    def _rows(self, terms: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+        found = self._entries([TERM + term for term in dict.fromkeys(terms)])
+        return {key.removeprefix(TERM): [(number, id_) for number, id_ in row] for key, row in found.items()}
+
+    def _entries(self, keys: Sequence[str]) -> dict[str, Any]:
+        return self.storage_context.index_store.entries(self._record.place, keys)
+
+
+class KeywordTableIndex(BaseKeywordTableIndex):
+    """Keywords by a language model: one call for each passage, and one for each question."""
+
+    kind = "keyword_table"
+
+    def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
+        prompt = QUERY_KEYWORD_EXTRACT if asking else KEYWORD_EXTRACT
+        return keywords_in(self.llm.generate(LLMCall(prompt, {"text": text, "max_keywords": str(most)})).text)[:most]
+
+
+class SimpleKeywordTableIndex(BaseKeywordTableIndex):
+    """The words that stand in a text most often, without a model."""
+
+    kind = "simple_keyword_table"
+
+    def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
+        return frequent_keywords(text, most)
+
+
+class RAKEKeywordTableIndex(BaseKeywordTableIndex):
+    """The phrases of a text that tell most by RAKE, without a model."""
+
+    kind = "rake_keyword_table"
+
+    def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
+        return rake_keywords(text, most)

@@ -1,0 +1,33 @@
+"""Passages of a keyword table: those that have the most terms of the question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.text.rake import terms_of
+
+if TYPE_CHECKING:
+    from ragcore.indices.keyword_table.index import BaseKeywordTableIndex
+
+
+class KeywordTableRetriever(BaseRetriever):
+    """The score is the number of terms that a passage shares with the question; those that share none are not found.
+
+    Ties in the order of the index. In the trace: `terms`.
+    """
+
+    name = "keyword_table"
+
+    def __init__(self, index: BaseKeywordTableIndex, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10) -> None:
+        self._index = index
+        self._most_keywords = max_keywords_per_query
+        self._most_passages = num_chunks_per_query
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        terms = terms_of(self._index.keywords_of(query.query_str, self._most_keywords, asking=True))
+        step.note(terms=terms)
+        best = dict(self._index.ranked(terms)[: max(self._most_passages, 0)])
+        return [NodeWithScore(node, float(best[node.id_])) for node in self._index.nodes.get_nodes(list(best))]

@@ -1,0 +1,54 @@
+"""Passages of a summary index: all of them, the nearest, or those a language model chooses."""
+
+from __future__ import annotations
+
+from ragcore.indices.summary.index import SummaryIndex
+from ragcore.observe import Span
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.llm_choice import chosen
+from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
+
+
+class SummaryIndexRetriever(BaseRetriever):
+    """All passages in the order of the index, without a score."""
+
+    name = "summary_index"
+
+    def __init__(self, index: SummaryIndex) -> None:
+        self._index = index
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        return [NodeWithScore(node) for node in self._index.nodes.nodes()]
+
+
+class SummaryIndexEmbeddingRetriever(BaseRetriever):
+    """The passages nearest to the question; the score is the cosine, -1 to 1. Passages are embedded when first asked about."""
+
+    name = "summary_index_embedding"
+
+    def __init__(self, index: SummaryIndex, similarity_top_k: int = 1) -> None:
+        self._index = index
+        self._top_k = similarity_top_k
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        nodes = self._index.nodes.nodes()
+        best = self._index.nearest.best(query, [node.get_content(MetadataMode.EMBED) for node in nodes], self._top_k)
+        return [NodeWithScore(nodes[place], cosine) for place, cosine in best]
+
+
+class SummaryIndexLLMRetriever(BaseRetriever):
+    """The passages that help in the judgement of the index's model; the score is its relevance, 0 to 10.
+
+    One call for every `choice_batch_size` passages.
+    """
+
+    name = "summary_index_llm"
+
+    def __init__(self, index: SummaryIndex, choice_batch_size: int = 10) -> None:
+        self._index = index
+        self._batch = choice_batch_size
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        nodes = self._index.nodes.nodes()
+        found = chosen(self._index.llm, query.query_str, [node.text for node in nodes], self._batch)
+        return [NodeWithScore(nodes[place], relevance) for place, relevance in found]

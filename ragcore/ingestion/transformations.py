@@ -1,0 +1,293 @@
+"""Running transformations one after the other, with what was computed before taken from a cache.
+
+A step's `works_on` says what its result for a passage depends on: "node", the passage alone, and then it gives one passage
+for each; "document", all passages of the same document; "batch", everything it is given at once. Splitters work on documents;
+a step that does not say works on the batch, and is cached for exactly this batch.
+
+What a step computes is kept under the fingerprint of the step and what it sees of the passages: what its `sees(node)` gives,
+else everything but the ids. Where passages keep their ids, the ids are no part of that: the same text in another document is
+found, and gets what is its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from ragcore.concurrency import in_order
+from ragcore.embeddings.base import Embedder
+from ragcore.ingestion.cache import IngestionCache
+from ragcore.ingestion.fingerprint import fingerprint
+from ragcore.observe import span
+from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
+from ragcore.settings import Transformation
+from ragcore.vector_stores.node_json import decoded, encoded
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
+
+logger = logging.getLogger(__name__)
+
+Item: TypeAlias = Document | TextNode
+Scope: TypeAlias = Literal["node", "document", "batch"]
+
+
+class EmbeddingStep:
+    """A transformation that gives each passage its vector: of its text with the metadata that an embedder may see.
+
+    A passage that has a vector keeps it. Of a hierarchy the leaves alone are embedded, so that no text is embedded twice.
+    """
+
+    works_on: Scope = "node"
+
+    def __init__(self, embed_model: Embedder) -> None:
+        self.embed_model = embed_model
+
+    def sees(self, node: Item) -> str | None:
+        """The text to embed; None where there is nothing to do."""
+        if isinstance(node, Document) or node.embedding is not None or node.child_ids:
+            return None
+        return node.get_content(MetadataMode.EMBED)
+
+    def __call__(self, nodes: Sequence[Item]) -> list[Item]:
+        texts = [self.sees(node) for node in nodes]
+        bare = [text for text in texts if text is not None]
+        vectors = iter(self.embed_model.embed_passages(bare) if bare else ())
+        return [
+            node if text is None or isinstance(node, Document) else node.with_embedding(next(vectors))
+            for node, text in zip(nodes, texts, strict=True)
+        ]
+
+
+def as_step(given: Transformation | Embedder) -> Transformation:
+    """A transformation as it is; an embedder, made a step."""
+    return EmbeddingStep(cast(Embedder, given)) if hasattr(given, "embed_passages") else given
+
+
+def run_transformations(
+    nodes: Sequence[Item],
+    transformations: Sequence[Transformation | Embedder],
+    cache: IngestionCache | None = None,
+    num_workers: int = 1,
+    show_progress: bool = False,
+) -> list[Item]:
+    """What the last step gives; the passages of a document stand together, documents in the order of their first passage.
+
+    Nothing of `nodes` is edited. `num_workers` is how many documents, or shares of the passages, a step may work on at once.
+    `show_progress` logs each step.
+    """
+    if num_workers < 1:
+        raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")
+    items = _by_document(nodes)
+    for given in transformations:
+        step = as_step(given)
+        with span("transform", step=_title(step), given=len(items)) as noted:
+            items = _run(step, items, cache, num_workers)
+            noted.note(made=len(items))
+        if show_progress:
+            logger.info("%s: %d passages", _title(step), len(items))
+    return items
+
+
+def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, workers: int) -> list[Item]:
+    scope = works_on(step)
+    key = None if cache is None else fingerprint(step)
+    known = _Known(step, key, cache) if cache is not None and key is not None else None
+    groups = list(_groups(items, scope))
+    results: list[list[Item] | None] = [None] * len(groups)
+
+    def missing() -> list[int]:
+        return [place for place, result in enumerate(results) if result is None]
+
+    def compute(places: Sequence[int]) -> None:
+        share = [groups[place] for place in places]
+        made = _called(step, share, scope)
+        if known:
+            known.keep(share, made)
+        for place, result in zip(places, made, strict=True):
+            results[place] = result
+
+    def compute_all(places: Sequence[int]) -> None:
+        shares = _shares(places, workers) if scope == "node" else [[place] for place in places]
+        if workers > 1:
+            in_order(compute, shares, workers=workers)
+        else:
+            for share in shares:
+                compute(share)
+
+    def look_up(known: _Known) -> None:
+        places = missing()
+        for place, result in zip(places, known.results([groups[place] for place in places]), strict=True):
+            results[place] = result
+
+    if known:
+        look_up(known)
+        compute_all(known.unlike(missing(), groups))  # what is there twice is computed once,
+        look_up(known)  # and found the second time
+    compute_all(missing())
+    return [item for result in results for item in result or ()]
+
+
+def works_on(step: Transformation) -> Scope:
+    default: Scope = "document" if hasattr(step, "get_nodes_from_documents") else "batch"
+    return cast(Scope, getattr(step, "works_on", default))
+
+
+def _called(step: Transformation, groups: Sequence[list[Item]], scope: Scope) -> list[list[Item]]:
+    """What the step makes of each group."""
+    if scope != "node":
+        return [list(step(group)) for group in groups]
+    made = list(step([item for group in groups for item in group]))
+    if len(made) != len(groups):
+        raise ValueError(f"{_title(step)} works on each passage alone, but made {len(made)} passages of {len(groups)}")
+    return [[item] for item in made]
+
+
+def _groups(items: Sequence[Item], scope: Scope) -> Iterator[list[Item]]:
+    if scope == "node":
+        return ([item] for item in items)
+    if scope == "batch":
+        return iter([list(items)] if items else [])
+    return (list(group) for _, group in groupby(items, key=document_id))
+
+
+def _by_document(items: Sequence[Item]) -> list[Item]:
+    place: dict[str | None, int] = {}
+    for item in items:
+        place.setdefault(document_id(item), len(place))
+    return sorted(items, key=lambda item: place[document_id(item)])  # stable
+
+
+def document_id(item: Item) -> str | None:
+    """The id of the document that it is, or was cut from; None where that is not known, which counts as one document."""
+    return item.id_ if isinstance(item, Document) else item.ref_doc_id
+
+
+def _shares(places: Sequence[int], count: int) -> list[Sequence[int]]:
+    """At most `count` shares of about the same length, in order."""
+    size = -(-len(places) // count)
+    return [places[first : first + size] for first in range(0, len(places), size)] if places else []
+
+
+def _title(step: Transformation) -> str:
+    named = step.embed_model if isinstance(step, EmbeddingStep) else step
+    return str(getattr(named, "__name__", type(named).__name__))
+
+
+class _Known:
+    """The cached results of one step. Each has two keys: one without ids, where what was computed holds none, else one with."""
+
+    def __init__(self, step: Transformation, fingerprint: str, cache: IngestionCache) -> None:
+        self._fingerprint = fingerprint
+        self._cache = cache
+        self._sees: Callable[[Item], object] = getattr(step, "sees", _all_but_ids)
+
+    def results(self, groups: Sequence[list[Item]]) -> list[list[Item] | None]:
+        keys = [(self._key(group), self._key(group, with_ids=True)) for group in groups]
+        found = self._cache.get([key for pair in keys for key in pair])
+        results: list[list[Item] | None] = []
+        for group, (edits, whole) in zip(groups, keys, strict=True):
+            if edits in found:
+                results.append([_edited(item, edit) for item, edit in zip(group, json.loads(found[edits]), strict=True)])
+            else:
+                results.append([_read(text) for text in json.loads(found[whole])] if whole in found else None)
+        return results
+
+    def unlike(self, places: Sequence[int], groups: Sequence[list[Item]]) -> list[int]:
+        """The first place of each of these groups that looks different without its ids."""
+        first = {self._key(groups[place]): place for place in reversed(places)}
+        return sorted(first.values())
+
+    def keep(self, groups: Sequence[list[Item]], made: Sequence[list[Item]]) -> None:
+        entries: dict[str, str] = {}
+        for group, result in zip(groups, made, strict=True):
+            edits = _edits(group, result)
+            if edits is not None:
+                entries[self._key(group)] = json.dumps(edits)
+            elif not any(isinstance(item, IndexNode) for item in result):  # what it stands for cannot be written down
+                entries[self._key(group, with_ids=True)] = json.dumps([_written(item) for item in result])
+        self._cache.put(entries)
+
+    def _key(self, group: Sequence[Item], *, with_ids: bool = False) -> str:
+        seen = [[self._sees(item), _ids(item)] if with_ids else self._sees(item) for item in group]
+        text = json.dumps([self._fingerprint, with_ids, seen], ensure_ascii=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+_ID_FIELDS = ("id_", "ref_doc_id", "prev_id", "next_id", "parent_id", "child_ids")
+_EDITABLE = ("text", "excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+_PLACES = ("start_char_idx", "end_char_idx")
+
+
+def _all_but_ids(item: Item) -> list[object]:
+    vector = item.embedding if isinstance(item, TextNode) else None
+    told: list[object] = [type(item).__name__, *(getattr(item, name) for name in _EDITABLE), list(item.metadata.items())]
+    told += [item.template.text, item.template.entry, item.template.separator]
+    if isinstance(item, Document):
+        return [*told, item.page_word, [[page.label, page.start, page.end] for page in item.pages]]
+    return [*told, *(getattr(item, name) for name in _PLACES), _packed(vector)]
+
+
+def _ids(item: Item) -> list[object]:
+    return [getattr(item, name, None) for name in _ID_FIELDS]
+
+
+def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]] | None:
+    """What was changed of each passage; None where passages came, went, or took something of ids into themselves."""
+    if len(before) != len(after):
+        return None
+    edits: list[dict[str, Any]] = []
+    for old, new in zip(before, after, strict=True):
+        kept = ("template", *_PLACES)
+        if type(old) is not type(new) or isinstance(new, IndexNode) or _ids(old) != _ids(new):
+            return None
+        if any(getattr(old, name, None) != getattr(new, name, None) for name in kept):
+            return None
+        edit = {name: getattr(new, name) for name in _EDITABLE if getattr(new, name) != getattr(old, name)}
+        if new.metadata != old.metadata:
+            added = {key: value for key, value in new.metadata.items() if key not in old.metadata or old.metadata[key] != value}
+            if any(value in (old.id_, document_id(old)) for value in added.values() if value is not None):
+                return None
+            edit |= {"metadata": added, "without": [key for key in old.metadata if key not in new.metadata]}
+            if list(_edited(old, edit).metadata) != list(new.metadata):  # their order is part of what is read
+                return None
+        if isinstance(new, TextNode) and isinstance(old, TextNode) and new.embedding is not old.embedding:
+            edit["embedding"] = _packed(new.embedding)
+        edits.append(edit)
+    return edits
+
+
+def _edited(item: Item, edit: dict[str, Any]) -> Item:
+    changed: dict[str, Any] = {name: edit[name] for name in _EDITABLE if name in edit}
+    changed |= {name: tuple(value) for name, value in changed.items() if isinstance(value, list)}
+    if "metadata" in edit:
+        kept = {key: value for key, value in item.metadata.items() if key not in edit["without"]}
+        changed["metadata"] = kept | edit["metadata"]
+    if "embedding" in edit:
+        changed["embedding"] = _unpacked(edit["embedding"])
+    return replace(item, **changed) if changed else item
+
+
+def _written(item: Item) -> list[str | None]:
+    return [encoded(item), _packed(item.embedding if isinstance(item, TextNode) else None)]
+
+
+def _read(written: list[str]) -> Item:
+    item = decoded(written[0])
+    return item if isinstance(item, Document) else replace(item, embedding=_unpacked(written[1]))
+
+
+def _packed(vector: Vector | None) -> str | None:
+    return None if vector is None else base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
+
+
+def _unpacked(text: str | None) -> Vector | None:
+    import numpy as np
+
+    return None if text is None else np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)

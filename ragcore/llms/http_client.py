@@ -1,0 +1,520 @@
+"""What clients of model servers share: the address, the connections, streams read line by line, failures put into words,
+another try where that helps.
+
+A key is sent in the Authorization header and is nowhere else: not in a repr, an error, a log line or an address.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import re
+import socket
+import ssl
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import httpx
+
+from ragcore.errors import (
+    ConfigError,
+    ContextWindowError,
+    LLMAuthError,
+    LLMError,
+    LLMProtocolError,
+    LLMServerError,
+    LLMTimeoutError,
+    LLMUnavailableError,
+    RateLimitError,
+    UnknownModelError,
+)
+from ragcore.llms.server_address import OLLAMA_URL, is_loopback, server_address
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CONNECT_TIMEOUT = 5.0  # seconds
+AFTERMATH = 0.25  # seconds between an answer's last line and the end of its stream
+MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
+MAX_BODY = 32 * 2**20  # bytes; a whole answer
+LONGEST_PAUSE = 20.0  # seconds; a server that asks for more is an error at once
+
+
+class BrokenOffError(LLMProtocolError):
+    """The answer stopped before its end. `partial` is what was said until then."""
+
+    def __init__(self, what: str, *, hint: str = "", partial: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.partial = partial
+
+
+class EmptyAnswerError(LLMProtocolError):
+    """The model answered, with no text at all."""
+
+
+class WrongServerError(LLMProtocolError):
+    """Something answers at the address, but not a server of the kind that was meant."""
+
+    retryable = False
+
+
+class NoToolsError(LLMError):
+    """The model, or its server, takes no tools."""
+
+
+class Refusal(Exception):
+    """A status that is not success; not an error yet, as a client may know how to ask again.
+
+    `detail` is the server's own explanation, without the key.
+    """
+
+    def __init__(self, status: int, *, detail: str, code: str, retry_after: float | None, location: str, is_page: bool) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.detail = detail
+        self.code = code
+        self.retry_after = retry_after  # seconds
+        self.location = location
+        self.is_page = is_page  # HTML and the like: from something in between, or no model server at all
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """Failures that may pass are tried again, up to `count` times, as long as nothing of the answer has been given out.
+
+    The pause doubles from half a second and is shaken by a quarter; a server that says how long to wait is obeyed. A
+    timeout is not tried again: that would only double the wait.
+    """
+
+    count: int = 2
+    sleep: Callable[[float], None] = time.sleep
+
+    def run(self, ask: Callable[[], T]) -> T:
+        """What `ask` gives, asked again as often as that helps."""
+        attempt = 0
+        while True:
+            try:
+                return ask()
+            except LLMError as error:
+                if not self.wait(error, attempt):
+                    raise
+                attempt += 1
+
+    def wait(self, error: LLMError, attempt: int) -> bool:
+        """Sleep before another attempt after attempt number `attempt` (from 0); False when there is none to make."""
+        if attempt >= self.count or not error.retryable or isinstance(error.__cause__, httpx.TimeoutException):
+            return False
+        asked = error.__cause__.retry_after if isinstance(error.__cause__, Refusal) else None
+        if asked is not None and asked > LONGEST_PAUSE:
+            return False
+        pause = asked if asked is not None else 0.5 * 2**attempt * random.uniform(0.75, 1.25)
+        logger.info("asking again in %.1f s after %s", pause, type(error).__name__)
+        self.sleep(pause)
+        return True
+
+
+def ollama_server(base_url: str | None, timeout: float) -> ModelServer:
+    """Without `base_url`, the environment's OLLAMA_HOST, as Ollama's own client does; else Ollama on this machine."""
+    base_url = os.environ.get("OLLAMA_HOST", "") if base_url is None else base_url
+    url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
+    url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/")
+    down_hint = "Is it running? Start it with: ollama serve"
+    return ModelServer(url, kind="Ollama", name="Ollama", down_hint=down_hint, timeout=timeout)
+
+
+class ModelServer:
+    """One server: asks it, reads what it says, and turns what goes wrong into LLMErrors. Safe to use from several threads.
+
+    `kind` is what it should be ("Ollama", "an OpenAI-compatible server"), `name` how a sentence about it begins, `down_hint`
+    what to do when nobody answers.
+    """
+
+    def __init__(self, url: httpx.URL, *, kind: str, name: str, down_hint: str, key: str = "", timeout: float = 120.0) -> None:
+        self.url = str(url).rstrip("/")
+        self.place = url.netloc.decode("ascii")
+        self.kind = kind
+        self.name = name
+        self.timeout = timeout  # seconds without a sign of life
+        self._down_hint = down_hint
+        self._key = _checked_key(key)
+        self._client = httpx.Client(
+            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            timeout=httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout)),
+            trust_env=not is_loopback(url.host),  # a proxy knows nothing of this machine's own servers
+        )
+        self.close = weakref.finalize(self, self._client.close)  # when asked, or when nobody holds the server any more
+
+    def __repr__(self) -> str:
+        return f"ModelServer({self.url!r})"
+
+    def get(self, path: str) -> dict[str, Any]:
+        with self._sent("GET", path, None) as response:
+            return self._whole(response)
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The JSON object it answers with; a Refusal where the status is not success."""
+        with self._sent("POST", path, body) as response:
+            return self._whole(response)
+
+    def lines(self, path: str, body: dict[str, Any]) -> Generator[str, bool | None, None]:
+        """The lines of its answer as they come; a Refusal before the first where the status is not success. Closing it ends the
+        request; `ended` keeps its connection for the next."""
+        with self._sent("POST", path, body) as response:
+            lines = _lines(response)
+            for line in lines:
+                if (yield line):
+                    _read_out(lines, response)
+
+    def parsed(self, text: str) -> dict[str, Any]:
+        """A JSON object of the server's."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise self.unreadable() from error
+        if not isinstance(data, dict):
+            raise self.unreadable()
+        return data
+
+    def unreadable(self) -> LLMProtocolError:
+        return LLMProtocolError(
+            f"{self.name} at {self.place} sent something that is not an answer.",
+            hint=f"Check in Settings that {self.kind} is at this address, and that it is up to date.",
+        )
+
+    def broken_off(self, partial: str) -> BrokenOffError:
+        return BrokenOffError(
+            f"{self.name} at {self.place} broke off in the middle of the answer.",
+            hint="What was said so far is kept. Ask again; if it happens again, look at the server's own messages.",
+            partial=partial,
+        )
+
+    def empty(self, *, at_limit: bool) -> EmptyAnswerError:
+        if at_limit:
+            return EmptyAnswerError(
+                "The model used up all the tokens kept for its answer before it said anything.",
+                hint="Raise the tokens kept free for the answer in Settings; models that think first need thousands.",
+            )
+        return EmptyAnswerError("The model answered with nothing.", hint="Ask again, or choose another model in Settings.")
+
+    def said_error(self, error: object) -> LLMError:
+        """An `error` object where an answer should be."""
+        detail, code = _explanation(json.dumps({"error": error}))
+        return self._in_words(Refusal(500, detail=self._clean(detail), code=code, retry_after=None, location="", is_page=False))
+
+    def failure(
+        self, refusal: Refusal, *, model: str, available: Callable[[], tuple[str, ...]], sent_tools: bool = False
+    ) -> LLMError:
+        """The error for a refusal; `available` is asked for the models there are when `model` is none of them."""
+        if sent_tools and _is_about_tools(refusal):
+            return NoToolsError(
+                f"{self.name} at {self.place} takes no tools with the model {model!r}: {refusal.detail}.",
+                hint="Choose a model that can call tools, switch tools on where the server is started, or use a ReAct agent, "
+                "which works with every model.",
+            )
+        if not refusal.is_page and refusal.status in (400, 404, 422, 500) and _is_about_unknown_model(refusal):
+            names = available()
+            hint = f"It has: {', '.join(names)}." if names else "It did not say which models it has."
+            return UnknownModelError(f"{self.name} at {self.place} has no model {model!r}.", hint=hint, available=names)
+        return self._in_words(refusal)
+
+    def wrong_server(self, location: str = "") -> WrongServerError:
+        hint = (
+            f"It points to {location}. Try that address in Settings."
+            if location
+            else "Check the address and the kind of server in Settings."
+        )
+        return WrongServerError(f"Something answers at {self.place}, but it is not {self.kind}.", hint=hint)
+
+    @contextmanager
+    def _sent(self, method: str, path: str, body: dict[str, Any] | None) -> Iterator[httpx.Response]:
+        try:
+            with self._client.stream(method, f"{self.url}{path}", json=body) as response:
+                if not response.is_success:
+                    raise self._refusal(response)
+                if _is_page(response):
+                    raise self.wrong_server()
+                yield response
+        except httpx.HTTPError as error:
+            raise self._transport_failure(error) from error
+
+    def _whole(self, response: httpx.Response) -> dict[str, Any]:
+        return self.parsed(_text(_body(response)))
+
+    def _refusal(self, response: httpx.Response) -> Refusal:
+        is_page = _is_page(response)
+        detail, code = ("", "") if is_page else _explanation(_text(_body(response)))
+        return Refusal(
+            response.status_code,
+            detail=self._clean(detail),
+            code=code,
+            retry_after=_seconds(response.headers.get("retry-after", "")),
+            location=response.headers.get("location", ""),
+            is_page=is_page,
+        )
+
+    def _clean(self, detail: str) -> str:
+        """A server's own words, fit for a sentence: short, on one line, without the key."""
+        if self._key:
+            detail = detail.replace(self._key, "…")
+        line = " ".join(detail.split()).rstrip(".")
+        return line if len(line) <= 300 else f"{line[:300]}…"
+
+    def _in_words(self, refusal: Refusal) -> LLMError:
+        status, said = refusal.status, f": {refusal.detail}" if refusal.detail else ""
+        if status in (401, 403) or refusal.code in ("invalid_api_key", "authentication_error"):
+            what = "does not accept the key" if self._key else "wants a key"
+            return LLMAuthError(
+                f"{self.name} at {self.place} {what}.",
+                hint="Enter the key again in Settings, and check that it is still valid.",
+            )
+        if _is_about_context(refusal):
+            return ContextWindowError(
+                "The question and its passages are longer than the model can read at once.",
+                hint="Lower the context window in Settings to what the model has, or use fewer passages."
+                + (f" The server says{said}." if said else ""),
+            )
+        if status == 429:
+            return self._too_many(refusal)
+        if 300 <= status < 400:
+            return self.wrong_server(refusal.location)
+        if status in (404, 405) or (refusal.is_page and status < 500):
+            return self.wrong_server()
+        if status >= 500:
+            return LLMServerError(
+                f"{self.name} at {self.place} failed with an error of its own{said or f' (status {status})'}.",
+                hint="Ask again in a moment. If it stays, look at the server's own messages.",
+            )
+        error = LLMServerError(
+            f"{self.name} at {self.place} refused the request{said or f' (status {status})'}.",
+            hint="Check the model and its settings.",
+        )
+        error.retryable = False
+        return error
+
+    def _too_many(self, refusal: Refusal) -> RateLimitError:
+        if refusal.code == "insufficient_quota":
+            error = RateLimitError(
+                f"{self.name} says that the credit of this key is used up.",
+                hint="Add credit to the account, or use another key.",
+            )
+            error.retryable = False
+            return error
+        wait = (
+            f"It asks to wait {refusal.retry_after:.0f} seconds."
+            if refusal.retry_after is not None
+            else "Wait a minute and ask again."
+        )
+        return RateLimitError(f"{self.name} at {self.place} is getting too many requests.", hint=wait)
+
+    def _transport_failure(self, error: httpx.HTTPError) -> LLMError:
+        if isinstance(error, httpx.ConnectTimeout):
+            return LLMUnavailableError(
+                f"{self.name} did not pick up at {self.place} within {CONNECT_TIMEOUT:.0f} seconds.",
+                hint="Check the address in Settings; a firewall may be in the way.",
+            )
+        if isinstance(error, httpx.TimeoutException):
+            return LLMTimeoutError(
+                f"{self.name} at {self.place} has said nothing for {self.timeout:g} seconds.",
+                hint="The model may still be loading, or be too large for the computer it runs on. "
+                "Ask again, choose a smaller model, or raise the timeout in Settings.",
+            )
+        if isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol):
+            return self._unavailable(error)
+        if isinstance(error, httpx.RemoteProtocolError) and "illegal" in str(error):  # it does not speak HTTP at all
+            return self.wrong_server()
+        if isinstance(error, httpx.DecodingError):
+            return self.unreadable()
+        return LLMProtocolError(
+            f"{self.name} at {self.place} broke the connection off.",
+            hint="Ask again. If it stays, look at the server's own messages.",
+        )
+
+    def _unavailable(self, error: httpx.HTTPError) -> LLMUnavailableError:
+        causes = list(_causes(error))
+        if any(isinstance(cause, ssl.SSLError) for cause in causes):
+            unavailable = LLMUnavailableError(
+                f"There is no secure connection to {self.place}.",
+                hint="A server on this machine or network usually wants an address that begins with http:// and not https://. "
+                "Otherwise its certificate is not one that this computer trusts.",
+            )
+            unavailable.retryable = False
+            return unavailable
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
+            return LLMUnavailableError(
+                f"No computer called {self.place} can be found.",
+                hint="Check the spelling of the address in Settings, and the network connection.",
+            )
+        return LLMUnavailableError(f"{self.name} is not answering at {self.place}.", hint=self._down_hint)
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The JSON objects in what should be a list of them; what is none is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def events(lines: Iterable[str]) -> Iterator[str]:
+    """The data of each server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments and other
+    fields are skipped; an event that the end of the stream cuts off is given as it is. A line that belongs to no such stream is
+    given too, so that a server that answers with a plain JSON object is understood."""
+    data: list[str] = []
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not line:
+            if data:
+                yield "\n".join(data)
+            data = []
+        elif name == "data":
+            data.append(value.removeprefix(" "))
+        elif not (name in ("", "event", "id", "retry") and colon):
+            yield line
+    if data:
+        yield "\n".join(data)
+
+
+def ended(lines: Generator[str, bool | None, None]) -> None:
+    """Say that the line last given by `ModelServer.lines` was the answer's last, whatever comes behind it."""
+    with suppress(StopIteration):
+        lines.send(True)
+
+
+def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
+    """Only a connection that was read to its end can be used again; a server that does not end soon loses it."""
+    connection = response.extensions["network_stream"].get_extra_info("socket")
+    cut = threading.Timer(AFTERMATH, _hang_up, (connection,))
+    cut.daemon = True
+    cut.start()
+    try:
+        with suppress(httpx.HTTPError):
+            for _ in lines:
+                pass
+    finally:
+        cut.cancel()
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # that of TLS would leave a read that waits waiting
+
+
+def _lines(response: httpx.Response) -> Iterator[str]:
+    # Not response.iter_lines(): it also cuts at U+2028 and its like, which JSON may hold within a string.
+    rest = b""
+    for chunk in response.iter_bytes():
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield _text(line.removesuffix(b"\r"))
+        if len(rest) > MAX_LINE:
+            raise httpx.DecodingError("a line without end", request=response.request)
+    if rest:
+        yield _text(rest)
+
+
+def _body(response: httpx.Response) -> bytes:
+    body = b""
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise httpx.DecodingError("a body without end", request=response.request)
+    return body
+
+
+def _text(data: bytes) -> str:
+    # Bytes that are no UTF-8 become characters that are no JSON outside of strings, and visible inside.
+    return data.decode("utf-8", "replace")
+
+
+def _is_page(response: httpx.Response) -> bool:
+    kind: str = response.headers.get("content-type", "").lower()
+    return kind.startswith(
+        ("text/html", "application/xhtml", "application/xml", "text/xml", "image/", "video/", "audio/", "multipart/")
+    )
+
+
+def _explanation(body: str) -> tuple[str, str]:
+    """What a server says is wrong, and its code: {"error": "..."}, {"error": {"message", "code"}}, {"message"}, {"detail"}, or
+    plain text."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        data = body if all(character.isprintable() or character.isspace() for character in body) else ""
+    if not isinstance(data, dict):
+        return data if isinstance(data, str) else "", ""
+    error = data.get("error", data)
+    if isinstance(error, str):
+        return error, ""
+    if not isinstance(error, dict):
+        return json.dumps(error), ""
+    said = error.get("message") or error.get("detail") or ""
+    param = error.get("param")
+    code = error.get("code") or error.get("type") or ""
+    detail = said if isinstance(said, str) else json.dumps(said)
+    return (f"{detail} ({param})" if param and str(param) not in detail else detail), str(code)
+
+
+_UNKNOWN_MODEL = re.compile(
+    r"\bmodel\b.*(not found|not exist|unknown|no such|is not (available|loaded|supported|served|a valid)|not a valid|pull)"
+    r"|(unknown|invalid|no such|no|cannot find|not find|not a valid|different from the pinned)\s+model\b|pinned to",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_TOOLS = re.compile(
+    r"(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|unrecogni[sz]ed|unknown)\b.*\btool"
+    r"|\btool.*(not support\w*|unsupported|not (permitted|allowed|enabled|available)|unexpected|requires? --)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONTEXT = re.compile(
+    r"context[ _-]?(length|window|size)|maximum context|exceeds? the (available )?context|prompt is too long", re.IGNORECASE
+)
+
+
+def _is_about_unknown_model(refusal: Refusal) -> bool:
+    if refusal.code == "model_not_found":
+        return True
+    # "Unsupported parameter: 'x' is not supported with this model" is about the parameter.
+    return "parameter" not in refusal.detail.lower() and bool(_UNKNOWN_MODEL.search(refusal.detail))
+
+
+def _is_about_tools(refusal: Refusal) -> bool:
+    return refusal.status in (400, 404, 422, 500, 501) and not refusal.is_page and bool(_NO_TOOLS.search(refusal.detail))
+
+
+def _is_about_context(refusal: Refusal) -> bool:
+    if refusal.status not in (400, 413, 422, 500):
+        return False
+    return refusal.status == 413 or "context" in refusal.code or bool(_CONTEXT.search(refusal.detail))
+
+
+def _seconds(header: str) -> float | None:
+    """A Retry-After header: seconds, or a date."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _checked_key(key: str) -> str:
+    bare = key.strip()
+    if not (bare.isascii() and bare.isprintable()) or " " in bare:
+        raise ConfigError("The key has characters that no key has.", hint="Copy it again; something else may have been copied.")
+    return bare
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__

@@ -1,0 +1,84 @@
+"""The address of a model server as a person types it, made whole; and whether it is on this computer."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+
+import httpx
+
+from ragcore.errors import (
+    ConfigError,
+)
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+OLLAMA_URL = "http://localhost:11434"
+
+
+def server_address(text: str, *, usual: str, local_port: int | None = None) -> httpx.URL:
+    """The address a person typed, made whole: `localhost:1234` -> `http://localhost:1234`. "" is the usual address.
+
+    Without a scheme, a host of this machine or network and any host with a port is http, any other https. `local_port` is the
+    port of an address that names neither scheme nor port.
+    """
+    given = text.strip() or usual
+    if not given:
+        raise ConfigError(
+            "No address is given for the model server.", hint="Enter it in Settings, like http://localhost:1234/v1"
+        )
+    bare = "://" not in given
+    try:
+        url = httpx.URL(f"http://{given}" if bare else given)
+    except httpx.InvalidURL as error:
+        raise _bad_address(given) from error
+    if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", given) or url.query or url.userinfo:
+        raise _bad_address(given)
+    if bare and url.port is None and local_port is not None:
+        url = url.copy_with(port=local_port)
+    if bare and url.port is None and not _is_near(url.host):
+        url = url.copy_with(scheme="https")
+    if url.host == "0.0.0.0":  # where a server listens, not where one reaches it
+        url = url.copy_with(host="127.0.0.1")
+    return url.copy_with(path=url.path.rstrip("/") or "/", fragment=None)
+
+
+def api_address(base_url: str) -> httpx.URL:
+    """The address that an OpenAI-compatible server's paths are added to: with the /v1 that people leave out."""
+    url = server_address(base_url, usual="")
+    path = re.sub(r"/(chat/completions|completions|embeddings|models)$", "", url.path.rstrip("/"))
+    return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
+
+
+def openai_base_url() -> str:
+    """OpenAI's address; that of OPENAI_BASE_URL where the environment has it, as OpenAI's own client does."""
+    return os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
+
+
+def _bad_address(given: str) -> ConfigError:
+    shown = re.sub(r"//[^/@]*@", "//…@", given.split("?")[0])  # a password or key may be in it
+    return ConfigError(
+        f"{shown!r} is not an address of a model server.",
+        hint="It looks like http://localhost:1234 or https://api.example.com/v1, with no user name and no question mark.",
+    )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_near(host: str) -> bool:
+    """On this machine or the network around it, as far as the name tells."""
+    if is_loopback(host) or "." not in host or host.endswith((".local", ".lan", ".internal")):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False

@@ -1,0 +1,221 @@
+"""Cutting a text into pieces that fit, and packing pieces into chunks that overlap. Spans only; no text is copied or lost.
+
+A piece is a span that no chunk divides. Pieces lie end to end over the whole text. The white space or separator between two
+pieces belongs to one of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import TypeAlias
+
+from ragcore.node_parser.node_building import trimmed
+from ragcore.text.sentences import sentence_spans
+from ragcore.text.tokens import Tokenizer
+
+Span: TypeAlias = tuple[int, int]
+Cutter: TypeAlias = Callable[[str], Iterator[int]]
+"""Ascending positions, inside a text, at which it may be cut."""
+
+
+FEW = 8  # tokens; a stretch by itself is hardly ever this many more than together with the white space after it
+FAR = 8  # characters; tokens are shorter, or else the stretch is measured to its end
+
+
+def at_sentences(text: str) -> Iterator[int]:
+    return (start for start, _ in sentence_spans(text))
+
+
+# Classes and not functions within functions: a splitter can then be sent to another process.
+@dataclass(frozen=True, slots=True)
+class BeforeEach:
+    """Cuts before every `separator`, so that it stays with what follows."""
+
+    separator: str
+
+    def __post_init__(self) -> None:
+        if not self.separator:
+            raise ValueError("A separator cannot be empty; leave it out instead.")
+
+    def __call__(self, text: str) -> Iterator[int]:
+        position = text.find(self.separator)
+        while position >= 0:
+            yield position
+            position = text.find(self.separator, position + len(self.separator))
+
+
+@dataclass(frozen=True, slots=True)
+class AtPieces:
+    """Cuts where each piece that `split` makes of the text begins; a piece that is not in the text as it is does not count."""
+
+    split: Callable[[str], Sequence[str]]
+
+    def __call__(self, text: str) -> Iterator[int]:
+        reached = 0
+        for piece in self.split(text):
+            start = text.find(piece, reached) if piece else -1
+            if start >= 0:
+                yield start
+                reached = start + len(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class AtMatches:
+    """Cuts where each match of `pattern` begins; what lies between two matches stays with the first."""
+
+    pattern: re.Pattern[str]
+
+    def __call__(self, text: str) -> Iterator[int]:
+        return (match.start() for match in self.pattern.finditer(text))
+
+
+def is_lead(piece: str) -> bool:
+    """A line of its own that leads to what follows: a heading, or a question that is answered below it."""
+    line = piece.strip()
+    return piece.endswith("\n") and _LEAD.fullmatch(line) is not None and len(line.split()) <= LEAD_WORDS
+
+
+LEAD_WORDS = 14
+_LEAD = re.compile(r"[^\n|;]*[^\s.!…:,|;。！]")
+
+
+def chunk_spans(
+    text: str,
+    *,
+    size: int,
+    overlap: int,
+    tokenizer: Tokenizer,
+    cutters: Sequence[Cutter],
+    stays_with_next: Callable[[str], bool] | None = None,
+) -> list[Span]:
+    """Spans of at most `size` tokens, in order, without white space at their ends; blank ones are left out.
+
+    A piece of which `stays_with_next` says so does not end a chunk, where the chunk has others.
+
+    The coarsest cutter that makes a stretch fit is used for it. Each chunk begins with as many whole pieces from the end of
+    the one before as `overlap` tokens hold, or with fewer when the next piece would not fit beside them. A single
+    character that is more than `size` tokens stands alone.
+    """
+    if not text or text.isspace():
+        return []
+    ruler = _Ruler(text, tokenizer, size)
+    pieces: list[_Piece] = []
+    _cut(ruler, 0, len(text), cutters, max(1, min(size // 16, overlap or size)), pieces)
+    spans: list[Span] = []
+    for start, end in _pack(ruler, pieces, overlap, stays_with_next):
+        span = trimmed(text, start, end)
+        # Where all that is new is white space, what is left was in the chunk before.
+        if span and (not spans or span[1] > spans[-1][1]):
+            spans.append(span)
+    return spans
+
+
+_Piece: TypeAlias = tuple[int, int, int]  # start, end, the tokens of text[start:end] by itself
+
+
+class _Ruler:
+    """Measures stretches of one text against a chunk's size."""
+
+    def __init__(self, text: str, tokenizer: Tokenizer, size: int) -> None:
+        self.text = text
+        self.size = size
+        self.count = tokenizer.count
+        self.starts = tokenizer.starts
+        self._far = size * FAR
+
+    def tokens(self, start: int, end: int) -> int | None:
+        """How many a piece has, with the white space at its ends; None where it does not fit a chunk by itself."""
+        if end - start > self._far and self.count(self.text[start : start + self._far]) > self.size + FEW:
+            return None
+        tokens = self.count(self.text[start:end])
+        return tokens if tokens * 2 + FEW <= self.size or self.fits(start, end) else None
+
+    def fits(self, start: int, end: int) -> bool:
+        return self.count(self.text[start:end].strip()) <= self.size
+
+
+def _cut(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride: int, pieces: list[_Piece]) -> None:
+    """Add the pieces of a stretch, in order."""
+    tokens = ruler.tokens(start, end)
+    if tokens is not None:
+        pieces.append((start, end, tokens))
+    elif not cutters:
+        pieces += _strides(ruler, start, end, stride)
+    else:
+        offset = start
+        for position in chain(cutters[0](ruler.text[start:end]), [end - offset]):
+            if start < offset + position <= end:
+                _cut(ruler, start, offset + position, cutters[1:], stride, pieces)
+                start = offset + position
+
+
+def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piece]:
+    """A stretch with no place to cut, in pieces of about `stride` tokens, or of one character where that has more."""
+    offset = start
+    starts = ruler.starts(ruler.text[start:end])
+    while start < end:
+        next_ = bisect_left(starts, start - offset) + stride
+        place = offset + starts[next_] if next_ < len(starts) else end
+        place = _whole_characters(ruler.text, start, min(max(place, start + 1), end))
+        tokens = ruler.tokens(start, place)
+        if tokens is None:
+            place = start + 1
+            tokens = ruler.count(ruler.text[start])
+        yield start, place, tokens
+        start = place
+
+
+def _whole_characters(text: str, start: int, place: int) -> int:
+    """The nearest place, rather before than after, that parts no accent, emoji or flag from what it belongs to."""
+    candidates = chain(range(place, max(start, place - 16), -1), range(place + 1, min(place + 16, len(text)) + 1))
+    return next((candidate for candidate in candidates if not _joined(text, start, candidate)), place)
+
+
+_OF_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # letters, of which every two are a flag
+
+
+def _joined(text: str, start: int, place: int) -> bool:
+    """Whether what stands on both sides of `place` is one character to a reader; at `start` a character begins."""
+    if place >= len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    return (
+        after == "\u200d"
+        or before == "\u200d"
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or (after in _OF_FLAGS and (place - start - len(text[start:place].rstrip(_OF_FLAGS))) % 2 == 1)
+        or unicodedata.category(after)[0] == "M"
+    )
+
+
+def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Callable[[str], bool] | None) -> Iterator[Span]:
+    """Greedy. Every chunk takes at least one new piece, so the work is linear in the pieces and what overlaps."""
+    until = [0, *accumulate(tokens for _, _, tokens in pieces)]  # until[i]: tokens before piece i
+    size = ruler.size
+    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first that no chunk holds yet
+    while fresh < len(pieces):
+        while first < fresh and until[fresh + 1] - until[first] > size:
+            first += 1
+        last = max(bisect_right(until, until[first] + size) - 1, fresh + 1)
+        while last - first > 1 and not ruler.fits(pieces[first][0], pieces[last - 1][1]):
+            if first < fresh:
+                first += 1
+            else:
+                last -= 1
+        while stays_with_next and fresh < last - 1 < len(pieces) - 1:
+            start, end, _ = pieces[last - 1]
+            if not stays_with_next(ruler.text[start:end]):
+                break
+            last -= 1
+        yield pieces[first][0], pieces[last - 1][1]
+        floor, first, fresh = first, last, last
+        # A piece within a word may have no tokens of its own; without overlap it is not repeated either.
+        while overlap and first > floor and until[fresh] - until[first - 1] <= overlap:
+            first -= 1
+        while first < fresh and ruler.count(ruler.text[pieces[first][0] : pieces[fresh - 1][1]].strip()) > overlap:
+            first += 1  # together they may be more tokens than one by one

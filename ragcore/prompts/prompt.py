@@ -1,0 +1,190 @@
+"""A prompt is a name, a task, and messages with typed variables in {braces}.
+
+Rendering substitutes each variable exactly once, in one pass over the template: a `{brace}` in a document, a question or an
+earlier message is only text. The rendered message keeps where each stretch came from, so that a screen can colour it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from ragcore.schema import ChatMessage, MessageRole
+
+
+class Task(Enum):
+    """What a call asks for; a reader that ignores the wording answers by this."""
+
+    ANSWER = "answer"  # query_str from context_str
+    REFINE = "refine"  # improve existing_answer with more context_str
+    SUMMARIZE = "summarize"  # query_str over context_str, which may be summaries already
+    CONDENSE = "condense"  # chat_history and question into one question that stands alone
+    CHAT = "chat"  # the next message of a conversation, with context_str where the prompt has it
+    GENERATE = "generate"  # query_str alone, no documents
+    SELECT = "select"  # which of `choices` serve query_str, at most max_outputs: JSON, [{"choice": 1, "reason": "..."}]
+    RANK = "rank"  # which of context_str's numbered passages help with query_str: lines "Doc: 2, Relevance: 7" (0 to 10)
+    KEYWORDS = "keywords"  # at most max_keywords of text: "KEYWORDS: a, b, c"
+    TITLE = "title"  # one line that names what context_str, passages or candidate titles, is about
+    QUESTIONS = "questions"  # num_questions questions that context_str answers, one a line
+    REPHRASE = "rephrase"  # num_queries ways to ask query_str, one a line
+    IMAGINE = "imagine"  # a passage as it might answer query_str
+    DIVIDE = "divide"  # query_str into questions for `choices`: JSON, [{"sub_question": "...", "tool_name": "..."}]
+    ACT = "act"  # query_str by calling tools, given what they said in `observations`
+    JUDGE = "judge"  # of `response` to query_str, by context_str, reference or guidelines; the prompt's name says what
+    REMEMBER = "remember"  # chat_history in a few sentences
+    DIRECTION = "direction"  # whether to read on before or after context_str for query_str: "previous", "next" or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document as a prompt shows it. With a `number`, an answer can cite it as [number]."""
+
+    text: str
+    number: int | None = None
+    source: str = ""  # "handbook.pdf, page 3"
+
+    def __str__(self) -> str:
+        if self.number is None:
+            return self.text
+        head = f"[{self.number}] {self.source}".rstrip()
+        return f"{head}\n{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things to choose from, by its number (from 1). `name` is that of a tool, where it is one."""
+
+    number: int
+    text: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"({self.number}) {self.name + ': ' if self.name else ''}{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCard:
+    """A tool as a prompt describes it; `parameters` is the JSON schema of its arguments, as text."""
+
+    name: str
+    description: str
+    parameters: str
+
+    def __str__(self) -> str:
+        return f"> Tool Name: {self.name}\nTool Description: {self.description}\nTool Args: {self.parameters}"
+
+
+Variable: TypeAlias = str | tuple[Passage, ...] | tuple[ChatMessage, ...] | tuple[Choice, ...] | tuple[ToolCard, ...]
+Variables: TypeAlias = Mapping[str, Variable]
+
+
+class Origin(str, Enum):
+    """Where a stretch of a rendered message came from."""
+
+    INSTRUCTIONS = "instructions"
+    DOCUMENTS = "documents"
+    QUESTION = "question"
+    HISTORY = "history"
+    ANSWER = "answer"
+
+
+ORIGINS: Mapping[str, Origin] = {
+    "context_str": Origin.DOCUMENTS,
+    "query_str": Origin.QUESTION,
+    "question": Origin.QUESTION,
+    "chat_history": Origin.HISTORY,
+    "existing_answer": Origin.ANSWER,
+    "response": Origin.ANSWER,
+    "second_response": Origin.ANSWER,
+    "text": Origin.DOCUMENTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    origin: Origin
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedMessage:
+    """`name` and `additional_kwargs` (tool calls, tool_call_id) are those of a message of the history."""
+
+    role: MessageRole
+    parts: tuple[Part, ...]
+    name: str | None = None
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def content(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`messages` are templates. The history of a call goes before the last of them, or behind a last one of the system's."""
+
+    name: str
+    task: Task
+    messages: tuple[ChatMessage, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(name for message in self.messages for name in _VARIABLE.findall(message.content))
+
+    def get_template(self, llm: Any = None) -> str:
+        """The text as it was written, its messages below each other."""
+        return "\n".join(message.content for message in self.messages)
+
+    def checked(self, variables: Variables) -> Variables:
+        """`variables` as they are. ValueError where they are not exactly those that the templates name."""
+        if wrong := self.variables ^ variables.keys():
+            raise ValueError(
+                f"prompt {self.name!r} has the variables {sorted(self.variables)}; wrong or missing: {sorted(wrong)}"
+            )
+        return variables
+
+    def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
+        """The messages to send. A variable that the templates name and `variables` lacks is a KeyError: our own bug."""
+        rendered = [RenderedMessage(message.role, tuple(_parts(message.content, variables))) for message in self.messages]
+        return with_history(rendered, history)
+
+
+def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]) -> list[RenderedMessage]:
+    """The history before the last of the rendered messages, or behind a last one of the system's."""
+    past = [
+        RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs)
+        for message in history
+    ]
+    first = len(rendered) if not rendered or rendered[-1].role is MessageRole.SYSTEM else len(rendered) - 1
+    return [*rendered[:first], *past, *rendered[first:]]
+
+
+_VARIABLE = re.compile(r"\{([a-z_]+)\}")
+
+
+def _parts(template: str, variables: Variables) -> Iterable[Part]:
+    end = 0
+    for match in _VARIABLE.finditer(template):
+        if match.start() > end:
+            yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
+        name = match.group(1)
+        text = as_text(variables[name])
+        if text:
+            yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
+        end = match.end()
+    if end < len(template):
+        yield Part(Origin.INSTRUCTIONS, template[end:])
+
+
+def as_text(value: Variable) -> str:
+    if not isinstance(value, tuple):
+        return str(value)  # a template's user may give numbers
+    separator = "\n" if value and isinstance(value[0], ChatMessage) else "\n\n"
+    return separator.join(str(item) for item in value)
+
+
+"""Messages as they are: they are the history."""

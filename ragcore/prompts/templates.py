@@ -1,0 +1,220 @@
+"""Wording that a script brings along: templates with {names}, for one message or several, or chosen by the model.
+
+A template is a Prompt, so it goes wherever one goes. Only the {names} that get a value are replaced, each once; other braces
+stay as they are, so JSON may stand in a template, and {{name}} is written for the text {name}. Braces in a value are text.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from ragcore.prompts.prompt import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, with_history
+from ragcore.schema import ChatMessage, MessageRole
+
+_NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
+_ALIASES = {"context_msg": "context_str"}  # LlamaIndex's name of the passages in a refine template
+
+Model: TypeAlias = Any  # an LLM; prompts are below it and do not know it
+FunctionMappings: TypeAlias = Mapping[str, Callable[..., str]]
+
+
+class BaseOutputParser(ABC):
+    """Subclasses give `parse`, and `format` where a prompt must say something of the form."""
+
+    @abstractmethod
+    def parse(self, output: str) -> Any:
+        """What a model's answer says."""
+
+    def format(self, query: str) -> str:
+        """The text of a prompt with what is to be said of the form."""
+        return query
+
+
+@dataclass(frozen=True, init=False)
+class PromptTemplate(Prompt):
+    """One message of the user's.
+
+    `template_var_mappings`: {"query_str": "my_question"} where the template says {my_question} for query_str.
+    `function_mappings`: a variable's text is what its function makes of all values, given by name.
+    `output_parser`: what its `format` asks for stands in the message too, in that of the system where that is the first. The
+    answer is not parsed by it.
+    """
+
+    template_var_mappings: Mapping[str, str] = field(default_factory=dict)
+    function_mappings: FunctionMappings = field(default_factory=dict)
+    fixed: Variables = field(default_factory=dict)  # by partial_format
+    output_parser: BaseOutputParser | None = None
+
+    def __init__(
+        self,
+        template: str = "",
+        template_var_mappings: Mapping[str, str] | None = None,
+        function_mappings: FunctionMappings | None = None,
+        *,
+        name: str = "template",
+        task: Task = Task.GENERATE,
+        messages: Sequence[ChatMessage] | None = None,
+        fixed: Variables | None = None,
+        output_parser: BaseOutputParser | None = None,
+    ) -> None:
+        said = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
+        values = {"name": name, "task": task, "messages": said, "fixed": dict(fixed or {}), "output_parser": output_parser}
+        mappings = {"template_var_mappings": template_var_mappings or {}, "function_mappings": function_mappings or {}}
+        for attribute, value in {**values, **mappings}.items():
+            object.__setattr__(self, attribute, value)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The values it may still be given, by the names under which they are given."""
+        return frozenset(map(self._given_as, self.template_vars)) - self.fixed.keys()
+
+    def checked(self, variables: Variables) -> Variables:
+        """As of any prompt; what a function makes may be given to it or not."""
+        missing = self.variables & self.function_mappings.keys() - variables.keys()
+        Prompt.checked(self, {**variables, **dict.fromkeys(missing, "")})
+        return variables
+
+    @property
+    def template_vars(self) -> list[str]:
+        """The names in the template, in order."""
+        named = (match[2] for message in self.messages for match in _NAME.finditer(message.content) if match[2])
+        return list(dict.fromkeys(named))
+
+    def partial_format(self, **values: Any) -> PromptTemplate:
+        """A template in which these are given already; this one stays as it is."""
+        return replace(self, fixed={**self.fixed, **values})
+
+    def format_messages(self, llm: Model = None, **values: Any) -> list[ChatMessage]:
+        """The messages with these values. A {name} without one stays as it is."""
+        return [ChatMessage(message.role, message.content) for message in self.render(values)]
+
+    def format(self, llm: Model = None, **values: Any) -> str:
+        """The text with these values."""
+        return "\n".join(message.content for message in self.render(values))
+
+    def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
+        values = {**self.fixed, **variables}
+        texts = {name: as_text(value) for name, value in values.items()}
+        texts |= {name: function(**texts) for name, function in self.function_mappings.items()}
+        rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
+        if self.output_parser is not None and rendered:
+            place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
+            rendered[place] = _formatted(rendered[place], self.output_parser)
+        return with_history(rendered, history)
+
+    def _parts(self, template: str, texts: Mapping[str, str]) -> Iterator[Part]:
+        end = 0
+        for match in _NAME.finditer(template):
+            name = self._given_as(match[2]) if match[2] else ""
+            if match[1] or name in texts:
+                if match.start() > end:
+                    yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
+                if text := texts[name] if name else f"{{{match[1]}}}":
+                    yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
+                end = match.end()
+        if end < len(template):
+            yield Part(Origin.INSTRUCTIONS, template[end:])
+
+    def _given_as(self, name: str) -> str:
+        mapped = {said: given for given, said in self.template_var_mappings.items()}
+        return mapped.get(name) or _ALIASES.get(name, name)
+
+
+@dataclass(frozen=True, init=False)
+class ChatPromptTemplate(PromptTemplate):
+    """Several messages, each with its role."""
+
+    def __init__(
+        self,
+        message_templates: Sequence[ChatMessage] = (),
+        template_var_mappings: Mapping[str, str] | None = None,
+        function_mappings: FunctionMappings | None = None,
+        *,
+        name: str = "template",
+        task: Task = Task.GENERATE,
+        messages: Sequence[ChatMessage] | None = None,
+        fixed: Variables | None = None,
+        output_parser: BaseOutputParser | None = None,
+    ) -> None:
+        PromptTemplate.__init__(
+            self,
+            "",
+            template_var_mappings,
+            function_mappings,
+            name=name,
+            task=task,
+            messages=message_templates if messages is None else messages,
+            fixed=fixed,
+            output_parser=output_parser,
+        )
+
+    @classmethod
+    def from_messages(cls, messages: Sequence[ChatMessage | tuple[str, str]]) -> ChatPromptTemplate:
+        """Also from pairs of role and text: ("system", "You are brief.")."""
+        return cls(
+            [
+                message if isinstance(message, ChatMessage) else ChatMessage(MessageRole(message[0]), message[1])
+                for message in messages
+            ]
+        )
+
+    def format(self, llm: Model = None, **values: Any) -> str:
+        """One text for models that complete text: a line for each message with its role, and "assistant: " to go on from."""
+        lines = [f"{message.role.value}: {message.content}" for message in self.render(values)]
+        return "\n".join([*lines, f"{MessageRole.ASSISTANT.value}: "])
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorPromptTemplate:
+    """The first template whose condition the model meets, else the default."""
+
+    default_template: Prompt
+    conditionals: Sequence[tuple[Callable[[Model], bool], Prompt]] = ()
+
+    def select(self, llm: Model = None) -> Prompt:
+        """The default where no model is given."""
+        if llm is None:
+            return self.default_template
+        return next((template for condition, template in self.conditionals if condition(llm)), self.default_template)
+
+    def partial_format(self, **values: Any) -> SelectorPromptTemplate:
+        conditionals = [(condition, _template(prompt).partial_format(**values)) for condition, prompt in self.conditionals]
+        return SelectorPromptTemplate(_template(self.default_template).partial_format(**values), conditionals)
+
+    def format(self, llm: Model = None, **values: Any) -> str:
+        return _template(self.select(llm)).format(llm, **values)
+
+    def format_messages(self, llm: Model = None, **values: Any) -> list[ChatMessage]:
+        return _template(self.select(llm)).format_messages(llm, **values)
+
+
+def _formatted(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
+    """What the parser wrote around a text is an instruction; where it wrote the text anew, all is."""
+    written, said = parser.format(message.content), message.content
+    if (place := written.find(said)) < 0:
+        return replace(message, parts=(Part(Origin.INSTRUCTIONS, written),))
+    before, after = Part(Origin.INSTRUCTIONS, written[:place]), Part(Origin.INSTRUCTIONS, written[place + len(said) :])
+    parts = (before, *message.parts, after)
+    return replace(message, parts=tuple(part for part in parts if part.text))
+
+
+Wording: TypeAlias = Prompt | SelectorPromptTemplate | str
+
+
+def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
+    """The prompt that takes the place of one of ours: a template gets its name and task, as a whole Prompt has its own.
+
+    A text is the template that says it.
+    """
+    if isinstance(wording, str):
+        wording = PromptTemplate(wording)
+    chosen = wording.select(llm) if isinstance(wording, SelectorPromptTemplate) else wording
+    return replace(chosen, name=ours.name, task=ours.task) if isinstance(chosen, PromptTemplate) else chosen
+
+
+def _template(prompt: Prompt) -> PromptTemplate:
+    return prompt if isinstance(prompt, PromptTemplate) else ChatPromptTemplate(prompt.messages, name=prompt.name)

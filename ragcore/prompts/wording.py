@@ -1,0 +1,443 @@
+"""Every word ever sent to a language model: the prompts, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragcore.schema import ChatMessage, MessageRole
+
+if TYPE_CHECKING:
+    from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
+    from ragcore.prompts.templates import PromptTemplate as PromptTemplate
+    from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in ("PromptTemplate", "ChatPromptTemplate", "SelectorPromptTemplate"):
+            from ragcore.prompts import templates  # which imports this module
+
+            return getattr(templates, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+from ragcore.prompts.prompt import Prompt, Task
+
+
+def _system(text: str) -> ChatMessage:
+    return ChatMessage(MessageRole.SYSTEM, text)
+
+
+def _user(text: str) -> ChatMessage:
+    return ChatMessage(MessageRole.USER, text)
+
+
+_RULES = """You answer questions about the user's own documents.
+- Use only the passages you are given. Add nothing that they do not say.
+- After each statement, cite the passages it rests on by their numbers, like [1] or [2][3].
+- If the passages do not hold the answer, say that you could not find it in the documents.
+- Answer in the language of the question, in plain words, and as briefly as the question allows."""
+
+
+TEXT_QA = Prompt(
+    "text_qa",
+    Task.ANSWER,
+    (_system(_RULES), _user("Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer:")),
+)
+
+
+REFINE = Prompt(
+    "refine",
+    Task.REFINE,
+    (
+        _system(_RULES),
+        _user(
+            "Question: {query_str}\n\nThe answer so far:\n{existing_answer}\n\nMore passages:\n\n{context_str}\n\n"
+            "If these passages make the answer better or correct it, write the improved answer in full, keeping its citations. "
+            "If they do not help, repeat the answer so far, word for word."
+        ),
+    ),
+)
+
+
+TREE_SUMMARIZE = Prompt(
+    "tree_summarize",
+    Task.SUMMARIZE,
+    (
+        _system(_RULES),
+        _user(
+            "Passages, or summaries of passages:\n\n{context_str}\n\n"
+            "From all of them together, and keeping their citations, answer this.\nQuestion: {query_str}\nAnswer:"
+        ),
+    ),
+)
+
+
+GENERATION = Prompt("generation", Task.GENERATE, (_user("{query_str}"),))
+
+
+CONDENSE_QUESTION = Prompt(
+    "condense_question",
+    Task.CONDENSE,
+    (
+        _user(
+            "A conversation, and the message that follows it. Rewrite the message as one question that can be understood "
+            "without the conversation: put names in the place of words such as it, they, this, there. Keep its language. "
+            "If it can be understood alone already, repeat it.\n\n"
+            "Conversation:\n{chat_history}\n\nMessage: {question}\nQuestion:"
+        ),
+    ),
+)
+
+
+SIMPLE_CHAT = Prompt("simple_chat", Task.CHAT, (_system("{system_prompt}"), _user("{query_str}")))
+
+
+CONTEXT_CHAT = Prompt(
+    "context_chat",
+    Task.CHAT,
+    (_system("{system_prompt}\n\n" + _RULES + "\n\nPassages:\n\n{context_str}"), _user("{query_str}")),
+)
+
+
+def in_chat(prompt: Prompt) -> Prompt:
+    """The same prompt as a step of a conversation: the person's system prompt comes first."""
+    first, *others = prompt.messages
+    return replace(
+        prompt, name=f"chat_{prompt.name}", messages=(replace(first, content="{system_prompt}\n\n" + first.content), *others)
+    )
+
+
+CHAT_REFINE = in_chat(REFINE)
+
+
+CHAT_SUMMARIZE = in_chat(TREE_SUMMARIZE)
+
+
+DEFAULT_SYSTEM_PROMPT = "You are a helpful assistant."
+
+
+MESSAGES = Prompt("chat", Task.CHAT, ())
+
+
+SUMMARY = Prompt(
+    "summary",
+    Task.SUMMARIZE,
+    (
+        _user(
+            "{context_str}\n\nSay in a few sentences what this is about, with its names and key facts. Add nothing.\nSummary:"
+        ),
+    ),
+)
+
+
+SUMMARY_ASKED_FOR = Prompt(
+    "summary_asked_for",
+    Task.SUMMARIZE,
+    (_user("{context_str}\n\n{query_str}\nSay only what stands above.\nSummary:"),),
+)
+
+
+SELECT_SINGLE = Prompt(
+    "select_single",
+    Task.SELECT,
+    (
+        _user(
+            "Choices, each with its number:\n\n{choices}\n\nWhich one serves this question best? Question: {query_str}\n\n"
+            'Reply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}]'
+        ),
+    ),
+)
+
+
+SELECT_MULTI = Prompt(
+    "select_multi",
+    Task.SELECT,
+    (
+        _user(
+            "Choices, each with its number:\n\n{choices}\n\nWhich of them serve this question? At most {max_outputs}, the best "
+            "first. Question: {query_str}\n\n"
+            'Reply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}, {"choice": 2, "reason": "why"}]'
+        ),
+    ),
+)
+
+
+CHOICE_SELECT = Prompt(
+    "choice_select",
+    Task.RANK,
+    (
+        _user(
+            "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, and "
+            "how much, from "
+            "1 (hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\n"
+            "Reply with one line for each, the most helpful first, in this form:\nDoc: 2, Relevance: 7"
+        ),
+    ),
+)
+
+
+KEYWORD_EXTRACT = Prompt(
+    "keyword_extract",
+    Task.KEYWORDS,
+    (
+        _user(
+            "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common words. "
+            "Reply with one line in this form:\nKEYWORDS: first, second, third"
+        ),
+    ),
+)
+
+
+QUERY_KEYWORD_EXTRACT = Prompt(
+    "query_keyword_extract",
+    Task.KEYWORDS,
+    (
+        _user(
+            "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common words. "
+            "Reply with one line in this form:\nKEYWORDS: first, second, third"
+        ),
+    ),
+)
+
+
+TITLE_OF_PASSAGE = Prompt(
+    "title_of_passage",
+    Task.TITLE,
+    (_user("{context_str}\n\nGive a title that names the people, things and subjects this passage is about.\nTitle:"),),
+)
+
+
+TITLE_OF_DOCUMENT = Prompt(
+    "title_of_document",
+    Task.TITLE,
+    (_user("{context_str}\n\nThese are titles of parts of one document. Give one title for the whole document.\nTitle:"),),
+)
+
+
+QUESTIONS = Prompt(
+    "questions",
+    Task.QUESTIONS,
+    (
+        _user(
+            "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other "
+            "texts would. Each "
+            "must be understood without the passage. One question a line, nothing else."
+        ),
+    ),
+)
+
+
+REPHRASE = Prompt(
+    "rephrase",
+    Task.REPHRASE,
+    (
+        _user(
+            "Write {num_queries} search queries for this question, in other words each, one a line, nothing else.\n{query_str}"
+        ),
+    ),
+)
+
+
+HYDE = Prompt(
+    "hyde",
+    Task.IMAGINE,
+    (_user("Write a short passage that could stand in a document and answers this question. Question: {query_str}\nPassage:"),),
+)
+
+
+DECOMPOSE = Prompt(
+    "decompose",
+    Task.REPHRASE,
+    (
+        _user(
+            "A question: {query_str}\n\nWhat is known of the documents to ask: {context_str}\n\nWhat was found out so far:\n"
+            "{existing_answer}\n\nWrite one simple question to ask these documents next. When nothing more is "
+            "needed, write None."
+            "\nNext question:"
+        ),
+    ),
+)
+
+
+SUB_QUESTIONS = Prompt(
+    "sub_questions",
+    Task.DIVIDE,
+    (
+        _user(
+            "Tools, each with what it knows:\n\n{choices}\n\nDivide this question into simple questions that one tool each can "
+            "answer, so that their answers together answer it. Question: {query_str}\n\nReply with JSON and nothing else, in "
+            'this form: [{"sub_question": "the question", "tool_name": "the tool\'s name"}]'
+        ),
+    ),
+)
+
+
+REACT = Prompt(
+    "react",
+    Task.ACT,
+    (
+        _system(
+            "{system_prompt}\n\nYou answer with the help of tools.\n\nTools:\n\n{tools}\n\nTo use one, reply in "
+            "this form and stop "
+            "there:\nThought: what you need to find out, and with which tool\nAction: the tool's name, one of {tool_names}\n"
+            'Action Input: its arguments as JSON, such as {"input": "words", "count": 5}\n\nThe next message then is its '
+            "result:\nObservation: the result\n\nUse tools until you can answer. Then reply in this form:\nThought: "
+            "I can answer "
+            "now.\nAnswer: the answer, in the language of the question\n\nIf the tools cannot help, say so behind "
+            "Answer: in the "
+            "same form."
+        ),
+    ),
+)
+
+
+AGENT = Prompt("agent", Task.ACT, (_system("{system_prompt}"),))
+
+
+REACT_FINISH = """No tool can be used any more. Reply in this form, with what the observations say:
+Thought: I can answer now.
+Answer: the answer, in the language of the question"""
+
+
+def observation(result: str) -> str:
+    """How the result of a tool is shown to a model that follows REACT."""
+    return f"Observation: {result}"
+
+
+def unreadable(problem: str) -> str:
+    """What a model that should follow REACT is told when it does not."""
+    return (
+        f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
+        "object behind it. To answer, reply with the lines Thought: and Answer:."
+    )
+
+
+_AS_JSON = (
+    '\n\nReply with JSON and nothing else: {"answer": "the answer", "query_satisfied": true}. Where the passages do not hold '
+    "the answer, query_satisfied is false."
+)
+
+
+STRUCTURED = "structured_"  # begins the names of prompts whose reply is JSON with "answer" and "query_satisfied"
+
+
+def structured(prompt: Prompt) -> Prompt:
+    """The same prompt, answered with JSON that also says whether the passages held the answer."""
+    *others, last = prompt.messages
+    asking = replace(last, content=last.content + _AS_JSON)
+    return replace(prompt, name=f"{STRUCTURED}{prompt.name}", messages=(*others, asking))
+
+
+def in_form(prompt: Prompt) -> Prompt:
+    """The same prompt, answered with JSON of the schema that the variable output_schema holds."""
+    *others, last = prompt.messages
+    return replace(prompt, messages=(*others, replace(last, content=last.content + _OF_SCHEMA)))
+
+
+_OF_SCHEMA = "\n\nReply with JSON and nothing else. It must be valid by this JSON schema:\n{output_schema}"
+
+
+REMEMBER = Prompt(
+    "remember",
+    Task.REMEMBER,
+    (
+        _user(
+            "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, what "
+            "is open.\nSummary:"
+        ),
+    ),
+)
+
+
+NEIGHBOUR = Prompt(
+    "neighbour",
+    Task.DIRECTION,
+    (
+        _user(
+            "A passage of a longer document:\n\n{context_str}\n\nQuestion: {query_str}\n\nIs the answer more likely "
+            "to be complete "
+            "with what stands before the passage, or after it? Reply with one word: previous, next, or none."
+        ),
+    ),
+)
+
+
+_YES_OR_NO = "Reply YES or NO first, then the reason in one sentence."
+
+
+FAITHFULNESS = Prompt(
+    "faithfulness",
+    Task.JUDGE,
+    (
+        _user(
+            "Passages:\n\n{context_str}\n\nStatement:\n{response}\n\nDo the passages say what the statement says? " + _YES_OR_NO
+        ),
+    ),
+)
+
+
+RELEVANCY = Prompt(
+    "relevancy",
+    Task.JUDGE,
+    (
+        _user(
+            "Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer: {response}\n\nDoes the answer answer this "
+            "question, and do "
+            "the passages bear it out? " + _YES_OR_NO
+        ),
+    ),
+)
+
+
+CORRECTNESS = Prompt(
+    "correctness",
+    Task.JUDGE,
+    (
+        _user(
+            "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is it, "
+            "from 1 (has nothing "
+            "to do with the question) to 5 (says what the right answer says)? 4 or more means right. Reply with the "
+            "number alone "
+            "on the first line, then the reason in one sentence."
+        ),
+    ),
+)
+
+
+GUIDELINE = Prompt(
+    "guideline",
+    Task.JUDGE,
+    (
+        _user(
+            "Question: {query_str}\nAnswer: {response}\nGuidelines: {guidelines}\n\nDoes the answer keep to the guidelines? "
+            + _YES_OR_NO
+        ),
+    ),
+)
+
+
+PAIRWISE = Prompt(
+    "pairwise",
+    Task.JUDGE,
+    (
+        _user(
+            "Question: {query_str}\nRight answer, where one is known: {reference}\n\nAnswer A: {response}\n\nAnswer B: "
+            "{second_response}\n\nWhich is better? Reply A, B or TIE first, then the reason in one sentence."
+        ),
+    ),
+)
+
+
+ANSWER_RELEVANCY = Prompt(
+    "answer_relevancy",
+    Task.JUDGE,
+    (_user("Question: {query_str}\nAnswer: {response}\n\nDoes the answer answer what was asked? " + _YES_OR_NO),),
+)
+
+
+CONTEXT_RELEVANCY = Prompt(
+    "context_relevancy",
+    Task.JUDGE,
+    (_user("Passages:\n\n{context_str}\n\nQuestion: {query_str}\n\nDo the passages hold the answer? " + _YES_OR_NO),),
+)

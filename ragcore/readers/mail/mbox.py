@@ -1,0 +1,42 @@
+"""Mailboxes: many messages in one file, each begun by a line `From address date` (RFC 4155, with >From quoting)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.mail.attachments import Attachments
+from ragcore.readers.mail.eml import among_others, header, parsed
+from ragcore.readers.page_spans import joined
+from ragcore.schema import Document
+
+SUFFIXES = (".mbox", ".mbx")
+
+_BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:|>?From )")
+_QUOTED = re.compile(rb"(?m)^>(>*From )")
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    data = path.read_bytes().replace(b"\r\n", b"\n")
+    if not data.strip():
+        raise EmptyFileError(f"{options.name} is empty.", hint="Export the mailbox again from your mail program.")
+    begins = list(_BEGIN.finditer(data))
+    if not begins:
+        raise DamagedFileError(f"{options.name} is no mailbox inside.", hint="Export the mailbox again from your mail program.")
+    pages: list[tuple[str, str]] = []
+    attachments = Attachments(options)
+    for number, begin in enumerate(begins):
+        end = begins[number + 1].start() if number + 1 < len(begins) else len(data)
+        message = parsed(_QUOTED.sub(rb"\1", data[begin.end() : end]))
+        texts = [among_others(message, options.name), *(text for _, text in attachments.texts(message))]
+        pages.append((header(message, "Subject") or str(number + 1), "\n\n".join(texts)))
+        options.progress(number + 1, len(begins))
+    text, stretches = joined(pages)
+    if not text:
+        raise NoTextError(
+            f"{options.name} holds messages without text.", hint="Export the mailbox again from your mail program."
+        )
+    attachments.tell()
+    return Document(text, metadata={"file_name": options.name}, pages=stretches, page_word="message")

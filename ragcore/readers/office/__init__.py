@@ -1,0 +1,1 @@
+"""Word, Excel, PowerPoint, OpenDocument, EPUB and RTF."""

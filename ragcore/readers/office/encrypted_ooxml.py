@@ -1,0 +1,74 @@
+"""Office files with a password (MS-OFFCRYPTO 2.3.4), opened into a file that is gone afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
+from ragcore.readers.temporary_file import nameless
+
+SUFFIX = ".locked"  # what `true_suffix` calls such a file
+
+
+@contextmanager
+def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
+    """The file without its password. EncryptedFileError where that is missing or wrong, DamagedFileError,
+    UnsupportedFileError for other ways to encrypt."""
+    if password is None:
+        raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+    with nameless() as target:
+        _decrypt(path, target, name, password)
+        yield target
+
+
+def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
+    import msoffcrypto
+    from msoffcrypto.exceptions import DecryptionError, InvalidKeyError
+
+    try:
+        with path.open("rb") as source, target.open("wb") as plain:
+            file = msoffcrypto.OfficeFile(source)
+            try:
+                file.load_key(password=password, verify_password=True)
+            except ValueError:  # the library's own shortcoming: a key longer than the hash it is made of
+                file.load_key(secret_key=_padded_key(file.info, password))
+            file.decrypt(plain)
+    except InvalidKeyError as error:
+        raise EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.") from error
+    except (DecryptionError, ValueError) as error:
+        raise UnsupportedFileError(
+            f"{name} is protected in a way that cannot be opened here.",
+            hint="Open it in Office with its password, save a copy without password, and add that.",
+        ) from error
+    except Exception as error:  # parsers of broken files raise whatever they like
+        raise DamagedFileError(
+            f"{name} could not be read: it is damaged.", hint="Open it in Office and save it again."
+        ) from error
+
+
+def _padded_key(info: dict[str, Any], password: str) -> bytes:
+    """MS-OFFCRYPTO 2.3.4.11 and 2.3.4.12, for SHA-1 and a key of 256 bits. InvalidKeyError when the password is not right."""
+    import hashlib
+
+    from msoffcrypto.exceptions import InvalidKeyError
+
+    algorithm = info["passwordHashAlgorithm"]
+    digest = hashlib.new(algorithm, info["passwordSalt"] + password.encode("utf-16-le")).digest()
+    for turn in range(info["spinValue"]):
+        digest = hashlib.new(algorithm, turn.to_bytes(4, "little") + digest).digest()
+
+    def opened(block: str, data: bytes) -> bytes:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        length = info["passwordKeyBits"] // 8
+        key = hashlib.new(algorithm, digest + bytes.fromhex(block)).digest().ljust(length, b"\x36")[:length]
+        decryptor = Cipher(algorithms.AES(key), modes.CBC(info["passwordSalt"])).decryptor()
+        return decryptor.update(data) + decryptor.finalize()
+
+    said = hashlib.new(algorithm, opened("fea7d2763b4b9e79", info["encryptedVerifierHashInput"])).digest()
+    if not opened("d7aa0f6d3061344e", info["encryptedVerifierHashValue"]).startswith(said):
+        raise InvalidKeyError
+    return opened("146e0be7abacd0d6", info["encryptedKeyValue"])[: info["passwordKeyBits"] // 8]

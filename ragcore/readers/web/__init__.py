@@ -1,0 +1,1 @@
+"""HTML, XML and downloads."""

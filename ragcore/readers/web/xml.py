@@ -1,0 +1,43 @@
+"""XML of any kind: the text of its elements, one line each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ragcore.errors import DamagedFileError, NoTextError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.encodings import clean, decode
+from ragcore.readers.web import safe_xml
+from ragcore.readers.web.html_text import html_text
+from ragcore.schema import Document
+
+SUFFIXES = (".xml", ".rss", ".atom", ".opml", ".svg")
+
+_ESCAPED = re.compile(r"<(?:p|br|div|a|b|i|em|strong|img|span|ul|li|h[1-6]|table)\b[^<>]*>", re.I)
+
+
+def read(path: Path, options: ReadOptions) -> Document:
+    data = path.read_bytes()
+    text = decode(data, options.name, declares=True, encoding=options.encoding, errors=options.errors)
+    if options.encoding:  # libxml2 believes the mark at the beginning before what the file says of its encoding
+        data = text.encode("utf-8-sig")
+    try:
+        found = "\n".join(_lines(data, options.name))
+    except DamagedFileError:
+        # Not well formed, or in an encoding that libxml2 does not know: a reader of HTML is not so strict.
+        found = html_text(text)
+    if not found.strip():
+        raise NoTextError(f"{options.name} holds no text.", hint="All it has is marks and numbers for programs.")
+    return Document(clean(found), metadata={"file_name": options.name})
+
+
+def _lines(data: bytes, name: str) -> list[str]:
+    lines = []
+    for text in safe_xml.parse(data, name).itertext():
+        line = " ".join(str(text).split())
+        if _ESCAPED.search(line):  # a feed carries its articles as escaped HTML
+            line = html_text(line)
+        if line:
+            lines.append(line)
+    return lines

@@ -1,0 +1,163 @@
+"""What is used where a constructor is not told: `Settings`, and below it what needs no key, no server and no download.
+
+`Settings` lets a script name its models in one place. Only this module reads it, when something is built; what is built
+keeps what it got. The application passes its services itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ragcore.observe import add_listener
+from ragcore.schema import Document, TextNode
+from ragcore.text.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from ragcore.callbacks import CallbackManager
+    from ragcore.embeddings.base import Embedder
+    from ragcore.llms.base import LLM
+    from ragcore.prompt_helper import PromptHelper
+
+
+class Transformation(Protocol):
+    """A step from documents to passages: a splitter, or what comes after one."""
+
+    def __call__(self, nodes: Sequence[Document | TextNode], /) -> Sequence[Document | TextNode]: ...
+
+
+@dataclass(slots=True)
+class SettingsOfAScript:
+    """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes.
+
+    `context_window`, `num_output`, and those of a `prompt_helper`, take the place of what the model of these settings says
+    itself, wherever it is used, and in what its server is asked; a model that is given has its own. Read without being
+    chosen, they are that model's.
+    """
+
+    llm: LLM | None = None
+    embed_model: Embedder | str | None = None
+    node_parser: Transformation | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+    tokenizer: Tokenizer | Callable[[str], Sized] | None = None
+    transformations: Sequence[Transformation] | None = None
+    _prompt_helper: PromptHelper | None = None
+    _context_window: int | None = None
+    _num_output: int | None = None
+    _heard_by: tuple[CallbackManager, Callable[[], None]] | None = None  # and what ends that
+
+    @property
+    def prompt_helper(self) -> PromptHelper:
+        from ragcore.prompt_helper import PromptHelper
+
+        if self._prompt_helper is None and self.llm is not None:
+            return PromptHelper.from_llm_metadata(replace(self.llm.metadata, **self.sizes))
+        return replace(self._prompt_helper or PromptHelper(), **self.sizes)
+
+    @prompt_helper.setter
+    def prompt_helper(self, helper: PromptHelper | None) -> None:
+        self._prompt_helper, self._context_window, self._num_output = helper, None, None
+
+    @property
+    def context_window(self) -> int:
+        return self.prompt_helper.context_window
+
+    @context_window.setter
+    def context_window(self, tokens: int | None) -> None:
+        self._context_window = tokens
+
+    @property
+    def num_output(self) -> int:
+        return self.prompt_helper.num_output
+
+    @num_output.setter
+    def num_output(self, tokens: int | None) -> None:
+        self._num_output = tokens
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Those of `context_window` and `num_output` that were chosen."""
+        helper = self._prompt_helper
+        window = helper.context_window if helper and self._context_window is None else self._context_window
+        output = helper.num_output if helper and self._num_output is None else self._num_output
+        return {name: size for name, size in (("context_window", window), ("num_output", output)) if size is not None}
+
+    @property
+    def callback_manager(self) -> CallbackManager:
+        """What hears of all that is done, in all threads; a new one where there was none."""
+        from ragcore.callbacks import CallbackManager
+
+        if self._heard_by is None:
+            manager = CallbackManager()
+            self._heard_by = manager, add_listener(manager)
+        return self._heard_by[0]
+
+    @callback_manager.setter
+    def callback_manager(self, manager: CallbackManager | None) -> None:
+        if self._heard_by is not None:
+            self._heard_by[1]()
+        self._heard_by = None if manager is None else (manager, add_listener(manager))
+
+    @property
+    def text_splitter(self) -> Transformation | None:
+        """Another name of `node_parser`."""
+        return self.node_parser
+
+    @text_splitter.setter
+    def text_splitter(self, splitter: Transformation | None) -> None:
+        self.node_parser = splitter
+
+
+Settings = SettingsOfAScript()
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    llm: LLM
+    embed_model: Embedder
+    transformations: tuple[Transformation, ...]
+
+
+def services(
+    llm: LLM | None = None, embed_model: Embedder | str | None = None, transformations: Sequence[Transformation] | None = None
+) -> Services:
+    """What is given; else what `Settings` names; else the bundled embedder, the reader that quotes, and a SentenceSplitter.
+
+    An embedder may be named, as `embedder` reads it. Nothing is loaded or sent by this.
+    """
+    from ragcore.extractive.answerer import ExtractiveLLM
+    from ragcore.llms.context_window import WindowedLLM
+    from ragcore.node_parser.sentence import SentenceSplitter
+
+    embed_model = embedder(embed_model)
+    chosen = llm or Settings.llm or ExtractiveLLM(embed_model)
+    if isinstance(chosen, str):
+        raise ValueError(f"llm is the text {chosen!r}; give the model itself, such as OpenAI(model={chosen!r})")
+    if llm is None and Settings.sizes:
+        chosen = WindowedLLM(chosen, replace(chosen.metadata, **Settings.sizes))
+    if transformations is None:
+        transformations = Settings.transformations
+    if transformations is None:
+        usual = SentenceSplitter()
+        size = usual.chunk_size if Settings.chunk_size is None else Settings.chunk_size
+        overlap = usual.chunk_overlap if Settings.chunk_overlap is None else Settings.chunk_overlap
+        transformations = (Settings.node_parser or SentenceSplitter(size, overlap, tokenizer=Settings.tokenizer),)
+    return Services(chosen, embed_model, tuple(transformations))
+
+
+def embedder(given: Embedder | str | None = None) -> Embedder:
+    """What is given; else what `Settings` names; else the bundled one.
+
+    It may be named, "local:BAAI/bge-small-en-v1.5"; "local" is the bundled one. ValueError for any other text.
+    """
+    given = given or Settings.embed_model or "local"
+    if not isinstance(given, str):
+        return given
+    place, _, name = given.partition(":")
+    if place != "local":
+        raise ValueError(f"embed_model is the text {given!r}; give the model itself, or 'local:' and the name or folder of one")
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+
+    return HuggingFaceEmbedding(model_name=name) if name else HuggingFaceEmbedding()

@@ -1,0 +1,1 @@
+"""The two databases that keep a library: SQLite and PostgreSQL."""

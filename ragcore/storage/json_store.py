@@ -1,0 +1,97 @@
+"""Everything of a storage as values that JSON has, to be kept wherever these can be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from ragcore.schema import Document, TextNode
+from ragcore.storage.docstore import DocumentStore
+from ragcore.storage.index_store import IndexRecord
+from ragcore.storage.memory import MemoryStorage, Storage
+from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.node_json import Item, decoded, encoded
+
+RECORDS, DOCUMENTS, VECTORS = "index_store", "doc_store", "vector_store"
+
+
+def plain_storage(storage: MemoryStorage, shared: str) -> dict[str, Any]:
+    """`shared` is the place of what all indexes share."""
+    records = storage.index_store.all()
+    places = [shared, *(record.place for record in records)]
+    return {
+        RECORDS: [_of_json({**asdict(record), "entries": storage.index_store.entries(record.place)}) for record in records],
+        DOCUMENTS: {place: _plain_documents(storage.nodes(place)) for place in places},
+        VECTORS: {record.place: _plain_vectors(storage.vectors(record.place)) for record in records},
+    }
+
+
+def storage_from_plain(data: Mapping[str, Any]) -> MemoryStorage:
+    """KeyError for what `plain_storage` did not make."""
+    storage = MemoryStorage()
+    for told in data[RECORDS]:
+        fields = {name: value for name, value in told.items() if name != "entries"}
+        storage.index_store.put(IndexRecord(**fields))
+        storage.index_store.put_entries(fields["place"], told["entries"])
+    for place, held in data[DOCUMENTS].items():
+        _put_documents(storage, place, held)
+    for place, documents in data[VECTORS].items():
+        _put_vectors(storage, place, documents)
+    return storage
+
+
+def _plain_documents(store: DocumentStore) -> dict[str, Any]:
+    return {"docs": [_plain(item) for item in store.docs.values()], "hashes": store.get_all_document_hashes()}
+
+
+def _put_documents(storage: Storage, place: str, held: Mapping[str, Any]) -> None:
+    store = storage.nodes(place)
+    store.add_documents([_item(each) for each in held["docs"]])
+    for id_, hash_ in held["hashes"].items():
+        store.set_document_hash(id_, hash_)
+
+
+def _plain_vectors(store: Store) -> list[dict[str, Any]]:
+    return [
+        {
+            "document": _plain(store.document(stored.id_)),
+            "nodes": [
+                {"node": _plain(node), "embedding": _numbers(node)} for node in store.nodes(store.passage_ids(stored.id_))
+            ],
+        }
+        for stored in store.documents()
+    ]
+
+
+def _numbers(node: TextNode) -> list[float]:
+    assert node.embedding is not None  # a store of vectors has one for each
+    numbers: list[float] = node.embedding.tolist()
+    return numbers
+
+
+def _put_vectors(storage: Storage, place: str, documents: list[dict[str, Any]]) -> None:
+    for held in documents:
+        document, nodes = _item(held["document"]), []
+        assert isinstance(document, Document)
+        for each in held["nodes"]:
+            node = _item(each["node"])
+            assert isinstance(node, TextNode)
+            nodes.append(replace(node, embedding=np.array(each["embedding"], np.float32)))
+        storage.vectors(place).put(document, nodes)
+
+
+def _plain(item: Item) -> Any:
+    return json.loads(encoded(item))
+
+
+def _of_json(value: Any) -> Any:
+    """The value with its tuples as lists, as it is when it has been written down."""
+    return json.loads(json.dumps(value))
+
+
+def _item(data: Mapping[str, Any]) -> Item:
+    return decoded(json.dumps(data))

@@ -1,0 +1,138 @@
+"""Telling words of a text, in its own spelling: keywords, a title, other ways to put a question."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ragcore.text.keywords import content_words
+from ragcore.text.quotable_sentences import MAX_HEADING, quotes_in
+
+_TOKEN = re.compile(r"[^\W_][^\s.,;:!?()\[\]{}<>\"“”„«»|/\\*#=+…。，、；：！？「」]*(?<=\w)")
+_SAME_LINE = re.compile(r"[ \t]")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HEADING_MARKS = re.compile(r"^[#\s]+|[\s*]+$")
+_WEAK = frozenset(
+    """
+    able almost always another anything around away back bad become best better big came come day days different done early easy
+    end enough even ever every everyone everything far feel felt find first found gave get gets getting give go goes going gone
+    good got great hard high idea kind knew know known last later least left less life like little live long look lot made make
+    makes making maybe mean might need never new next nothing now number often old one ones part people per place point put
+    quite real really right said saw say says second see seem seemed seems several since small someone something sometimes soon
+    start started still sure take taken taking talk thing things think thought three time times today took tried try trying
+    turned two use used using usually want wanted way ways well went whole without word words work worked working world would
+    write year years yet
+    """.split()  # noqa: SIM905  # one word a line would be a page
+)
+_WITHIN = re.compile(r"(?<=[^\W\d_A-ZÀ-Þ]|,) ([^\W\d_]{3,})\b(?! \d)")  # "Article 3" names nothing by itself
+MOSTLY = 0.7  # of the places where a pair of characters stands
+MOST_CHARACTERS = 8  # of a word where no spaces are written
+MAX_ABBREVIATION = 5  # letters
+TITLE_WORDS = 3  # keywords of a title, where a text has no heading
+
+
+def keywords(text: str, most: int) -> list[str]:
+    """At most `most`, the most telling first: names, and words that the text uses often; each spelt as it is spelt first.
+
+    Where no spaces are written, pairs of characters, as keyword search compares them. Words without meaning are left out.
+    """
+    spelt: dict[tuple[str, ...], str] = {}
+    told: Counter[tuple[str, ...]] = Counter()
+    for phrase in _phrases(text):
+        meant = tuple(content_words(phrase))
+        spelt.setdefault(meant, phrase)
+        told[meant] += 1
+    best = sorted(spelt, key=lambda meant: -told[meant] * _weight(spelt[meant], meant))  # stable: first seen first
+    return [spelt[meant] for meant in best[: max(most, 0)]]
+
+
+def is_telling(phrase: str) -> bool:
+    """Not a number alone, and not one of the words that any text may use."""
+    return not phrase.isdigit() and phrase.lower() not in _WEAK
+
+
+def names_in(text: str) -> Counter[str]:
+    """The single words that are written with a capital within sentences, and nowhere without one; how often they are."""
+    told = Counter(match.group(1) for match in _WITHIN.finditer(text) if match.group(1)[0].isupper())
+    small = {word for word in re.findall(r"[^\W\d_]+", text) if word.islower()}
+    return Counter({word: count for word, count in told.items() if word.lower() not in small})
+
+
+def grown(pair: str, text: str) -> str:
+    """The word of which a pair of characters is a part where no spaces are written: with the neighbours that it mostly has."""
+    while len(pair) < MOST_CHARACTERS:
+        places = [match.start() for match in re.finditer(re.escape(pair), text)]
+        after = Counter(text[at + len(pair) : at + len(pair) + 1] for at in places)
+        before = Counter(text[at - 1 : at] for at in places if at)
+        (next_, ahead), (last, behind) = ((side.most_common(1) or [("", 0)])[0] for side in (after, before))
+        if max(ahead, behind) < MOSTLY * len(places) or not _UNSPACED.match(next_ if ahead >= behind else last):
+            return pair
+        pair = pair + next_ if ahead >= behind else last + pair
+    return pair
+
+
+def in_ordinary_case(phrase: str, text: str) -> str:
+    """What is written in capitals alone, in the letters that `text` writes its words in elsewhere, else in small ones.
+
+    A single short word may be an abbreviation and stays.
+    """
+    if not phrase.isupper() or len(phrase) <= MAX_ABBREVIATION:
+        return phrase
+    words = sorted(set(re.findall(r"[^\W\d_]+", text)), key=str.islower)  # small letters last: they may begin a sentence too
+    usual = {word.upper(): word for word in words if not word.isupper()}
+    said = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
+    return said[:1].upper() + said[1:] if phrase.endswith("?") else said
+
+
+def _weight(phrase: str, meant: Sequence[str]) -> float:
+    return 1 + 0.75 * (len(meant) - 1) if is_telling(phrase) else 0.2
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """Names of several words as one, every other word that has a meaning alone."""
+    name = 0  # where the name that is growing begins
+    end = -1  # where it ends; -1 for none
+    for match in _TOKEN.finditer(text):
+        word = match.group()
+        if _UNSPACED.search(word):
+            yield from content_words(word)
+            continue
+        is_name = word[0].isupper() and bool(content_words(word))
+        if is_name and end >= 0 and _SAME_LINE.fullmatch(text[end : match.start()]):
+            end = match.end()
+            continue
+        if end >= 0:
+            yield text[name:end]
+            end = -1
+        if is_name:
+            name, end = match.span()
+        elif content_words(word) and (len(word) > 1 or word.isdigit()):
+            yield word
+    if end >= 0:
+        yield text[name:end]
+
+
+def title(text: str) -> str:
+    """The heading that `text` begins with, else its most telling words; "" where it has none."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    heading = _HEADING_MARKS.sub("", first)
+    lead = next((quote.lead for quote in quotes_in(text, number=0)), "")
+    if heading and len(heading.split()) <= MAX_HEADING and (first.lstrip().startswith("#") or _leads(heading, lead)):
+        return heading
+    return ", ".join(keywords(text, TITLE_WORDS))
+
+
+def _leads(heading: str, lead: str) -> bool:
+    return bool(lead) and lead.startswith(" ".join(heading.split()))
+
+
+def rephrased(question: str, most: int) -> list[str]:
+    """At most `most` other ways to look for what `question` asks, without repeats; the question itself where there is none."""
+    bare = question.strip(" ?？¿!.")
+    words = bare.split()
+    start = next((at for at, word in enumerate(words) if content_words(word)), 0)
+    telling = [match.group() for match in _TOKEN.finditer(bare) if content_words(match.group())]
+    names = [word for word in telling[1:] if word[0].isupper() or word[0].isdigit()]
+    ways = (" ".join(telling), " ".join(words[start:]), bare, " ".join(names))
+    return [way for way in dict.fromkeys(ways) if way and way != question][: max(most, 0)] or [question]

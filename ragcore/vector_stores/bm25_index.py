@@ -1,0 +1,520 @@
+"""The keyword index that a store keeps in its database: for every term the passages that have it, and how often.
+
+Passages are added in segments that never change, and neighbouring segments of like size are written anew as one when there
+are several (a log-structured merge: O'Neil et al. 1996, https://doi.org/10.1007/s002360050048), so that adding n passages one
+by one writes n log n postings and a search looks into log n segments. A removed passage is marked, and goes when its
+segment is written anew.
+
+Inside a segment of n passages the terms are numbered in the order of their bytes and the passages by their place, 0 to n - 1.
+Passage p having term t is the number t * n + p; a block holds the terms and these numbers, in order, as the gaps between them,
+with how often each passage has the term. All is made in the caller's transaction, in SQL that every database understands.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import zlib
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+
+from ragcore.sql.base import Connection
+from ragcore.vector_stores.search import Array, length_norm, rarity, term_scores, top_k
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS keyword_segments (
+    id INTEGER PRIMARY KEY,             -- by chance: never that of an earlier segment, whose contents someone may remember
+    index_id INTEGER NOT NULL,
+    first_row INTEGER NOT NULL,         -- of its passages; segments stand in this order
+    last_row INTEGER NOT NULL,
+    postings INTEGER NOT NULL,          -- of removed passages too
+    living INTEGER NOT NULL,            -- passages that are not removed
+    words INTEGER NOT NULL,             -- that these have
+    removed BLOB                        -- a bit for every passage; NULL: none is
+);
+CREATE INDEX IF NOT EXISTS keyword_segments_by_index ON keyword_segments (index_id, first_row);
+CREATE TABLE IF NOT EXISTS keyword_passages (
+    segment INTEGER PRIMARY KEY,
+    row_gaps BLOB NOT NULL,             -- from each passage's row to the next one's
+    lengths BLOB NOT NULL,              -- of each passage in words
+    first_terms BLOB NOT NULL           -- of each block
+);
+CREATE TABLE IF NOT EXISTS keyword_blocks (
+    id INTEGER PRIMARY KEY,             -- the segment's, plus the block's number in it
+    terms BLOB NOT NULL,
+    gaps BLOB NOT NULL,
+    counts BLOB NOT NULL
+);
+"""
+
+BLOCK = 2048  # postings or more, of whole terms
+MOST_BLOCKS = 1 << 18  # in a segment
+RUN = 4  # neighbouring segments of like size that are made one
+LARGEST = 1 << 22  # postings from which on a segment is left as it is
+BATCH = 10_000  # passages taken into memory together
+CACHED = 32 << 20  # bytes of unpacked arrays that are remembered
+ASKED = 400  # blocks read by one statement
+FEW = 2000  # passages that are looked up in a term quicker than all that have it are added up
+ROUNDED = 1e-9  # more than a sum differs by when it is added up in another order
+
+_BREAK = b"\n"  # between terms, in none of which it can be
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A row of `keyword_segments`."""
+
+    id_: int
+    postings: int
+    living: int
+    words: int
+    removed: bytes | None
+
+    @property
+    def tier(self) -> int:
+        """Segments of one tier are within a factor of four in size."""
+        return self.postings.bit_length() // 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Passages:
+    """What a segment knows of its passages, by place, and where its blocks begin."""
+
+    rows: Array
+    lengths: Array
+    first_terms: list[bytes]
+
+    @property
+    def size(self) -> int:
+        return int(self.rows.nbytes + self.lengths.nbytes) + sum(50 + len(term) for term in self.first_terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Some of a segment's terms, each between two breaks, and their postings, numbered from the block's first term on."""
+
+    terms: bytes
+    keys: Array
+    counts: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.terms) + int(self.keys.nbytes + self.counts.nbytes)
+
+    def postings(self, term: bytes, passages: int) -> tuple[Array, Array]:
+        """The places of the passages that have this term, ascending, and how often; empty when none has."""
+        at = self.terms.find(_BREAK + term + _BREAK)
+        if at < 0:
+            return self.keys[:0], self.counts[:0]
+        first = self.terms.count(_BREAK, 0, at) * passages
+        low, high = np.searchsorted(self.keys, np.array((first, first + passages), self.keys.dtype))
+        return self.keys[low:high] - first, self.counts[low:high]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The words of some passages, or a whole segment, in memory.
+
+    `keys` ascend, each a term's number times the passages plus a passage's place.
+    """
+
+    rows: Array
+    lengths: Array
+    terms: list[bytes]
+    keys: Array
+    counts: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A term of a question: what it is worth, the places of the passages that have it, ascending, and how often."""
+
+    weight: float
+    places: Array
+    counts: Array
+
+
+class Postings:
+    """The keyword indexes of one database. Safe to share between threads; what it remembers is right for any transaction.
+
+    `index_id` tells apart the indexes of a database. A row is the caller's number of a passage.
+    """
+
+    def __init__(self) -> None:
+        self._cache = _Cache(CACHED)
+
+    def add(self, db: Connection, index_id: int, passages: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Add passages by row, each with all its words in any order. Rows ascend, and are above all that are there."""
+        for contents in gathered(passages):
+            self.put(db, index_id, contents)
+
+    def put(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
+        """Add what was gathered, as `add`; `first_row` is that of its row 0."""
+        self._write(db, index_id, replace(contents, rows=contents.rows + first_row))
+        self._settle(db, index_id)
+
+    def remove(self, db: Connection, index_id: int, rows: Sequence[int]) -> None:
+        """Take out the passages of these rows. A row that is not there is as if it had been removed."""
+        if not rows:
+            return
+        span = (index_id, max(rows), min(rows))
+        for segment in self._segments(db, "index_id = ? AND first_row <= ? AND last_row >= ?", span):
+            passages = self._passages(db, segment)
+            removed = _mask(segment, len(passages.rows))
+            gone = np.isin(passages.rows, np.asarray(rows)) & ~removed
+            if not gone.any():
+                continue
+            living = segment.living - int(gone.sum())
+            words = segment.words - int(passages.lengths[gone].sum())
+            packed = zlib.compress(np.packbits(removed | gone).tobytes())
+            db.execute(
+                "UPDATE keyword_segments SET removed = ?, living = ?, words = ? WHERE id = ?",
+                (packed, living, words, segment.id_),
+            )
+            if 2 * living < len(removed):
+                self._rewrite(db, index_id, self._segments(db, "id = ?", (segment.id_,)))
+
+    def clear(self, db: Connection, index_id: int) -> None:
+        """Forget everything of this index."""
+        self._drop(db, self._segments(db, "index_id = ?", (index_id,)))
+
+    def compact(self, db: Connection, index_id: int) -> None:
+        """Write anew without them what holds removed passages."""
+        for segment in self._segments(db, "index_id = ? AND removed IS NOT NULL", (index_id,)):
+            self._rewrite(db, index_id, [segment])
+        self._settle(db, index_id)
+
+    def search(
+        self, db: Connection, index_id: int, terms: Sequence[str], k: int, among: Collection[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """The `k` passages with the highest BM25 to these terms: (row, score > 0), best first, ties in order of row.
+
+        Only passages with one of the terms, and among these rows, when given. `KeywordIndex` is the same in memory.
+        """
+        segments = self._segments(db, "index_id = ?", (index_id,))
+        passages, words = sum(segment.living for segment in segments), sum(segment.words for segment in segments)
+        if k <= 0 or not words:
+            return []
+        held = [self._passages(db, segment) for segment in segments]
+        starts = np.cumsum([0, *(len(each.rows) for each in held)])
+        norms = length_norm(np.concatenate([each.lengths for each in held]), words / passages)
+        rows, removed = np.concatenate([each.rows for each in held]), _removed(segments, held)
+        chosen = None if among is None else np.isin(rows, np.fromiter(among, np.int64, len(among)))
+        found = self._found(db, segments, held, terms)
+        weighed: list[_Term] = []
+        for term in terms:
+            parts = [(places + starts[number], counts) for number, (places, counts) in found[term]]
+            if not parts:
+                continue
+            places, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            if removed is not None:
+                living = ~removed[places]
+                places, counts = places[living], counts[living]
+            weight = rarity(len(places), passages)
+            if chosen is not None:
+                within = chosen[places]
+                places, counts = places[within], counts[within]
+            if len(places):
+                weighed.append(_Term(weight, places, counts))
+        contenders, scores = _scored(weighed, norms, k)
+        best = top_k(scores, k)
+        return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
+
+    # --- reading --------------------------------------------------------------------------------------------------------
+
+    def _segments(self, db: Connection, condition: str, values: Sequence[Any]) -> list[_Segment]:
+        """In order of their passages."""
+        columns = "id, postings, living, words, removed"
+        rows = db.execute(f"SELECT {columns} FROM keyword_segments WHERE {condition} ORDER BY first_row", values)
+        return [_Segment(*row) for row in rows]
+
+    def _passages(self, db: Connection, segment: _Segment) -> _Passages:
+        passages: _Passages | None = self._cache.get((_Passages, segment.id_))
+        if passages is None:
+            row = db.execute("SELECT row_gaps, lengths, first_terms FROM keyword_passages WHERE segment = ?", (segment.id_,))
+            row_gaps, lengths, first_terms = row.fetchone()
+            passages = _Passages(_ascending(row_gaps), _unpacked(lengths), _terms(first_terms))
+            self._cache.keep((_Passages, segment.id_), passages)
+        return passages
+
+    def _found(
+        self, db: Connection, segments: Sequence[_Segment], held: Sequence[_Passages], terms: Sequence[str]
+    ) -> dict[str, list[tuple[int, tuple[Array, Array]]]]:
+        """For every term, by the number of the segment, the places of the passages that have it, and how often."""
+        wanted: list[tuple[str, bytes, int, int]] = []
+        for term in dict.fromkeys(terms):
+            name = _bytes(term)
+            for number, (segment, passages) in enumerate(zip(segments, held, strict=True)):
+                block = bisect_right(passages.first_terms, name) - 1
+                if block >= 0:
+                    wanted.append((term, name, number, segment.id_ + block))
+        blocks = self._blocks(db, {id_ for *_, id_ in wanted})
+        found: dict[str, list[tuple[int, tuple[Array, Array]]]] = {term: [] for term in terms}
+        for term, name, number, id_ in wanted:
+            places, counts = blocks[id_].postings(name, len(held[number].rows))
+            if len(places):
+                found[term].append((number, (places, counts)))
+        return found
+
+    def _blocks(self, db: Connection, ids: Collection[int]) -> dict[int, _Block]:
+        found = {id_: block for id_ in ids if (block := self._cache.get((_Block, id_))) is not None}
+        missing = [id_ for id_ in ids if id_ not in found]
+        for start in range(0, len(missing), ASKED):
+            asked = missing[start : start + ASKED]
+            marks = ", ".join("?" * len(asked))
+            rows = db.execute(f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", asked)
+            for id_, terms, gaps, counts in rows:
+                found[id_] = _Block(_BREAK + zlib.decompress(terms) + _BREAK, _ascending(gaps), _unpacked(counts))
+                self._cache.keep((_Block, id_), found[id_])
+        return found
+
+    def _contents(self, db: Connection, segment: _Segment) -> Contents:
+        """All of a segment but what is removed."""
+        passages = self._passages(db, segment)
+        terms: list[bytes] = []
+        keys: list[Array] = [np.empty(0, np.int64)]
+        counts: list[Array] = [np.empty(0, np.uint8)]
+        rows = db.execute(
+            "SELECT terms, gaps, counts FROM keyword_blocks WHERE id >= ? AND id < ? ORDER BY id",
+            (segment.id_, segment.id_ + MOST_BLOCKS),
+        )
+        for block_terms, gaps, block_counts in rows:
+            keys.append(_ascending(gaps).astype(np.int64) + len(terms) * len(passages.rows))
+            counts.append(_unpacked(block_counts))
+            terms += _terms(block_terms)
+        contents = Contents(passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts))
+        return contents if segment.removed is None else _without(contents, _mask(segment, len(passages.rows)))
+
+    # --- writing --------------------------------------------------------------------------------------------------------
+
+    def _settle(self, db: Connection, index_id: int) -> None:
+        """Make the newest segments one, while several are no larger than the last."""
+        while True:
+            run: list[_Segment] = []
+            for segment in reversed(self._segments(db, "index_id = ?", (index_id,))):
+                if segment.postings >= LARGEST or (run and segment.tier > run[0].tier):
+                    break
+                run.append(segment)
+            if len(run) < RUN:
+                return
+            self._rewrite(db, index_id, run[::-1])
+
+    def _rewrite(self, db: Connection, index_id: int, segments: Sequence[_Segment]) -> None:
+        """One segment with the living passages of these neighbours, in their place."""
+        contents = _merged([self._contents(db, segment) for segment in segments])
+        self._drop(db, segments)  # first, so that their space is used for the new one
+        if len(contents.rows):
+            self._write(db, index_id, contents)
+
+    def _drop(self, db: Connection, segments: Sequence[_Segment]) -> None:
+        for segment in segments:
+            db.execute("DELETE FROM keyword_blocks WHERE id >= ? AND id < ?", (segment.id_, segment.id_ + MOST_BLOCKS))
+            db.execute("DELETE FROM keyword_passages WHERE segment = ?", (segment.id_,))
+            db.execute("DELETE FROM keyword_segments WHERE id = ?", (segment.id_,))
+
+    def _write(self, db: Connection, index_id: int, contents: Contents) -> None:
+        id_, rows, blocks = MOST_BLOCKS * secrets.randbits(44), contents.rows, list(_cut(contents))
+        db.execute(
+            "INSERT INTO keyword_segments (id, index_id, first_row, last_row, postings, living, words)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (id_, index_id, int(rows[0]), int(rows[-1]), len(contents.keys), len(rows), int(contents.lengths.sum())),
+        )
+        first_terms = _joined([terms[0] for terms, _, _ in blocks])
+        db.execute(
+            "INSERT INTO keyword_passages (segment, row_gaps, lengths, first_terms) VALUES (?, ?, ?, ?)",
+            (id_, _gaps(rows), _packed(contents.lengths), first_terms),
+        )
+        db.executemany(
+            "INSERT INTO keyword_blocks (id, terms, gaps, counts) VALUES (?, ?, ?, ?)",
+            ((id_ + i, _joined(terms), _gaps(keys), _packed(counts)) for i, (terms, keys, counts) in enumerate(blocks)),
+        )
+
+
+class _Cache:
+    """What was used last, of segments and blocks, which never change."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._size = limit, 0
+        self._kept: OrderedDict[tuple[type, int], Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[type, int]) -> Any:
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+    def keep(self, key: tuple[type, int], value: _Passages | _Block) -> None:
+        with self._lock:
+            if key in self._kept or value.size > self._limit:
+                return
+            self._kept[key] = value
+            self._size += value.size
+            while self._size > self._limit:
+                self._size -= self._kept.popitem(last=False)[1].size
+
+
+def _scored(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]:
+    """Places, ascending, among which the `k` best are, and their scores, added up in the order of the terms."""
+    contenders = _contenders(terms, norms, k)
+    scores = np.zeros(len(contenders))
+    for term in terms:
+        at = np.searchsorted(term.places, contenders)
+        at[at == len(term.places)] = 0
+        has = term.places[at] == contenders
+        scores[has] += term_scores(term.weight, term.counts[at[has]], norms[contenders[has]])
+    return contenders, scores
+
+
+def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
+    """Places, ascending, among which the `k` best are.
+
+    Terms are added up from the rarest on, until those that are left, all together, cannot bring up a passage that is further
+    behind than these (MaxScore: Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
+    """
+    scores, shortest = np.zeros(len(norms)), float(norms.min())
+    falling = sorted(terms, key=lambda term: -term.weight)
+    left = sum(_most(term, shortest) for term in falling)
+    near = np.empty(0, np.intp)
+    for number, term in enumerate(falling, 1):
+        scores[term.places] += term_scores(term.weight, term.counts, norms[term.places])
+        left = left - _most(term, shortest) if number < len(falling) else 0.0
+        if scores.max() <= left:
+            continue
+        least = _kth(scores[falling[0].places], k)  # of all it is no lower, and these are the fewest
+        near = np.flatnonzero(scores > max(least - left - ROUNDED, 0.0))
+        least = _kth(scores[near], k)
+        near = near[scores[near] > max(least - left - ROUNDED, 0.0)]
+        if least > left and len(near) <= FEW:
+            break
+    return near
+
+
+def _kth(scores: Array, k: int) -> float:
+    """The `k`-th highest score; 0 where there are fewer."""
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k <= len(scores) else 0.0
+
+
+def _most(term: _Term, shortest: float) -> float:
+    """No passage gets more from this term."""
+    return term_scores(term.weight, float(term.counts.max()), shortest)
+
+
+def gathered(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
+    """The words of passages by row, as `Postings.add` takes them, for `Postings.put`, one after the other."""
+    remaining = iter(passages)
+    while batch := list(islice(remaining, BATCH)):
+        yield _gathered(batch)
+
+
+def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
+    numbers: dict[str, int] = {}
+    said = array("q")
+    for _, terms in passages:
+        said.extend([numbers.setdefault(term, len(numbers)) for term in terms])
+    lengths = np.array([len(terms) for _, terms in passages], np.int64)
+    names = [_bytes(term) for term in numbers]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    places = np.repeat(np.arange(len(passages)), lengths)
+    keys, counts = np.unique(rank[np.frombuffer(said, np.int64)] * len(passages) + places, return_counts=True)
+    return Contents(np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts)
+
+
+def _without(contents: Contents, removed: Array) -> Contents:
+    """Without the passages of this mask and the terms that only they have."""
+    terms, places = np.divmod(contents.keys, len(removed))
+    kept = ~removed[places]
+    used, terms = np.unique(terms[kept], return_inverse=True)
+    left = np.cumsum(~removed) - 1
+    keys = terms * len(removed[~removed]) + left[places[kept]]
+    names = [contents.terms[number] for number in used.tolist()]
+    return Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[kept])
+
+
+def _merged(parts: Sequence[Contents]) -> Contents:
+    names = sorted(set().union(*(part.terms for part in parts)))
+    number = {name: i for i, name in enumerate(names)}
+    rows = np.concatenate([part.rows for part in parts])
+    keys, first = [], 0
+    for part in parts:
+        ranks = np.array([number[name] for name in part.terms], np.int64)
+        terms, places = np.divmod(part.keys, max(len(part.rows), 1))
+        keys.append(ranks[terms] * len(rows) + places + first)
+        first += len(part.rows)
+    joined = np.concatenate(keys)
+    order = np.argsort(joined, kind="stable")  # quick for runs that are in order already
+    lengths, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "counts"))
+    return Contents(rows, lengths, names, joined[order], counts[order])
+
+
+def _cut(contents: Contents) -> Iterator[tuple[list[bytes], Array, Array]]:
+    """Blocks: terms, keys from the first of these terms on, and counts."""
+    passages, terms = len(contents.rows), contents.terms
+    starts = np.searchsorted(contents.keys, np.arange(len(terms) + 1) * passages)
+    alone = np.diff(starts) >= BLOCK
+    begins = (np.diff(starts[:-1] // BLOCK, prepend=-1) > 0) | alone | np.append(False, alone)[:-1]
+    cuts = [*np.flatnonzero(begins).tolist(), len(terms)]
+    for first, end in pairwise(cuts):
+        low, high = starts[first], starts[end]
+        yield terms[first:end], contents.keys[low:high] - first * passages, contents.counts[low:high]
+
+
+def _mask(segment: _Segment, passages: int) -> Array:
+    """True for every place whose passage is removed."""
+    if segment.removed is None:
+        return np.zeros(passages, bool)
+    return np.unpackbits(np.frombuffer(zlib.decompress(segment.removed), np.uint8), count=passages).astype(bool)
+
+
+def _removed(segments: Sequence[_Segment], held: Sequence[_Passages]) -> Array | None:
+    """The masks of all segments behind each other; None where nothing is removed."""
+    if all(segment.removed is None for segment in segments):
+        return None
+    return np.concatenate([_mask(segment, len(each.rows)) for segment, each in zip(segments, held, strict=True)])
+
+
+def _packed(numbers: Array) -> bytes:
+    """Whole numbers from 0 on, in as few bytes each as the largest needs, their lowest bytes first, then the next."""
+    largest = int(numbers.max(initial=0))
+    width = next(width for width in (1, 2, 4, 8) if largest < 256**width)
+    ranks = numbers.astype(f"<u{width}").view(np.uint8).reshape(-1, width).T
+    return bytes([width]) + zlib.compress(ranks.tobytes(), 1)
+
+
+def _unpacked(data: bytes) -> Array:
+    width = data[0]
+    ranks = np.frombuffer(zlib.decompress(memoryview(data)[1:]), np.uint8).reshape(width, -1)
+    return np.ascontiguousarray(ranks.T).view(f"<u{width}").ravel()
+
+
+def _gaps(ascending: Array) -> bytes:
+    return _packed(np.diff(ascending, prepend=0))
+
+
+def _ascending(gaps: bytes) -> Array:
+    unpacked = _unpacked(gaps)
+    narrow = unpacked.sum(dtype=np.int64) < 1 << 30  # half the memory
+    return np.cumsum(unpacked, dtype=np.int32 if narrow else np.int64)
+
+
+def _joined(terms: Sequence[bytes]) -> bytes:
+    return zlib.compress(_BREAK.join(terms))
+
+
+def _terms(joined: bytes) -> list[bytes]:
+    text = zlib.decompress(joined)
+    return text.split(_BREAK) if text else []
+
+
+def _bytes(term: str) -> bytes:
+    return term.encode("utf-8", "surrogatepass")

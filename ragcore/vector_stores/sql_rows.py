@@ -1,0 +1,186 @@
+"""Documents and passages as rows of a store in a database.
+
+What a passage shares with its document, or with its place there, is NULL in its row: text, metadata, hidden keys and links.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragcore.schema import PLAIN, Document, IndexNode, Metadata, Page, Template, TextNode
+from ragcore.sql.base import Connection
+from ragcore.vector_stores.validation import metadata_json
+
+ASKED = 500  # passages read by one statement
+RUNS = 50  # stretches of blocks read by one statement
+BLOCK = 4000  # characters of text compressed together: small enough to unpack for one passage
+FIRST_BLOCK = 16_384  # of a document whose row does not say: as the first version kept them
+
+
+def layout_of(document: Document) -> str:
+    """What a document's row holds beside its metadata."""
+    pages = [[page.label, page.start, page.end] for page in document.pages]
+    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document), "block": BLOCK}
+    return json.dumps(layout, separators=(",", ":"))
+
+
+def blocks_of(text: str) -> Iterator[tuple[int, bytes]]:
+    """The text in numbered blocks, compressed."""
+    for start in range(0, len(text), BLOCK):
+        yield start // BLOCK, zlib.compress(_bytes(text[start : start + BLOCK]), 1)
+
+
+def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
+    """For each passage its row from `id` on. `lengths` are those of the embeddings."""
+    text, before = document.text, None
+    known: Metadata = document.metadata  # its JSON is not made again for every passage that shares it
+    own_metadata = known_json = metadata_json(known)
+    for i, (node, length) in enumerate(zip(nodes, lengths, strict=True)):
+        start, end = node.start_char_idx, node.end_char_idx
+        exact = start is not None and end is not None and 0 <= start <= end and text[start:end] == node.text
+        if node.metadata is not known:
+            known, known_json = node.metadata, metadata_json(node.metadata)
+        after = nodes[i + 1].id_ if i + 1 < len(nodes) else None
+        beside = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
+        yield (
+            node.id_,
+            start,
+            end,
+            None if exact else _bytes(node.text),
+            None if known_json == own_metadata else known_json,
+            None if _hides_the_same(node, document) else json.dumps(_hidden(node)),
+            None if beside and not isinstance(node, IndexNode) else json.dumps(_links(node)),
+            None if length == 1.0 else length,
+        )
+        before = node.id_
+
+
+def document_at(db: Connection, row: Any) -> Document:
+    layout = json.loads(row["layout"])
+    return Document(
+        text=_texts(db, {row["seq"]: layout}, [(row["seq"], 0, row["characters"])])[0],
+        id_=row["id"],
+        metadata=json.loads(row["metadata"]),
+        pages=tuple(Page(label, start, end) for label, start, end in layout["pages"]),
+        page_word=layout["page_word"],
+        excluded_embed_metadata_keys=tuple(layout["hidden"][0]),
+        excluded_llm_metadata_keys=tuple(layout["hidden"][1]),
+        template=_template(layout["hidden"]),
+    )
+
+
+def passages_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
+    """The passages of these rows, by row, without embeddings."""
+    nodes: dict[int, TextNode] = {}
+    for start in range(0, len(rows), ASKED):
+        nodes |= _some_at(db, rows[start : start + ASKED])
+    return nodes
+
+
+def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
+    found = db.execute(
+        "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
+        " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
+        " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS before,"
+        " CASE WHEN p.row < d.first_row + d.passages - 1 THEN (SELECT id FROM passages a WHERE a.row = p.row + 1) END AS after"
+        f" FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN ({', '.join('?' * len(rows))}) ORDER BY p.row",
+        tuple(rows),
+    ).fetchall()
+    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in found}}  # one for documents that are alike
+    cut = [row for row in found if row["text"] is None]
+    layouts = {row["document"]: parsed[row["layout"]] for row in cut}
+    stretches = _texts(db, layouts, [(row["document"], row["first_char"], row["end_char"]) for row in cut])
+    texts = {row["row"]: text for row, text in zip(cut, stretches, strict=True)}
+    nodes: dict[int, TextNode] = {}
+    for row in found:
+        hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["layout"]]["hidden"]
+        links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
+        kind, stands_for = (IndexNode, {"index_id": links[4]}) if len(links) > 4 else (TextNode, {})
+        nodes[row["row"]] = kind(
+            text=texts[row["row"]] if row["text"] is None else _text(row["text"]),
+            id_=row["id"],
+            metadata=json.loads(row["metadata"]),
+            ref_doc_id=row["document_id"],
+            start_char_idx=row["first_char"],
+            end_char_idx=row["end_char"],
+            prev_id=links[0],
+            next_id=links[1],
+            parent_id=links[2],
+            child_ids=tuple(links[3]),
+            excluded_embed_metadata_keys=tuple(hidden[0]),
+            excluded_llm_metadata_keys=tuple(hidden[1]),
+            template=_template(hidden),
+            **stands_for,
+        )
+    return nodes
+
+
+def length_of(row: Any) -> float:
+    return 1.0 if row["length"] is None else float(row["length"])
+
+
+def _texts(db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple[int, int, int]]) -> list[str]:
+    """Of each (document, start, end) the characters [start, end). `layouts` are those of the documents."""
+    sizes = {document: layout.get("block", FIRST_BLOCK) for document, layout in layouts.items()}
+    needed = [range(start // sizes[seq], (end + sizes[seq] - 1) // sizes[seq]) for seq, start, end in stretches]
+    blocks: dict[tuple[int, int], str] = {}
+    runs = _runs({(seq, number) for (seq, _, _), numbers in zip(stretches, needed, strict=True) for number in numbers})
+    for first in range(0, len(runs), RUNS):
+        some = runs[first : first + RUNS]
+        condition = " OR ".join(["(document = ? AND block BETWEEN ? AND ?)"] * len(some))
+        rows = db.execute(f"SELECT document, block, data FROM texts WHERE {condition}", [each for run in some for each in run])
+        for seq, number, data in rows.fetchall():
+            blocks[seq, number] = _text(zlib.decompress(data))
+    texts = []
+    for (seq, start, end), numbers in zip(stretches, needed, strict=True):
+        offset = numbers.start * sizes[seq]
+        texts.append("".join(blocks[seq, number] for number in numbers)[start - offset : end - offset])
+    return texts
+
+
+def _runs(blocks: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """The (document, number) of blocks as (document, first, last) of those that follow each other."""
+    runs: list[tuple[int, int, int]] = []
+    for document, number in sorted(blocks):
+        if runs and runs[-1][0] == document and runs[-1][2] == number - 1:
+            runs[-1] = (document, runs[-1][1], number)
+        else:
+            runs.append((document, number, number))
+    return runs
+
+
+def _links(node: TextNode) -> list[Any]:
+    """The passages around, above and below it; of an IndexNode also what it stands for."""
+    links = [node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]
+    return [*links, node.index_id] if isinstance(node, IndexNode) else links
+
+
+def _hidden(item: Document | TextNode) -> list[list[str]]:
+    """The metadata keys hidden from the embedder and from the model, and the template where it is not the plain one."""
+    template = item.template
+    hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
+    return hidden if template == PLAIN else [*hidden, [template.text, template.entry, template.separator]]
+
+
+def _hides_the_same(node: TextNode, document: Document) -> bool:
+    """As to compare what `_hidden` gives, without making it for every passage."""
+    return (
+        node.excluded_embed_metadata_keys == document.excluded_embed_metadata_keys
+        and node.excluded_llm_metadata_keys == document.excluded_llm_metadata_keys
+        and (node.template is document.template or node.template == document.template)
+    )
+
+
+def _template(hidden: Sequence[Sequence[str]]) -> Template:
+    return Template(*hidden[2]) if len(hidden) > 2 else PLAIN
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # a broken file may give half a character; it is kept as it was
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")

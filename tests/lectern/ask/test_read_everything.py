@@ -1,0 +1,141 @@
+"""Reading everything: every passage in exactly one call, what is cited as sources, and what is kept of one that is stopped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lectern.ask.read_everything import WAYS, ReadEverything, says_nothing
+from ragcore.extractive.answerer import NOT_FOUND
+from ragcore.llms.base import LLMCall
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
+from ragcore.schema import NodeWithScore
+from ragcore.text.citations import Citations
+from tests.ragcore.response_synthesizers.doubles import nodes, passages_of, word_llm
+
+
+def passages(count: int, words: int = 20) -> list[NodeWithScore]:
+    return nodes(*[f"passage{number} " + "word " * (words - 1) for number in range(1, count + 1)])
+
+
+def reading(llm: ScriptedLLM, mode: ResponseMode, found: list[NodeWithScore]) -> ReadEverything:
+    return ReadEverything(Synthesizer(llm, mode).stream("What?", found), mode)
+
+
+def citing_all(call: LLMCall) -> str:
+    """Cites every passage of the call, and keeps what earlier answers cite."""
+    shown = passages_of(call)
+    numbers = [int(number) for text in (str(shown), str(call.variables.get("existing_answer", ""))) for number in marks(text)]
+    numbers += [passage.number for passage in shown if passage.number]
+    return "so " + "".join(f"[{number}]" for number in sorted(set(numbers)))
+
+
+def marks(text: str) -> list[str]:
+    return re.findall(r"\[(\d+)\]", text)
+
+
+@pytest.mark.parametrize("mode", WAYS)
+@given(count=st.integers(1, 30), words=st.integers(1, 60), window=st.integers(400, 2000))
+def test_every_passage_is_shown_exactly_once_and_is_covered(mode: ResponseMode, count: int, words: int, window: int) -> None:
+    llm = word_llm(lambda call: "an answer", window)
+    answer = reading(llm, mode, passages(count, words))
+    str(answer)
+    shown = [passage.number for call in llm.calls for passage in passages_of(call.call) if passage.number]
+    assert sorted(shown) == list(range(1, count + 1))
+    assert [found.node.id_ for found in answer.read()] == [found.node.id_ for found in answer.passages]
+    assert answer.progress() is not None
+    assert (answer.progress().done, answer.progress().of) == (len(llm.calls), len(llm.calls))
+
+
+@pytest.mark.parametrize("mode", WAYS)
+def test_sources_are_what_is_cited_in_its_order(mode: ResponseMode) -> None:
+    found = passages(12)
+    answer = reading(word_llm(citing_all, 3000), mode, found)
+    text = str(answer)
+    cited = [answer.source_nodes[int(number) - 1].node.id_ for number in marks(text)]
+    assert sorted(cited) == sorted(hit.node.id_ for hit in found)
+    assert [int(number) for number in marks(text)] == list(range(1, 13))
+
+
+def test_only_rows_that_answer_are_kept_and_each_names_its_passage() -> None:
+    said = {1: NOT_FOUND, 2: "It is red.", 3: "I could not find this in the documents.", 4: "Blue [4]."}
+    answer = reading(word_llm(lambda call: said[passages_of(call)[0].number or 0]), ResponseMode.ACCUMULATE, passages(4))
+    assert str(answer) == "It is red. [1]\n\nBlue [2]."
+    assert [hit.node.text.split()[0] for hit in answer.source_nodes] == ["passage2", "passage4"]
+    nothing = reading(word_llm(lambda call: NOT_FOUND), ResponseMode.ACCUMULATE, passages(4))
+    assert (str(nothing), nothing.source_nodes) == (NOTHING_FOUND, ())
+
+
+@given(
+    st.lists(st.one_of(st.integers(1, 40).map(lambda n: f"[{n}]"), st.text(alphabet="ab [],;3", max_size=8)), max_size=12),
+    st.lists(st.integers(1, 5), min_size=1, max_size=40),
+)
+def test_citations_are_the_same_whole_or_in_pieces(parts: list[str], cuts: list[int]) -> None:
+    text, found = "".join(parts), passages(30)
+    whole = Citations()
+    expected = whole.anew(text, found)
+    pieces, at = [], 0
+    for cut in [*cuts, len(text)]:
+        pieces.append(text[at : at + cut])
+        at += cut
+    in_pieces = Citations()
+    assert "".join(in_pieces.pieces((piece for piece in pieces), found)) == expected
+    assert in_pieces.cited == whole.cited
+
+
+def test_a_citation_of_no_passage_stays_as_it_is() -> None:
+    citations = Citations()
+    assert citations.anew("In [2021], as [3, 1] and [1;2021] say.", passages(3)) == "In [2021], as [1][2] and [2] say."
+    assert [hit.node.text.split()[0] for hit in citations.cited] == ["passage3", "passage1"]
+
+
+def stopped_before(mode: ResponseMode, enough: Callable[[ReadEverything], bool]) -> ReadEverything:
+    answer = reading(word_llm(citing_all, 300), mode, passages(12))
+    for _piece in answer:
+        if enough(answer):
+            break
+    return answer
+
+
+def test_what_was_summed_up_before_stop_is_kept_with_its_citations() -> None:
+    answer = stopped_before(ResponseMode.TREE_SUMMARIZE, lambda answer: bool(answer.progress()) and answer.progress().done >= 2)
+    text, sources = answer.so_far()
+    assert answer.text == ""
+    read = {hit.node.id_ for hit in answer.read()}
+    assert {sources[int(number) - 1].node.id_ for number in marks(text)} == read
+    assert len(read) > 0
+
+
+def test_refine_keeps_the_last_of_its_answers() -> None:
+    answer = stopped_before(ResponseMode.REFINE, lambda answer: answer.progress() is not None and answer.progress().done == 5)
+    text, sources = answer.so_far()
+    assert text == "so [1][2][3][4][5]"
+    assert [hit.node.text.split()[0] for hit in sources] == [f"passage{n}" for n in range(1, 6)]
+    assert answer.progress().of == 12
+    assert len(answer.read()) == 5
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        NOT_FOUND,
+        NOTHING_FOUND,
+        "",
+        "The passages do not mention this.",
+        "I couldn’t find that.",
+        "There is no information on it.",
+    ],
+)
+def test_a_reply_without_an_answer_is_known(reply: str) -> None:
+    assert says_nothing(reply)
+
+
+@pytest.mark.parametrize("reply", ["It is not red.", "The manual does not mention it, but the plan says 1871. [2]", "1871"])
+def test_a_reply_with_an_answer_is_not_taken_for_nothing(reply: str) -> None:
+    assert not says_nothing(reply)

@@ -1,0 +1,301 @@
+"""Questions made from documents: each finds its own document, they are kept, and made anew when the documents change."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lectern.ask.suggested_questions import (
+    DEFINITION,
+    LONGEST,
+    NEAR,
+    PARTICULAR,
+    SAMPLE_QUESTIONS,
+    TOPIC,
+    WANTED,
+    Candidate,
+    Suggested,
+    candidates,
+    chosen,
+    is_near,
+    of_the_sample,
+)
+from lectern.jobs.files import Stage
+from lectern.jobs.worker import Worker
+from lectern.library import Library
+from lectern.settings import LLMSettings
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import LLMUnavailableError
+from ragcore.llms.base import LLM
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.schema import Document, NodeWithScore, TextNode
+from ragcore.vector_stores.memory import MemoryStore
+from tests import postgres
+from tests.databases import KINDS
+
+TEXTS = {
+    "tower.txt": "The Penrose Tower was built in 1871 by Ada. The Penrose Tower is a lighthouse of forty metres.",
+    "ferry.txt": "The Nessay Ferry is the only boat to the island. It leaves at noon on Sundays.",
+    "cellar.txt": "The Great Cellar has 300 barrels of oil. Nobody has counted them since the flood.",
+    "rules.txt": "Dogs are forbidden in the upper car because the floor is made of glass.",
+    "ferry-2.txt": "The Nessay Ferry leaves the island at noon in winter.",
+    "ferry-3.txt": "The Nessay Ferry leaves the island at one in summer.",
+    "bread.txt": "Rye bread was first baked in 1802. The Old Bakery has 12 ovens of brick.",
+}
+
+
+@pytest.fixture(params=KINDS)
+def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
+    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
+    opened: list[Library] = []
+
+    def open_it(llm: LLM | None = None) -> Library:
+        opened.append(Library(where, embedder=HashEmbedding(), llm=llm, local=tmp_path / "library"))
+        return opened[-1]
+
+    yield open_it
+    for library in opened:
+        library.close()
+
+
+def take_in(library: Library, *names: str) -> dict[str, str]:
+    """The ids of the files by their names."""
+    ids = {}
+    for name in names:
+        path = library.incoming / "given"
+        path.write_text(TEXTS[name], "utf-8")
+        ids[name] = library.add(path, name).file.id
+        assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+    return ids
+
+
+def made(library: Library) -> Suggested:
+    assert library.suggestions.get().pending
+    library.suggestions.wait(60)
+    return library.suggestions.get()
+
+
+def found_for(library: Library, question: str) -> list[str | None]:
+    return [hit.node.ref_doc_id for hit in library.retriever(NEAR).retrieve(question)]
+
+
+def test_each_question_finds_its_own_document_and_another_process_reads_them(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    assert library.suggestions.get() == Suggested()
+    ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
+    suggested = made(library)
+    assert not suggested.pending
+    assert len(suggested.questions) == WANTED == len(set(suggested.questions))
+    again = {candidate.question: candidate.document_id for candidate in library.suggestions.made()}
+    assert tuple(again) == suggested.questions
+    assert len(set(again.values())) == WANTED  # of as many documents as can be
+    assert set(again.values()) <= set(ids.values())
+    for question, document in again.items():
+        assert document in found_for(library, question)
+    assert open_library().suggestions.get() == suggested
+
+
+def test_those_of_a_deleted_document_go_at_once_and_new_ones_are_made(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    ids = take_in(library, "tower.txt", "rules.txt")
+    before = made(library).questions
+    library.delete_file(ids["rules.txt"])
+    then = library.suggestions.get()
+    assert then.pending
+    assert set(then.questions) < set(before)
+    assert not any("Dogs" in question for question in then.questions)
+    library.suggestions.wait(60)
+    assert all(set(found_for(library, question)) == {ids["tower.txt"]} for question in library.suggestions.get().questions)
+
+
+def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, "tower.txt")
+    before = made(library).questions
+    take_in(library, "rules.txt")
+    path = library.incoming / "given"
+    path.write_text(TEXTS["ferry.txt"], "utf-8")
+    waiting = library.add(path, "ferry.txt").file
+    assert waiting.stage is Stage.QUEUED
+    assert library.suggestions.get() == Suggested(before)
+    library.files.stop(waiting.id)
+    assert library.suggestions.get().pending
+    library.suggestions.wait(60)
+
+
+def test_documents_that_nothing_can_be_asked_about_are_looked_at_once(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given"
+    path.write_text("17 4 9.", "utf-8")
+    library.add(path, "numbers.txt")
+    assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
+    assert made(library) == Suggested()
+    assert library.suggestions.get() == Suggested()
+
+
+def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(["1. Who built the Penrose Tower?\nThe tower", "Why are zebras striped?"]))
+    take_in(library, "tower.txt", "rules.txt")
+    questions = made(library).questions
+    assert questions[0] == "Who built the Penrose Tower?"
+    assert "The tower" not in questions
+    assert len(questions) > 1
+
+
+def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM(["Who built the Penrose Tower?"])
+    library = open_library(llm)
+    library.prompts.save("questions", ("Be a child of ten. {num_questions} questions about {context_str}",))
+    take_in(library, "tower.txt")
+    assert made(library).questions[0] == "Who built the Penrose Tower?"
+    assert "Be a child of ten." in str(llm.calls[0].messages)
+
+
+def test_a_question_whose_own_document_is_not_found_for_it_is_dropped(open_library: Callable[..., Library]) -> None:
+    asked = "When does the Nessay Ferry leave the island?"
+    library = open_library(ScriptedLLM([asked, ""]))
+    ids = take_in(library, "rules.txt", "ferry.txt", "ferry-2.txt", "ferry-3.txt")  # the model is asked about the first
+    assert ids["rules.txt"] not in found_for(library, asked)
+    questions = [candidate.question for candidate in library.suggestions.made()]
+    assert questions
+    assert asked not in questions
+
+
+def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., Library]) -> None:
+    def fail(*_: object) -> str:
+        raise LLMUnavailableError("No answer.", hint="Start it.")
+
+    with_model, alone = open_library(ScriptedLLM(fail)), open_library()
+    take_in(alone, "tower.txt", "rules.txt")
+    assert with_model.suggestions.made() == alone.suggestions.made() != []
+
+
+def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
+    store = MemoryStore()
+    text = (
+        f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. The rest was a stair. "
+        "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier burns oil."
+    )
+    node = TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")
+    store.put(Document(text=text, id_="d"), [node])
+    questions = [candidate.question for candidate in candidates(store, "d")]
+    assert "How many lamps does the North Pier have?" in questions
+    assert all(len(question) <= LONGEST for question in questions)
+    assert not any("rest" in question for question in questions)
+
+
+def asked_of(text: str) -> list[str]:
+    store = MemoryStore()
+    store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
+    return [candidate.question for candidate in candidates(store, "d")]
+
+
+def test_a_heading_may_have_a_number_of_any_length() -> None:
+    began = time.perf_counter()
+    asked_of(f"1.{'20' * 15}x Kites\n\nKites fly high. Kites are red. Kites are long.")
+    assert time.perf_counter() - began < 5
+
+
+def test_a_topic_is_a_name_or_stands_under_one_and_those_of_several_words_come_first() -> None:
+    text = (
+        "Covered\n\nWhatever Covered means, lessons are covered. Footnote 1. Footnote 2. Footnote 3.\n\nCovered\n\n"
+        "Nobody but Rudolph knows, says Rudolph, if Rudolph knows. Rudolph won the Davis Cup. The Davis Cup is old. See the "
+        "Davis Cup’s rules."
+    )
+    about = [question for question in asked_of(text) if question.startswith("What can you")]
+    assert about == ["What can you tell me about Davis Cup?", "What can you tell me about Rudolph?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "then"),
+    [
+        (
+            "Das Kennedy Space Center liegt in Florida. Das Kennedy Space Center ist groß. Der Turm wurde 1871 gebaut.",
+            "Wo liegt das Kennedy Space Center?",
+            "Was steht hier über „Kennedy Space Center“?",
+        ),
+        (
+            "教育是一种权利。教育应当免费。受教育者说教育好。联合国说，在联合国，联合国人员。",
+            "教育是什么？",
+            "联合国是什么？",
+        ),
+    ],
+)
+def test_a_topic_says_the_least_in_every_language(text: str, first: str, then: str) -> None:
+    asked = asked_of(text)
+    assert (asked[0], then in asked[1:]) == (first, True), asked
+
+
+def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> None:
+    text = (
+        "Hurricane: * Tammy; Date (Place): Oct 5-?\nThe place was hit.\n\nReally, have you ever seen a Nessay Ferry?\n"
+        "It leaves at noon.\n\nOslo is the largest city in the U. S. by far.\n\nWhich Nessay Ferry • Oslo?\n\nIt sank."
+    )
+    odd = ("Hurricane", "Really", "U?", "•")
+    assert not [question for question in asked_of(text) if any(sign in question for sign in odd)]
+
+
+def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library", embedder=HashEmbedding())
+    library.add_sample()
+    worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+    while worker.run_once():
+        pass
+    own = [
+        asked["question"] for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines()) if "suggested" in asked
+    ]
+    assert list(dict.fromkeys(one.question for one in of_the_sample(library.store))) == own
+    made = [one.question for one in library.suggestions.made()]
+    found = [question for question in own if question in made]
+    assert made[: len(found)] == found != []
+    library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))
+    assert {one.question for one in of_the_sample(library.store)} == {"What happened on Regatta night in 2022?"}
+    library.close()
+
+
+def test_four_ask_for_different_things_of_different_documents_and_topics_come_last() -> None:
+    offered = [
+        Candidate("When was the tower built?", "a", (PARTICULAR, -9)),
+        Candidate("When was the rope fitted?", "a", (PARTICULAR, -8)),
+        Candidate("Who built the tower?", "a", (PARTICULAR, -1)),
+        Candidate("When did the ferry sink?", "b", (PARTICULAR, -1)),
+        Candidate("What is the ferry?", "b", (DEFINITION, -1)),
+        Candidate("What can you tell me about herrings?", "c", (TOPIC, -9)),
+    ]
+    questions = [one.question for one in chosen(offered, [], lambda one: one.question != "When was the rope fitted?")]
+    assert questions == [
+        "When was the tower built?",
+        "What is the ferry?",
+        "Who built the tower?",
+        "When did the ferry sink?",
+    ]
+    assert chosen(offered[-1:], [], lambda one: True) == offered[-1:]
+    again = [Candidate("What does the Nessay Ferry carry?", "a"), Candidate("What is the Nessay Ferry?", "b", (DEFINITION, -9))]
+    assert chosen(again, [], lambda one: True) == again[:1]  # of which more is asked already
+    assert chosen(offered, [], lambda one: False) == []
+
+
+def test_near_is_among_the_first_three() -> None:
+    hits = [NodeWithScore(TextNode(text=name, ref_doc_id=name), 1.0) for name in ("a", "b", "c", "d")]
+    assert [is_near(Candidate("?", name), hits) for name in "abcd"] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("settings", "here"),
+    [
+        (LLMSettings(), True),
+        (LLMSettings(provider="ollama"), True),
+        (LLMSettings(provider="ollama", base_url="http://127.0.0.1:11434"), True),
+        (LLMSettings(provider="ollama", base_url="gpu.example.org:11434"), False),
+        (LLMSettings(provider="openai"), False),
+        (LLMSettings(provider="openai_compatible", base_url="http://localhost:1234/v1"), True),
+        (LLMSettings(provider="openai_compatible", base_url="https://api.example.org/v1"), False),
+        (LLMSettings(provider="openai_compatible", base_url="http://localhost.example.org/v1"), False),
+    ],
+)
+def test_a_model_is_here_only_where_its_address_says_so(settings: LLMSettings, here: bool) -> None:
+    assert settings.on_this_computer is here

@@ -1,0 +1,43 @@
+"""Whatever cuts a document: the passages are stretches of it, in order, within their size; and each splitter keeps its word."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lectern.jobs.chunking import passages_of
+from lectern.settings import SplitterName
+from ragcore.schema import Document
+from ragcore.text.tokens import count_tokens
+
+LINES = st.lists(
+    st.sampled_from(["# A title", "## Another", "A sentence of six words here.", "", "Words without an end " * 9, "- an item"]),
+    max_size=30,
+).map("\n".join)
+
+
+@pytest.mark.parametrize("splitter", get_args(SplitterName))
+@given(text=LINES)
+def test_passages_are_stretches_of_the_document_that_hold_all_its_words(splitter: SplitterName, text: str) -> None:
+    document = Document(text, "d")
+    nodes = passages_of(document, 24, 0, splitter)
+    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
+    assert " ".join(node.text for node in nodes).split() == text.split()
+    assert all(count_tokens(node.text) <= 24 for node in nodes)
+
+
+@given(text=LINES)
+def test_no_passage_reaches_over_a_heading_where_headings_part_them(text: str) -> None:
+    for node in passages_of(Document(text, "d"), 200, 20, "section"):
+        assert "\n#" not in node.text
+
+
+def test_equal_lengths_cut_sentences_in_two_where_sentences_stay_whole() -> None:
+    document = Document("One two three. " * 40, "d")
+    whole = [node.text.split()[-1] for node in passages_of(document, 22, 0, "sentence")]
+    cut = [node.text.split()[-1] for node in passages_of(document, 22, 0, "token")]
+    assert set(whole) == {"three."}
+    assert set(cut) != {"three."}

@@ -1,0 +1,361 @@
+"""An index made anew with other settings: the old one answers until the new one is whole, whatever happens in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lectern.jobs import index_versions
+from lectern.jobs.chunking import passages_of
+from lectern.library import Library
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import ConfigError, EmbeddingError
+from ragcore.readers.workload import weight
+from tests import postgres
+from tests.databases import KINDS
+from tests.lectern.jobs.libraries import (
+    Counting,
+    KilledError,
+    add,
+    disk_bytes,
+    paragraphs,
+    small_passages,
+    vectors_held,
+    worker_of,
+)
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+
+@pytest.fixture(params=KINDS)
+def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    """With three files in passages of 16 tokens; an old index is dropped at once."""
+    monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
+    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
+    opened = Library(where, embedder=HashEmbedding(), local=tmp_path / "library")
+    small_passages(opened)
+    for word in ("kettle", "barrel", "wheel"):
+        add(opened, paragraphs(60, word), f"{word}.txt")
+    worker = worker_of(opened)
+    while worker.run_once():
+        pass
+    yield opened
+    opened.close()
+
+
+def is_made_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
+    """That every passage of the library is what these settings make of its documents, with its vector."""
+    assert library.store.versions.current()[1] == embed_model
+    embedder = library.embedder
+    for stored in library.store.documents():
+        expected = passages_of(library.store.document(stored.id_), chunk_size, chunk_overlap)
+        nodes = library.store.nodes(library.store.passage_ids(stored.id_))
+        assert [node.text for node in nodes] == [node.text for node in expected]
+        rows = embedder.embed_passages([node.text for node in expected])
+        assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, rows, strict=True))
+        assert library.files.get(stored.id_).passages == len(nodes)  # type: ignore[union-attr]
+
+
+def found(library: Library, question: str) -> str:
+    """The name of the file whose passage answers best."""
+    nodes = library.retriever(1).retrieve(question)
+    return str(nodes[0].node.metadata["file_name"])
+
+
+def run(library: Library, embedder: HashEmbedding | None = None) -> None:
+    worker = worker_of(library, embedder)
+    while worker.run_once() or worker.rebuild_once():
+        pass
+
+
+def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> None:
+    plan = library.plan_rebuild(chunk_size=48, chunk_overlap=8)
+    assert plan.changes == ("passage length: 16 → 48 tokens", "overlap: 0 → 8 tokens")
+    assert plan.passages_now == len(library.store) == 180
+    assert plan.seconds > 0
+    library.rebuild(chunk_size=48, chunk_overlap=8)
+    run(library)
+    assert plan.passages == pytest.approx(len(library.store), rel=0.5)
+    assert library.plan_rebuild().changes == ()
+    with pytest.raises(ConfigError, match="16 tokens cannot overlap by 16"):
+        library.plan_rebuild(chunk_size=16, chunk_overlap=16)
+
+
+def test_how_long_it_takes_goes_by_what_the_texts_weigh_and_how_often_they_are_in_passages(library: Library) -> None:
+    add(library, "등대지기는 저녁에 계단을 올라가 항구 위의 등불을 켰다.\n\n" * 2000, "lamp.txt")
+    run(library)
+    texts = [library.store.document(stored.id_).text for stored in library.store.documents()]
+    assert sum(map(weight, texts)) > 2 * sum(map(len, texts))
+    costs, told = library.files.costs(), list[float]()
+    seconds = sum(map(weight, texts)) * (2 * costs.of("embed") + costs.of("rest"))
+    assert library.plan_rebuild(chunk_size=128, chunk_overlap=64).seconds == pytest.approx(seconds, rel=0.3)
+
+    class Watched(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            coming = library.rebuilding()
+            told.append((coming and coming.seconds_left) or 0.0)
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=128, chunk_overlap=64)
+    run(library, Watched())
+    assert told[0] == pytest.approx(seconds, rel=0.3)
+
+
+def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library: Library) -> None:
+    add(library, "# One\n\nA short one.\n\n# Two\n\nA short two.\n", "headings.md")
+    run(library)
+    headings = next(file for file in library.files.all() if file.name == "headings.md")
+
+    def texts() -> list[str]:
+        return [node.text for node in library.store.nodes(library.store.passage_ids(headings.id))]
+
+    whole = texts()
+    plan = library.plan_rebuild(chunk_size=200, splitter="section")
+    assert plan.changes == ("passage length: 16 → 200 tokens", "cut at: sentences → headings")
+    library.rebuild(chunk_size=200, splitter="section")
+    assert texts() == whole  # the old index answers until then
+    assert library.store.versions.splitter() == "sentence"
+    run(library)
+    assert texts() == ["# One\n\nA short one.", "# Two\n\nA short two."]
+    assert library.store.versions.splitter() == library.settings.ingest.splitter == "section"
+    assert library.plan_rebuild().changes == ()
+    add(library, "# Three\n\nA.\n\n# Four\n\nB.\n", "later.md")
+    run(library)
+    later = next(file for file in library.files.all() if file.name == "later.md")
+    assert later.passages == 2
+    library.rebuild(splitter="token")
+    library.give_up_rebuild()
+    run(library)
+    assert library.plan_rebuild().changes == ("cut at: headings → even lengths",)  # what is asked for, and not yet made
+    assert library.store.versions.splitter() == "section"
+
+
+def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Library) -> None:
+    before = len(library.store)
+    answers: list[str] = []
+
+    class Asking(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            answers.append(found(library, "barrel number 7"))
+            assert len(library.store) == before
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=64)
+    run(library, Asking())
+    assert set(answers) == {"barrel.txt"}
+    is_made_with(library, 64)
+    assert found(library, "barrel number 7") == "barrel.txt"
+    assert library.rebuilding() is None
+    assert library.settings.ingest.chunk_size == 64
+    with library.database.snapshot() as db:
+        assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current()[0]]
+
+
+def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library) -> None:
+    library.rebuild(chunk_size=17)
+    counting = Counting()
+    run(library, counting)
+    is_made_with(library, 17)
+    assert len(counting.texts) < 60
+
+
+def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
+    add(library, paragraphs(400, "crane"), "crane.txt")
+    run(library)
+    library.rebuild(chunk_size=40)
+    first, second, whole = Counting(dies_at=4), Counting(), Counting()
+    worker = worker_of(library, first)
+    with pytest.raises(KilledError):
+        worker.rebuild_once()
+    coming = library.rebuilding()
+    assert coming is not None
+    assert 0 < coming.fraction < 1
+    run(library, second)
+    is_made_with(library, 40)
+    for stored in library.store.documents():
+        whole.texts += [node.text for node in passages_of(library.store.document(stored.id_), 40, 0)]
+    assert sorted(first.texts + second.texts) == sorted(whole.texts)
+
+
+def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
+    class Stopping(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            library.stop_rebuild()
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=40)
+    run(library, Stopping())
+    assert library.rebuilding().state == "stopped"  # type: ignore[union-attr]
+    is_made_with(library, 16)
+    library.resume_rebuild()
+    run(library)
+    is_made_with(library, 40)
+    library.rebuild(chunk_size=80)
+    library.give_up_rebuild()
+    run(library)
+    assert library.rebuilding() is None
+    is_made_with(library, 40)
+
+
+def drafts(library: Library) -> int:
+    with library.database.snapshot() as db:
+        return int(db.execute("SELECT count(*) FROM drafts").fetchone()[0])
+
+
+def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Library) -> None:
+    add(library, paragraphs(1500, "mast"), "long.txt")
+    run(library)
+    told: list[tuple[float, float]] = []
+
+    def signed() -> tuple[float, float]:
+        with library.database.snapshot() as db:
+            row = db.execute("SELECT heartbeat, seconds_left FROM index_versions WHERE state = 'building'").fetchone()
+        return row["heartbeat"], row["seconds_left"]
+
+    class Slow(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            """Until the work was signed once more, which changes nothing of how much is done."""
+            began, left = signed()
+            deadline = time.monotonic() + 20
+            while (now := signed())[0] == began:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            told.append((left, now[1]))
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=64)
+    run(library, Slow())
+    assert len(told) > 8
+    assert all(after == pytest.approx(before, rel=0.01) for before, after in told)
+    assert told[-1][0] < 0.3 * told[0][0]
+
+
+def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> None:
+    add(library, paragraphs(400, "crane"), "crane.txt")
+    run(library)
+    library.rebuild(chunk_size=40)
+    with pytest.raises(KilledError):
+        worker_of(library, Counting(dies_at=4)).rebuild_once()
+    assert drafts(library) > 0
+    library.give_up_rebuild()
+    run(library)
+    assert drafts(library) == 0
+
+
+def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(library: Library) -> None:
+    ids = {file.name: file.id for file in library.files.all()}
+    acted: list[bool] = []
+
+    class Busy(HashEmbedding):
+        """While the last document is at hand, the library changes under it."""
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            if "wheel" in texts[0] and not acted:
+                acted.append(True)
+                add(library, paragraphs(30, "anchor"), "anchor.txt")
+                add(library, paragraphs(30, "teapot"), "kettle.txt")
+                library.delete_file(ids["barrel.txt"])
+                other = worker_of(library, HashEmbedding())
+                while other.run_once():
+                    pass
+            return super().embed_passages(texts)
+
+    library.rebuild(chunk_size=40)
+    run(library, Busy())
+    assert acted
+    is_made_with(library, 40)
+    assert {stored.name for stored in library.store.documents()} == {"anchor.txt", "kettle.txt", "wheel.txt"}
+    assert "teapot" in library.store.document(ids["kettle.txt"]).text
+
+
+def test_another_embedder_embeds_the_questions_from_the_switch_on(library: Library) -> None:
+    library.rebuild(embed_model="hashing")
+
+    class Never(HashEmbedding):
+        name = "never"
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            raise AssertionError
+
+    run(library, Never())
+    is_made_with(library, 16, embed_model="hashing")
+    assert found(library, "barrel number 7") == "barrel.txt"
+    file = add(library, paragraphs(5, "anchor"), "anchor.txt")
+    worker = worker_of(library, Never())
+    worker.run_once()
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+
+
+def test_a_file_embedded_for_an_index_that_was_replaced_meanwhile_is_read_again(library: Library) -> None:
+    class Late(HashEmbedding):
+        name = "late"
+        switched = False
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            if not self.switched:
+                self.switched = True
+                library.rebuild(embed_model="hashing")
+                other = worker_of(library, HashEmbedding())
+                while other.rebuild_once():
+                    pass
+            return -super().embed_passages(texts)
+
+    file = add(library, paragraphs(5, "anchor"), "anchor.txt")
+    worker = worker_of(library, Late())
+    while worker.run_once():
+        pass
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+    is_made_with(library, 16, embed_model="hashing")
+
+
+def test_an_embedder_that_cannot_be_used_is_said_and_the_old_index_stays(library: Library) -> None:
+    class Broken(HashEmbedding):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            raise EmbeddingError("It is out of order.", hint="Mend it.")
+
+    library.rebuild(chunk_size=40)
+    run(library, Broken())
+    coming = library.rebuilding()
+    assert coming is not None
+    assert coming.problem is not None
+    assert (coming.state, coming.problem.what) == ("failed", "It is out of order.")
+    is_made_with(library, 16)
+
+
+def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
+    library = Library(tmp_path / "library", embedder=HashEmbedding())
+    small_passages(library)
+    add(library, paragraphs(1500), "long.txt")
+    run(library)
+    sizes = [disk_bytes(library.folder)]
+    for chunk_size in (17, 16):
+        library.rebuild(chunk_size=chunk_size)
+        run(library)
+        sizes.append(disk_bytes(library.folder))
+    library.close()
+    assert sizes[2] == pytest.approx(sizes[0], rel=0.15)
+
+
+def test_an_application_that_has_answered_from_the_old_index_lets_go_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
+    application, worker = (Library(tmp_path / "library", embedder=HashEmbedding()) for _ in range(2))
+    for word in ("kettle", "barrel"):
+        add(application, paragraphs(60, word), f"{word}.txt")
+    run(worker)
+    assert found(application, "barrel number 7") == "barrel.txt"
+    application.rebuild(chunk_size=40)
+    application.delete_file(next(file.id for file in application.files.all() if file.name == "kettle.txt"))
+    assert found(application, "barrel number 7") == "barrel.txt"
+    run(worker)
+    worker.close()
+    assert found(application, "barrel number 7") == "barrel.txt"
+    assert vectors_held(tmp_path) == []
+    application.close()

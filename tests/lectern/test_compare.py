@@ -1,0 +1,205 @@
+"""Several answers to one question at the same time: the same passages, and none in the way of another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lectern.library import Library
+from lectern.runs.answer_runs import AlreadyAnsweringError, AnswerRuns
+from lectern.schema import Ask, Message, Price, Retrieval
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import LLMTimeoutError, QuestionError
+from ragcore.llms.base import LLM, LLMCall, Stream
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.prompt import RenderedMessage
+from ragcore.schema import Document, TextNode
+
+ASK = Ask("Who built the tower?", chat_mode=None, top_k=3)
+MODES = ("compact", "refine", "tree_summarize", "no_text")
+
+
+class Gated(ScriptedLLM):
+    """Says "Ada. [1]" to each call once `gate` has let it through."""
+
+    def __init__(self, gate: Callable[[LLMCall], object]) -> None:
+        super().__init__(lambda call: "Ada. [1]")
+        self._gate = gate
+
+    def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        self._gate(call)
+        return (yield from super()._stream(call, messages))
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[LLM | None], Library]]:
+    libraries: list[Library] = []
+
+    def open_it(llm: LLM | None = None) -> Library:
+        library = Library(tmp_path, embedder=HashEmbedding(), llm=llm)
+        libraries.append(library)
+        if not len(library.store):
+            take_in(library, "tower", 5)
+        return library
+
+    yield open_it
+    for library in libraries:
+        library.close()
+
+
+def take_in(library: Library, name: str, count: int) -> None:
+    texts = [f"Floor {number} of the {name} was built by Ada Penrose in 187{number}. " for number in range(count)]
+    nodes = [
+        TextNode(text, f"{name}{number}", {"file_name": f"{name}.txt"}, embedding=library.embedder.embed_query(text))
+        for number, text in enumerate(texts)
+    ]
+    library.store.put(Document("".join(texts), name, {"file_name": f"{name}.txt"}), nodes)
+
+
+def asks(*modes: str) -> list[Ask]:
+    return [replace(ASK, response_mode=mode) for mode in modes]
+
+
+def compared(library: Library, runs: AnswerRuns, asked: list[Ask]) -> list[Message]:
+    """The question and its answers, once all are finished."""
+    conversation_id = runs.compare(asked)
+    for run in runs.all(conversation_id):
+        assert run.wait(30)
+    return library.conversations.messages(conversation_id)
+
+
+def ids(message: Message) -> list[str]:
+    return [source.node_id for source in message.sources]
+
+
+def test_all_answers_are_made_from_the_same_passages_which_the_question_keeps_with_their_scores(
+    opened: Callable[[LLM | None], Library],
+) -> None:
+    library = opened(None)
+    question, *answers = compared(library, AnswerRuns(library), asks(*MODES))
+    found = library.passages(ASK)
+    assert ids(question) == [hit.node.id_ for hit in found]
+    assert [source.score for source in question.sources] == [hit.score for hit in found]
+    assert [ids(answer) for answer in answers] == [ids(question)] * 4
+    assert [answer.ask and answer.ask.node_ids for answer in answers] == [tuple(ids(question))] * 4
+    assert [answer.facts and answer.facts.mode for answer in answers] == list(MODES)
+    assert [answer.state for answer in answers] == ["done"] * 4
+    assert library.conversations.get(question.conversation_id) in library.conversations.all("compare")
+
+
+def test_answers_are_given_at_the_same_time(opened: Callable[[LLM | None], Library]) -> None:
+    both = threading.Barrier(2, timeout=20)  # which breaks if one answer waits for the other
+    library = opened(Gated(lambda call: both.wait()))
+    _, *answers = compared(library, AnswerRuns(library), asks("compact", "simple_summarize"))
+    assert [answer.text for answer in answers] == ["Ada. [1]"] * 2
+
+
+def test_an_answer_that_fails_leaves_the_others_alone(opened: Callable[[LLM | None], Library]) -> None:
+    def reply(call: LLMCall) -> str:
+        if call.prompt.name.startswith("tree"):
+            raise LLMTimeoutError("The model was silent for 1 s.", hint="Try again.")
+        return "Ada. [1]"
+
+    library = opened(ScriptedLLM(reply))
+    runs = AnswerRuns(library)
+    _, *answers = compared(library, runs, asks("compact", "tree_summarize", "simple_summarize"))
+    assert [answer.state for answer in answers] == ["done", "failed", "done"]
+    assert answers[1].problem is not None
+
+
+def test_one_answer_is_stopped_and_the_others_go_on(opened: Callable[[LLM | None], Library]) -> None:
+    go_on = threading.Event()
+    library = opened(Gated(lambda call: go_on.wait(20)))
+    runs = AnswerRuns(library)
+    conversation_id = runs.compare(asks("compact", "refine", "simple_summarize"))
+    first, second, third = runs.all(conversation_id)
+    runs.stop(second.message_id)
+    assert [run.message_id for run in runs.all(conversation_id)] == [first.message_id, third.message_id]
+    go_on.set()
+    assert first.wait(20)
+    assert third.wait(20)
+    states = [message.state for message in library.conversations.messages(conversation_id)]
+    assert states == ["done", "done", "stopped", "done"]
+    assert runs.all(conversation_id) == []
+
+
+def test_an_answer_is_given_again_from_the_same_passages_though_better_ones_came(
+    opened: Callable[[LLM | None], Library],
+) -> None:
+    library = opened(None)
+    runs = AnswerRuns(library)
+    question, first, second = compared(library, runs, asks("compact", "refine"))
+    take_in(library, "Who built the tower? Tower", 3)
+    assert [hit.node.id_ for hit in library.passages(ASK)] != ids(question)
+    assert runs.retry(second.id).wait(20)
+    again = library.conversations.message(second.id)
+    assert again is not None
+    assert ids(again) == ids(question)
+    assert library.conversations.message(first.id) == first
+
+
+def test_an_answer_that_is_being_given_is_not_begun_twice_but_its_neighbour_may_be(
+    opened: Callable[[LLM | None], Library],
+) -> None:
+    neighbour, go_on = threading.Event(), threading.Event()
+    library = opened(Gated(lambda call: (neighbour if call.prompt.name.startswith("tree") else go_on).wait(20)))
+    runs = AnswerRuns(library)
+    conversation_id = runs.compare(asks("compact", "tree_summarize"))
+    slow, quick = runs.all(conversation_id)
+    neighbour.set()
+    assert quick.wait(20)
+    with pytest.raises(AlreadyAnsweringError):
+        runs.retry(slow.message_id)
+    assert runs.retry(quick.message_id).wait(20)
+    go_on.set()
+    assert slow.wait(20)
+
+
+def test_passages_that_cannot_be_looked_for_are_said_in_each_column(opened: Callable[[LLM | None], Library]) -> None:
+    library = opened(None)
+    how = Retrieval(reranker="nobody/has-this")
+    question, *answers = compared(library, AnswerRuns(library), [replace(ask, retrieval=how) for ask in asks(*MODES)])
+    assert question.sources == ()
+    assert [answer.problem and answer.problem.what for answer in answers] == [
+        "The reranking model 'nobody/has-this' is not on this computer."
+    ] * 4
+
+
+def test_an_empty_question_begins_nothing(opened: Callable[[LLM | None], Library]) -> None:
+    library = opened(None)
+    with pytest.raises(QuestionError):
+        AnswerRuns(library).compare([replace(ASK, question="  ")])
+    assert library.conversations.all("compare") == []
+
+
+def test_each_answer_keeps_the_price_that_was_shown_for_it(opened: Callable[[LLM | None], Library]) -> None:
+    library = opened(None)
+    runs = AnswerRuns(library)
+    prices = [Price(1, 10, 5), Price(3, 30, 15)]
+    conversation_id = runs.compare(asks("compact", "refine"), expected=prices)
+    for run in runs.all(conversation_id):
+        assert run.wait(20)
+    _, *answers = library.conversations.messages(conversation_id)
+    assert [answer.facts and answer.facts.expected for answer in answers] == prices
+
+
+def test_what_a_killed_process_left_is_read_as_interrupted_and_given_again_from_the_same_passages(
+    opened: Callable[[LLM | None], Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = opened(None)
+    question, _first, second = compared(library, AnswerRuns(library), asks("compact", "refine"))
+    library.conversations.begin_again(second.id, replace(ASK, response_mode="refine"))  # and then the power went
+    later = time.time() + 3600
+    monkeypatch.setattr(library.conversations, "_clock", lambda: later)
+    left = library.conversations.message(second.id)
+    assert left is not None
+    assert left.state == "interrupted"
+    assert AnswerRuns(library).retry(second.id).wait(20)
+    again = library.conversations.message(second.id)
+    assert again is not None
+    assert (again.state, ids(again)) == ("done", ids(question))

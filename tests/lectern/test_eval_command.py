@@ -1,0 +1,419 @@
+"""`lectern eval`: its figures against simpler computations, data sets of every kind from end to end, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lectern import cli
+from lectern.evaluate.benchmark.data_set import DataSet, Trial, read_data_set
+from lectern.evaluate.benchmark.measure import Measured, Tried
+from lectern.evaluate.benchmark.report import compared
+from lectern.evaluate.benchmark.settings import setting_of
+from ragcore.errors import InputError
+from ragcore.evaluation.answer_match import holds, token_recall
+from ragcore.evaluation.graded_ranking import ndcg_at, recall_at
+from ragcore.evaluation.question_sets import Question
+from ragcore.evaluation.significance import Mean, mean, recovered
+from ragcore.evaluation.token_overlap import Covered, Stretch, covered
+from tests.making import make_pdf
+
+HASHING = "embed_model=hashing"
+TOWN = {
+    "tower": "The tower was built by Ada Penrose in 1871. It is forty metres high.",
+    "cellar": "The cellar holds three hundred barrels of herring. Nobody has counted them since the flood.",
+    "bridge": "The bridge leads over the river to the market. It was painted green by Tom Hollis.",
+    "school": "The school has nine classrooms. Its bell rings at seven in the morning.",
+}
+
+
+def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    folder = tmp_path / "town"
+    folder.mkdir()
+    write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
+    write_lines(
+        folder / "qa.jsonl",
+        [
+            {"id": "1", "question": "Who built the tower?", "answers": ["Ada Penrose"], "doc_ids": ["tower"]},
+            {"id": "2", "question": "How many barrels of herring are there?", "answers": ["300"], "doc_ids": ["cellar"]},
+            {"id": "3", "question": "Why do whales sing?", "answers": [], "doc_ids": ["tower"]},
+        ],
+    )
+    return folder
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], folder: Path, work: Path, *arguments: str) -> dict[str, Any]:
+    """The last line as JSON."""
+    chosen = [] if "--compare" in arguments else ["--setting", HASHING]
+    assert cli.main(["eval", str(folder), "--work", str(work), *chosen, *arguments]) == 0
+    last: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return last
+
+
+def values(said: dict[str, Any], at: int = 0) -> dict[str, float]:
+    return {name: figure["value"] for name, figure in said["settings"][at]["metrics"].items()}
+
+
+# The figures.
+
+
+def test_ndcg_is_the_gain_by_that_of_the_best_list_both_cut() -> None:
+    grades = {"a": 3, "b": 2, "c": 1, "d": 0, "e": -1}
+    best = 3 / 1 + 2 / math.log2(3) + 1 / 2
+    assert ndcg_at(10, grades, ["b", "e", "a"]) == pytest.approx((2 / 1 + 3 / 2) / best)
+    assert ndcg_at(10, grades, ["a", "b", "c", "d"]) == 1
+    assert ndcg_at(1, grades, ["b", "a"]) == pytest.approx(2 / 3)
+    assert ndcg_at(2, {str(number): 1 for number in range(20)}, ["3", "7"]) == 1
+    assert ndcg_at(10, grades, []) == 0
+    with pytest.raises(ValueError, match="relevant"):
+        ndcg_at(10, {"d": 0}, ["d"])
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1), st.permutations("abcdefgh"))
+def test_ndcg_agrees_with_numpy_over_all_places(grades: dict[str, int], ranked: list[str]) -> None:
+    if not any(grades.values()):
+        return
+    gains = np.array([grades.get(id_, 0) for id_ in ranked[:5]])
+    ideal = np.sort([*grades.values(), *[0] * 5])[::-1][:5]
+    discounts = np.log2(np.arange(len(gains)) + 2)
+    assert ndcg_at(5, grades, ranked) == pytest.approx((gains / discounts).sum() / (ideal / discounts).sum())
+
+
+def test_recall_counts_relevant_documents_alone() -> None:
+    assert recall_at(2, {"a": 1, "b": 2, "c": 0}, ["c", "a", "b"]) == 0.5
+    with pytest.raises(ValueError, match="relevant"):
+        recall_at(2, {"c": 0}, ["c"])
+
+
+def test_covered_gives_the_figures_of_the_study_for_an_example_by_hand() -> None:
+    wanted = [Stretch("d", 100, 150), Stretch("d", 180, 200)]  # 70 characters
+    found = [Stretch("d", 90, 140), Stretch("d", 130, 150), Stretch("e", 100, 150)]  # 120 characters, 50 of them wanted
+    assert covered(wanted, found) == Covered(50 / 70, 50 / 120, 50 / (120 + 20))
+    assert covered(wanted, []) == Covered(0, 0, 0)
+    assert covered(wanted, wanted) == Covered(1, 1, 1)
+    with pytest.raises(ValueError, match="wanted"):
+        covered([], found)
+
+
+stretches = st.builds(lambda start, length: Stretch("d", start, start + length), st.integers(0, 40), st.integers(1, 15))
+
+
+@given(st.lists(stretches, min_size=1, max_size=4), st.lists(stretches, max_size=4))
+def test_covered_agrees_with_counting_characters_one_by_one(wanted: list[Stretch], found: list[Stretch]) -> None:
+    asked = {place for one in wanted for place in range(one.start, one.end)}
+    read = [place for one in found for place in range(one.start, one.end)]
+    both = len(asked & set(read))
+    got = covered(wanted, found)
+    assert got.recall == pytest.approx(both / sum(one.length for one in wanted))
+    assert got.precision == pytest.approx(both / len(read) if read else 0)
+    assert got.iou == pytest.approx(both / (len(read) + len(asked - set(read))))
+
+
+def test_what_is_said_is_compared_word_for_word() -> None:
+    assert holds("It was built in 1871, they say.", ["1872", "in  1871"])
+    assert not holds("It was built in 1871.", ["Ada Penrose"])
+    assert holds("Costs: €", ["€"])
+    assert holds("Sie wohnt in der Hauptstraße.", ["HAUPTSTRASSE"])
+    assert token_recall("Ada built it", ["Ada Penrose", "built by Ada Penrose"]) == 0.5
+    assert token_recall("anything", []) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("I do not know.", "no"), ("It was in 1945.", "5"), ("Она жила в Москве.", "Моск"), ("ABC社です", "AB")],
+)
+def test_no_answer_is_said_inside_a_word(text: str, answer: str) -> None:
+    assert not holds(text, [answer])
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("他于1945年生于北京市。", "1945"), ("他于1945年生于北京市。", "北京"), ("東京タワーです", "タワー"),
+        ("เขาเกิดที่กรุงเทพ", "กรุงเทพ"), ("서울에서 왔다", "서울"), ("ABC社です", "abc"), ("Yes, no.", "no"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_said_inside_running_text_where_no_spaces_part_its_words(text: str, answer: str) -> None:
+    assert holds(text, [answer])
+
+
+def test_the_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
+    chance = np.random.default_rng(1)
+    few, many = mean(list(chance.random(30))), mean(list(chance.random(3000)))
+    assert few is not None
+    assert many is not None
+    assert few.low < few.value < few.high
+    assert many.low < many.value < many.high
+    assert many.high - many.low < (few.high - few.low) / 5
+    assert many.high - many.low == pytest.approx(2 * 1.96 * math.sqrt(1 / 12 / 3000), rel=0.15)  # as for a normal mean
+
+
+def test_what_is_recovered_of_the_way_is_a_share_with_an_interval() -> None:
+    low, high = [0.0, 0.2, 0.1, 0.3] * 20, [1.0, 0.8, 0.7, 0.5] * 20
+    half = recovered(low, [(one + other) / 2 for one, other in zip(low, high, strict=True)], high)
+    assert half is not None
+    assert (half.value, half.low, half.high) == pytest.approx((0.5, 0.5, 0.5))
+    assert recovered(low, high, low) is None
+    assert recovered([], [], []) is None
+
+
+# From end to end.
+
+
+def test_a_corpus_with_questions_is_measured_and_its_index_kept(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = evaluated(capsys, town, tmp_path / "work")
+    assert (said["data_set"], said["part"]) == ("town", "all")
+    (setting,) = said["settings"]
+    assert (setting["questions"], setting["documents"], setting["passages"]) == (3, 4, 4)
+    assert setting["seconds_indexing"] > 0
+    assert setting["seconds_a_question"] > 0
+    found = values(said)
+    assert {name: found[name] for name in ("ndcg@10", "recall@10", "hit@1")} == {"ndcg@10": 1, "recall@10": 1, "hit@1": 1}
+    assert found["best sentence"] == 0.5  # "three hundred" is not "300"
+    assert found["cited passage says it"] == 1
+    assert setting["metrics"]["refused, unanswerable"]["number"] == 1
+    assert setting["metrics"]["refused, answerable"]["number"] == 2
+    again = evaluated(capsys, town, tmp_path / "work")
+    assert again["settings"][0]["seconds_indexing"] == 0
+    assert values(again) == found
+    assert "best sentence" not in values(evaluated(capsys, town, tmp_path / "work", "--finding"))
+
+
+def test_other_passages_have_an_index_of_their_own_and_other_documents_too(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared = ("--compare", HASHING, f"{HASHING},chunk_size=16")
+    first = evaluated(capsys, town, tmp_path / "work", *compared)
+    assert first["settings"][0]["passages"] == 4 < first["settings"][1]["passages"]
+    with (town / "corpus.jsonl").open("a") as corpus:
+        corpus.write(json.dumps({"_id": "mill", "title": "The mill", "text": "It grinds no more."}) + "\n")
+    (more,) = evaluated(capsys, town, tmp_path / "work")["settings"]
+    assert (more["documents"], more["passages"]) == (5, 5)
+
+
+def test_two_settings_are_compared_question_by_question(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = evaluated(capsys, town, tmp_path / "work", "--compare", HASHING, f"{HASHING},top_k=3")
+    change = same["compared"]["ndcg@10"]
+    assert (change["value"], change["p"], change["number"], change["higher"], change["lower"]) == (0, 1, 2, 0, 0)
+    assert cli.main(["eval", str(town), "--work", str(tmp_path / "work"), "--compare", HASHING, f"{HASHING},top_k=3"]) == 0
+    assert f"{HASHING} against {HASHING},top_k=3" in capsys.readouterr().out
+
+
+def test_only_questions_that_both_settings_have_a_figure_of_are_compared() -> None:
+    def of(scores: dict[str, float]) -> Measured:
+        tried = tuple(Tried(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items())
+        return Measured(
+            DataSet("mine", ()), setting_of("default"), tried, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
+        )
+
+    change = compared(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
+    assert change["figure"].value == pytest.approx((1.0 - 0.25 + 0.0 + 0.25) / 4)
+    assert (change["figure"].number, change["figure"].higher, change["figure"].lower) == (4, 2, 1)
+
+
+def test_what_came_of_each_question_is_written_down(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluated(capsys, town, tmp_path / "work", "--each", str(tmp_path / "each.jsonl"))
+    first = json.loads((tmp_path / "each.jsonl").read_text("utf-8").splitlines()[0])
+    assert first["question"] == "Who built the tower?"
+    assert first["found"][0].startswith("tower 0-")
+    assert "Ada Penrose" in first["answer"]
+
+
+def test_a_question_is_always_in_the_same_part_and_the_parts_are_all() -> None:
+    trials = [Trial(Question("?", id=f"question {number}")) for number in range(400)]
+    parts = [trial.part for trial in trials]
+    assert parts == [Trial(Question("other words", id=trial.question.id)).part for trial in trials]
+    assert 160 < parts.count("development") < 240
+    assert set(parts) == {"development", "validation"}
+
+
+def test_one_part_is_measured_alone(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_set = read_data_set(town)
+    for part in ("development", "validation"):
+        wanted = [trial for trial in data_set.trials if trial.part == part]
+        if wanted:
+            said = evaluated(capsys, town, tmp_path / "work", "--part", part)
+            assert (said["part"], said["settings"][0]["questions"]) == (part, len(wanted))
+        else:
+            with pytest.raises(InputError, match=f"no questions in its {part} part"):
+                data_set.only(part)
+
+
+def test_graded_documents_rank_as_the_formula_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "graded"
+    folder.mkdir()
+    write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
+    write_lines(folder / "queries.jsonl", [{"_id": "q", "text": "herring barrels"}, {"_id": "unjudged", "text": "nothing"}])
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tcellar\t2\nq\tgone\t1\nq\tschool\t0\n")
+    said = evaluated(capsys, folder, tmp_path / "work")
+    assert said["settings"][0]["questions"] == 1
+    assert values(said)["ndcg@10"] == pytest.approx(2 / (2 + 1 / math.log2(3)), abs=1e-4)
+    assert values(said)["recall@10"] == 0.5
+    fewer = evaluated(capsys, folder, tmp_path / "work", "--others", "1")
+    assert fewer["settings"][0]["documents"] == 3  # cellar, school, and one more
+
+
+def test_a_conversation_is_looked_up_as_it_stands_made_to_stand_alone_and_rewritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "talk"
+    folder.mkdir()
+    write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
+    turns = {"lastturn": "|user|: And how old is it?", "rewrite": "|user|: How old are the barrels in the cellar?",
+             "questions": "|user|: What is in the cellar?\n|user|: And how old is it?"}  # fmt: skip
+    for name, text in turns.items():
+        write_lines(folder / f"queries.{name}.jsonl", [{"_id": "q<::>2", "text": text}])
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq<::>2\tcellar\t1\n")
+    said = evaluated(capsys, folder, tmp_path / "work", "--each", str(tmp_path / "each.jsonl"))
+    found = values(said)
+    assert found["ndcg@10 rewritten"] == 1
+    assert found["ndcg@10"] == 1
+    assert found["ndcg@10 last message"] < 1
+    assert "cellar" in json.loads((tmp_path / "each.jsonl").read_text("utf-8"))["searched"]
+
+
+def test_wanted_stretches_are_measured_in_characters_of_the_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "stretches"
+    folder.mkdir()
+    write_lines(folder / "corpus.jsonl", [{"_id": "a", "title": "A title", "text": TOWN["tower"]}])
+    asked = {"id": "1", "question": "Who built the tower?", "answers": [""], "doc_ids": ["a"], "spans": [[0, 43]]}
+    write_lines(folder / "qa.jsonl", [asked])
+    found = values(evaluated(capsys, folder, tmp_path / "work"))
+    share = 43 / len(TOWN["tower"])
+    assert found == pytest.approx({"token recall@5": 1, "token precision@5": share, "IoU@5": share}, abs=1e-4)
+
+
+def test_pages_of_files_are_found_by_their_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "handbook"
+    (folder / "data").mkdir(parents=True)
+    make_pdf(folder / "data" / "town.pdf", [TOWN["cellar"], TOWN["tower"]])
+    asked = {"id": "1", "question": "Who built the tower?", "answers": ["Ada Penrose"], "doc_ids": ["town.pdf"]}
+    write_lines(
+        folder / "qa.jsonl",
+        [{**asked, "pages": [["town.pdf", 2]]}, {**asked, "id": "2", "pages": [["other.pdf", 2]]}],
+    )
+    found = values(evaluated(capsys, folder, tmp_path / "work"))
+    assert found["page@5"] == 0.5
+    assert found["answer"] == 1
+
+
+def test_ones_own_documents_and_questions_are_measured_as_on_the_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "documents").mkdir(parents=True)
+    for name, text in TOWN.items():
+        (folder / "documents" / f"{name}.txt").write_text(text, "utf-8")
+    (folder / "questions.csv").write_text("question,answer,document\nWho built the tower?,Ada Penrose,tower.txt\n", "utf-8")
+    found = values(evaluated(capsys, folder, tmp_path / "work"))
+    assert {name: found[name] for name in ("hit_rate", "mrr", "ndcg", "recall")} == {
+        "hit_rate": 1, "mrr": 1, "ndcg": 1, "recall": 1,
+    }  # fmt: skip
+    assert found["faithfulness"] == 1
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("corpus.jsonl", '{"_id": "a", "text": "b"}\nnot json\n', "corpus.jsonl, line 2"),
+        ("corpus.jsonl", '{"_id": "a"}\n', "corpus.jsonl, line 1"),
+        ("corpus.jsonl", '["a"]\n', "corpus.jsonl, line 1"),
+        ("qa.jsonl", '{"id": "1"}\n', "qa.jsonl, line 1"),
+        ("qa.jsonl", '{"id": "1", "question": 7}\n', "qa.jsonl, line 1"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, told: str
+) -> None:
+    (town / name).write_text(text, "utf-8")
+    assert cli.main(["eval", str(town), "--work", str(tmp_path / "work")]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_no_data_set_is_refused_with_what_one_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["eval", str(tmp_path / "nowhere"), "--work", str(tmp_path / "work")]) == 1
+    assert "There is no folder" in capsys.readouterr().err
+    assert cli.main(["eval", str(tmp_path), "--work", str(tmp_path / "work")]) == 1
+    told = capsys.readouterr().err
+    assert "is not a data set" in told
+    assert "questions.csv" in told
+
+
+def test_grades_must_be_numbers_and_files_must_be_readable(town: Path, tmp_path: Path) -> None:
+    (town / "qa.jsonl").unlink()
+    write_lines(town / "queries.jsonl", [{"_id": "q", "text": "herring"}])
+    with pytest.raises(InputError, match=r"qrels\.tsv"):
+        read_data_set(town)
+    (town / "qrels.tsv").write_text("query\tdocument\tgrade\nq\tcellar\tmuch\n")
+    with pytest.raises(InputError, match=r"qrels\.tsv, line 2"):
+        read_data_set(town)
+    (town / "corpus.jsonl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_data_set(town)
+
+
+def test_a_document_that_cannot_be_read_ends_it_and_leaves_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, work = tmp_path / "mine", tmp_path / "work"
+    (folder / "documents").mkdir(parents=True)
+    (folder / "documents" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (folder / "questions.csv").write_text("question\nWho built the tower?\n", "utf-8")
+    assert cli.main(["eval", str(folder), "--work", str(work), "--setting", HASHING]) == 1
+    assert "broken.pdf" in capsys.readouterr().err
+    assert list(work.iterdir()) == []
+
+
+def test_indexes_that_nobody_used_for_days_go_when_another_is_made(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work, old = tmp_path / "work", time.time() - 30 * 24 * 3600
+    for name, unused in (("town-0", True), ("town-1.abc", True), ("town-2", False), ("other-town-3", True)):
+        (work / name).mkdir(parents=True)
+        (work / name / "whole").touch()
+        if unused:
+            os.utime(work / name / "whole", (old, old))
+    (work / "town-1.abc" / "whole").unlink()
+    os.utime(work / "town-1.abc", (old, old))
+    evaluated(capsys, town, work)
+    left = {path.name for path in work.iterdir() if path.is_dir()}
+    assert left >= {"town-2", "other-town-3"}
+    assert not left & {"town-0", "town-1.abc"}
+
+
+def test_a_folder_that_cannot_be_written_is_named(town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert cli.main(["eval", str(town), "--work", str(tmp_path / "file"), "--setting", HASHING]) == 1
+    assert f"The folder {tmp_path / 'file'} cannot be used" in capsys.readouterr().err
+
+
+def test_a_setting_names_what_it_changes() -> None:
+    assert setting_of("default").ask.top_k == 6
+    setting = setting_of("top_k=10, dense_share=0.25, diverse=yes, cutoff=.3, chunk_size=400, chunk_overlap=20")
+    assert (setting.ask.top_k, setting.ask.retrieval.dense_share, setting.ask.retrieval.diverse) == (10, 0.25, True)
+    assert (setting.ask.retrieval.cutoff, setting.ingest.chunk_size, setting.ingest.chunk_overlap) == (0.3, 400, 20)
+    for wrong in ("topk=3", "top_k=many", "top_k=0", "chunk_size=20,chunk_overlap=20", "response_mode=poem", "splitter=axe"):
+        with pytest.raises(InputError, match=wrong.partition("=")[0]):
+            setting_of(wrong)

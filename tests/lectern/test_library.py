@@ -1,0 +1,825 @@
+"""A library as a whole, with a hashing embedder and a scripted model: files in, answers and their passages out."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, get_args
+
+import numpy as np
+import pytest
+
+from lectern.export.backup import read_copy, write_copy
+from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.worker import Worker, tidy
+from lectern.library import Library
+from lectern.runs.answer_runs import AlreadyAnsweringError, AnswerRuns
+from lectern.schema import Ask, Source
+from lectern.settings import AppSettings, ChatMode, LLMSettings, ResponseMode
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
+from ragcore.indices.vector import VectorStoreIndex
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.schema import Document, new_id
+from tests import postgres
+from tests.databases import KINDS
+from tests.making import make_pdf
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\nThe lamp burns oil of whales."
+CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
+
+
+@pytest.fixture(params=KINDS)
+def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
+    folder = tmp_path / "library"
+    where = postgres.fresh() if request.param == "postgres" else folder
+    opened: list[Library] = []
+
+    def open_it(llm: LLM | None = None) -> Library:
+        library = Library(where, embedder=HashEmbedding(), llm=llm, local=folder)
+        opened.append(library)
+        return library
+
+    yield open_it
+    for library in opened:
+        library.close()
+
+
+def worker_of(library: Library) -> Worker:
+    return Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+
+
+def take_in(library: Library, text: str, name: str) -> FileRow:
+    path = library.incoming / "given"
+    path.write_text(text, "utf-8")
+    added = library.add(path, name)
+    assert worker_of(library).run_once()
+    file = library.files.get(added.file.id)
+    assert file is not None
+    return file
+
+
+def test_a_file_is_copied_and_stays_where_it_was_also_when_it_is_not_taken(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    small = library.settings.ingest.model_copy(update={"max_file_mb": 1})
+    library.update_settings(library.settings.model_copy(update={"ingest": small}))
+    given = {"tower.txt": TOWER.encode(), "again.txt": TOWER.encode(), "empty.txt": b"", "large.txt": b"a tower " * 200_000}
+    for name, content in given.items():
+        (tmp_path / name).write_bytes(content)
+    assert [library.add(tmp_path / name, name).outcome for name in ("tower.txt", "again.txt")] == ["added", "duplicate"]
+    for name in ("empty.txt", "large.txt"):
+        with pytest.raises(InputError, match=name):
+            library.add(tmp_path / name, name)
+    with pytest.raises(FileNotFoundError):
+        library.add(tmp_path / "gone.txt", "gone.txt")
+    assert {name: (tmp_path / name).read_bytes() for name in given} == given
+    assert list(library.incoming.iterdir()) == []
+
+
+def finished(library: Library, runs: AnswerRuns, ask: Ask, conversation: str | None = None) -> str:
+    run = runs.start(conversation or library.conversations.create().id, ask)
+    assert run.wait(30)
+    return run.message_id
+
+
+def test_a_file_becomes_passages_that_answer(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    tower = take_in(library, TOWER, "tower.txt")
+    take_in(library, CELLAR, "cellar.txt")
+    assert (tower.stage, tower.passages > 0, len(library.store)) == (Stage.READY, True, 2)
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?", chat_mode=None)))
+    assert message is not None
+    assert message.state == "done"
+    assert message.text == "The tower was built by Ada Penrose in 1871. [1]"
+    assert message.sources[0].file_name == "tower.txt"
+    assert message.facts is not None
+    assert (message.facts.mode, message.facts.calls, message.facts.passages_total) == ("compact", 1, 2)
+    assert message.facts.extractive
+
+
+def test_a_question_to_one_file_is_not_answered_from_another(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, TOWER, "tower.txt")
+    cellar = take_in(library, CELLAR, "cellar.txt")
+    ask = Ask("Who built the tower?", chat_mode=None, file_ids=(cellar.id,))
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    assert {source.file_id for source in message.sources} <= {cellar.id}
+    assert "Penrose" not in message.text
+
+
+def test_a_follow_up_is_looked_up_with_the_subject_of_the_turn_before(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM(["Ada Penrose did. [1]", "How high is the tower?", "Forty metres. [1]"])
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    finished(library, runs, Ask("Who built the tower?"), talk)
+    message = library.conversations.message(finished(library, runs, Ask("And how high is it?"), talk))
+    assert message is not None
+    assert message.text == "Forty metres. [1]"
+    assert message.facts is not None
+    assert (message.facts.condensed, message.facts.calls) == ("How high is the tower?", 2)
+    assert "Ada Penrose did. [1]" in [part.content for part in llm.calls[-1].call.history]
+    trace = library.conversations.trace(message.id)
+    assert trace is not None
+    assert [step.facts["prompt"] for step in trace.named("llm")] == ["condense_question", "context_chat"]
+
+
+class Silent(ScriptedLLM):
+    """Says two words, and the rest when released."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda call: "One two three four.")
+        self.released = threading.Event()
+
+    def _stream(self, call: LLMCall, messages: list) -> Iterator[str]:  # type: ignore[type-arg,override]
+        pieces = super()._stream(call, messages)
+        for count, piece in enumerate(pieces):
+            if count == 2:
+                self.released.wait(20)
+            yield piece
+        return super().generate(call)
+
+
+def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_silent(
+    open_library: Callable[..., Library],
+) -> None:
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    run = runs.start(talk, Ask("Who?"))
+    began = time.monotonic()
+    while len(run.text.split()) < 2 and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    with pytest.raises(AlreadyAnsweringError):
+        runs.start(talk, Ask("Another?"))
+    run.stop()
+    assert run.finished
+    assert runs.get(talk) is None
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert (message.state, message.text.strip()) == ("stopped", "One two")
+    llm.released.set()
+    time.sleep(0.2)
+    later = library.conversations.message(run.message_id)
+    assert later is not None
+    assert later.text.strip() == "One two"
+
+
+def test_another_process_sees_an_answer_being_written_begins_none_beside_it_and_stops_it(
+    open_library: Callable[..., Library],
+) -> None:
+    llm = Silent()
+    here, there = open_library(llm), open_library(ScriptedLLM(lambda call: "Another answer."))
+    take_in(here, TOWER, "tower.txt")
+    runs, elsewhere, talk = AnswerRuns(here), AnswerRuns(there), here.conversations.create().id
+    run = runs.start(talk, Ask("Who?"))
+    deadline = time.monotonic() + 10
+    while there.conversations.messages(talk)[1].text.strip() != "One two":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert there.conversations.messages(talk)[1].state == "writing"
+    with pytest.raises(AlreadyAnsweringError):
+        elsewhere.start(talk, Ask("Another?"))
+    with pytest.raises(AlreadyAnsweringError):
+        elsewhere.retry(run.message_id)
+    elsewhere.stop(run.message_id)
+    assert run.wait(10)
+    llm.released.set()
+    assert elsewhere.start(talk, Ask("Another?")).wait(10)
+    assert [(m.text.strip(), m.state) for m in here.conversations.messages(talk) if m.role == "assistant"] == [
+        ("One two", "stopped"),
+        ("Another answer.", "done"),
+    ]
+
+
+def test_of_two_processes_that_begin_an_answer_at_once_one_is_refused(open_library: Callable[..., Library]) -> None:
+    llms = [Silent(), Silent()]
+    several = [AnswerRuns(open_library(llm)) for llm in llms]
+    take_in(several[0]._library, TOWER, "tower.txt")  # or nothing is found, and the answer is given at once
+    talk = several[0]._library.conversations.create().id
+
+    def ask(runs: AnswerRuns) -> bool:
+        try:
+            runs.start(talk, Ask("Who?"))
+        except AlreadyAnsweringError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(ask, several)) == [False, True]
+    assert len(several[0]._library.conversations.messages(talk)) == 2
+    for runs, llm in zip(several, llms, strict=True):
+        llm.released.set()
+        run = runs.get(talk)
+        assert run is None or run.wait(10)
+
+
+def test_settings_changed_by_one_process_are_seen_by_the_others(open_library: Callable[..., Library]) -> None:
+    here, there = open_library(), open_library()
+    assert there.settings == AppSettings()
+    changed = AppSettings(llm=LLMSettings(provider="ollama", model="llama3"))
+    here.update_settings(changed)
+    assert here.settings == changed
+    deadline = time.monotonic() + 10
+    while there.settings != changed:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert here.secret == there.secret
+
+
+def test_a_server_that_is_away_is_said_and_the_password_is_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    password = new_id()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(StoreError, match=f"docs on 127.0.0.1:{port} does not answer") as caught:
+        Library(f"postgresql://ada:{password}@127.0.0.1:{port}/docs", local=tmp_path)
+    shown = [*traceback.format_exception(caught.value), caught.value.hint, caplog.text]
+    shown += [path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in shown if password in text]
+
+
+def test_following_gives_the_whole_text_to_everyone_whenever_they_begin(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(["a b c d e f g"]))
+    take_in(library, TOWER, "tower.txt")
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
+    first = "".join(run.follow(hz=200))
+    assert first == "".join(run.follow()) == run.text == "a b c d e f g"
+
+
+def test_a_model_that_fails_leaves_the_question_and_a_problem_and_can_be_asked_again(
+    open_library: Callable[..., Library],
+) -> None:
+    replies: list[Exception | str] = [LLMTimeoutError("The model said nothing for 2 s.", hint="Try again.")]
+
+    def answer(call: LLMCall) -> str:
+        reply = replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    library = open_library(ScriptedLLM(answer))
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    failed_id = finished(library, runs, Ask("Who built the tower?"), talk)
+    failed = library.conversations.message(failed_id)
+    assert failed is not None
+    assert failed.problem is not None
+    assert (failed.state, failed.problem.what, failed.problem.retryable) == ("failed", "The model said nothing for 2 s.", True)
+
+    without = runs.retry(failed_id, extractive=True)
+    assert without.wait(30)
+    assert "Ada Penrose" in without.text
+
+    replies[0] = "Ada did."
+    assert runs.retry(failed_id, extractive=False).wait(30)
+    messages = library.conversations.messages(talk)
+    assert [(m.role, m.text, m.state) for m in messages] == [
+        ("user", "Who built the tower?", "done"),
+        ("assistant", "Ada did.", "done"),
+    ]
+
+
+@pytest.mark.parametrize(("question", "told"), [("  \n", "There is no question"), ("x" * 50_000, "50,000 characters")])
+def test_a_question_that_cannot_be_asked_is_said_to_be_and_nothing_is_noted(
+    open_library: Callable[..., Library], question: str, told: str
+) -> None:
+    library = open_library()
+    talk = library.conversations.create().id
+    with pytest.raises(QuestionError, match=told):
+        AnswerRuns(library).start(talk, Ask(question))
+    assert library.conversations.messages(talk) == []
+
+
+def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
+    open_library: Callable[..., Library],
+) -> None:
+    library = open_library()
+    file = take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?")))
+    assert message is not None
+    (source,) = message.sources
+    view = library.source_view(source)
+    assert (view.kind, view.before + view.marked + view.after) == ("text", TOWER)
+    assert view.marked == source.text
+
+    take_in(library, "Something else altogether stands here now.", "tower.txt")
+    with pytest.raises(InputError, match="has changed"):
+        library.source_view(source)
+    library.delete_file(file.id)
+    with pytest.raises(InputError, match="has been deleted"):
+        library.source_view(source)
+
+
+def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+    library = open_library()
+    path = library.incoming / "given.pdf"
+    make_pdf(path, ["Nothing of note happens on this first page.", "The tower was built by Ada Penrose in 1871."])
+    library.add(path, "tower.pdf")
+    assert worker_of(library).run_once()
+    ask = Ask("Who built the tower?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    cited = next(source for source in message.sources if "Penrose" in source.text)
+    view = library.source_view(cited)
+    assert view.kind == "page"
+    assert view.page_count == 2
+    assert any(view.boxes)
+    assert library.page_image(cited.file_id, view.page_index)[:4] in (b"RIFF", b"\x89PNG")
+
+
+def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    path = library.incoming / "given.pdf"
+    make_pdf(path, ["A cover.", "The tower was built by Ada Penrose in 1871.", "It fell in the storm of 1903.", "The end."])
+    file = library.add(path, "tower.pdf").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    start, end = text.index("The tower"), text.index("1903.") + len("1903.")
+    source = Source(1, "n", file.id, file.name, start, end, text[start:end], page_index=1)
+    view = library.source_view(source)
+    assert (view.page_index, view.opens, view.page_labels) == (1, 1, ("2", "3"))
+    assert [len(boxes) for boxes in view.boxes] == [1, 1]
+    fell = text[start:end].index("It fell")
+    view = library.source_view(source, [(fell, end - start)])
+    assert [len(boxes) for boxes in view.boxes] == [1, 1]
+    assert view.quoted_boxes == ((), view.boxes[1])
+
+
+def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_first(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    fell = "The tower fell in the storm of 1903."
+    pages = ["A cover.", "The tower was built by Ada Penrose.", fell, "The end."]
+    file = library.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
+    assert worker_of(library).run_once()
+    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    assert source.page_label == "1"
+
+    def pages_of(*answers: str) -> list[str | None]:
+        return [library.at_quotes([source], answer)[0].page_label for answer in answers]
+
+    assert pages_of(f"{fell} [1]", f"{fell} [1] A cover. [1]", f"Never. [1] A cover. {fell} [1]") == ["3"] * 3
+    assert pages_of(f"A cover. [1] {fell} [1]", f"{fell} [2]", "It fell in 1903. [1]", "") == ["1"] * 4
+    built = source.text.index("The tower was built")
+    from_the_second = replace(source, start=source.start + built, text=source.text[built:], page_label="2")
+    (later,) = library.at_quotes([from_the_second], f"{fell} [1]")
+    assert later.page_label == "3"
+    (later,) = library.at_quotes([source], f"{fell} [1]")
+    view = library.source_view(later)
+    assert (view.page_index, view.opens, view.page_labels) == (0, 2, ("1", "2", "3", "4"))
+    assert library.source_view(replace(later, page_label="17")).opens == 0
+
+    ask = Ask("When was the storm in which the tower fell?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    assert message.text.startswith(fell)
+    assert [cited.page_label for cited in message.cited] == ["3"]
+
+    library.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
+    assert worker_of(library).run_once()
+    assert pages_of(f"{fell} [1]") == ["1"]  # the document says something else there now
+    library.delete_file(file.id)
+    assert pages_of(f"{fell} [1]") == ["1"]
+
+
+def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+    library = open_library()
+    built, fell = "The tower was built by Ada Penrose.", "The tower fell in the storm of 1903."
+    pages = ["A cover.", built, fell, "The end."]
+    file = library.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
+    assert worker_of(library).run_once()
+    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    alone = library.at_sentence(source, fell)
+    assert (alone.place, alone.text, alone.number) == ("tower.pdf, page 3", fell, source.number)
+    shown = library.source_view(alone)
+    assert (shown.page_index, shown.opens, shown.page_labels, len(shown.boxes[0])) == (2, 2, ("3",), 1)
+    assert library.at_sentence(source, "A cover.").place == "tower.pdf, page 1"
+    assert library.at_sentence(source, "It was never built.") == source
+
+    library.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
+    assert worker_of(library).run_once()
+    assert library.at_sentence(source, fell) == source  # the document says something else there now
+    library.delete_file(file.id)
+    assert library.at_sentence(source, fell) == source
+
+
+def test_a_sentence_of_a_text_is_marked_alone(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, "The tower was built by Ada Penrose. It fell in 1903. It is gone.", "tower.txt")
+    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    shown = library.source_view(library.at_sentence(source, "It fell in 1903."))
+    assert (shown.before, shown.marked, shown.after) == (
+        "The tower was built by Ada Penrose. ",
+        "It fell in 1903.",
+        " It is gone.",
+    )
+
+
+def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    file = take_in(library, TOWER * 2000, "big.txt")
+    deleted = library.delete_file(file.id)
+    assert (deleted.name, deleted.passages) == ("big.txt", file.passages)
+    assert deleted.bytes_freed > len(TOWER) * 2000
+    assert len(library.store) == 0
+    with pytest.raises(UnknownDocumentError):
+        library.delete_file(file.id)
+
+
+def test_of_a_deleted_file_no_page_can_be_seen_and_no_byte_is_left(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = make_pdf(library.incoming / "given.pdf", ["The tower was built by Ada Penrose.", "It is forty metres high."])
+    added = library.add(path, "book.pdf").file
+    assert worker_of(library).run_once()
+    assert library.page_image(added.id, 1)
+    library.delete_file(added.id)
+    with pytest.raises(UnknownDocumentError):
+        library.page_image(added.id, 1)
+    assert [each for each in library.folder.rglob("*") if each.is_file() and ".db" not in each.name] == []
+    with library.database.snapshot() as db:
+        for table in ("files", "removed_files", "documents", "texts", "passages", "drafts"):
+            kept = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+            assert (table, kept[0]) == (table, int(table == "removed_files"))  # whose id the next sweep takes
+
+
+def test_what_deleting_says_is_what_the_disk_of_a_server_has_back(tmp_path: Path) -> None:
+    library = Library(postgres.fresh(), embedder=HashEmbedding(), local=tmp_path / "library")
+
+    def database_bytes() -> int:  # without the server's own tables, which it tidies up at times of its own
+        with library.database.snapshot() as db:
+            rows = db.execute(
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
+                " AND relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)"
+            )
+            return int(rows.fetchall()[0][0])
+
+    empty, random = library.status().bytes_on_disk, np.random.default_rng(0)
+    words = [random.bytes(4).hex() for _ in range(4000)]  # which no database packs
+    read = take_in(library, "\n\n".join(" ".join(random.choice(words, 60)) for _ in range(1500)), "words.txt")
+    unread = library.incoming / "unread"
+    unread.write_bytes(random.bytes(5_000_000))
+    before = library.status().bytes_on_disk
+    failed = library.add(unread, "unread.bin").file
+    worker_of(library).run_once()
+    full = library.status().bytes_on_disk
+    assert 5_000_000 < full - before < 6_000_000  # once, and not as a file and as rows
+    for file, least in ((failed, 5_000_000), (read, read.passages * 4 * 256 + read.size)):
+        before = database_bytes()
+        freed = library.delete_file(file.id).bytes_freed
+        assert freed >= least
+        assert before - database_bytes() == pytest.approx(freed, abs=100_000)
+    assert library.status().bytes_on_disk - empty < 0.1 * (full - empty)
+    library.close()
+
+
+def test_everything_is_there_after_the_library_is_opened_again(open_library: Callable[..., Library]) -> None:
+    first = open_library()
+    take_in(first, TOWER, "tower.txt")
+    talk = first.conversations.create().id
+    finished(first, AnswerRuns(first), Ask("Who built the tower?"), talk)
+    first.close()
+    second = open_library()
+    assert [file.name for file in second.files.all()] == ["tower.txt"]
+    assert [message.role for message in second.conversations.messages(talk)] == ["user", "assistant"]
+    assert len(second.store) == 1
+
+
+def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    import zipfile
+
+    library = open_library()
+    path = library.incoming / "given.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes/tower.txt", TOWER)
+        archive.writestr("cellar.md", CELLAR)
+        archive.writestr("program.exe", b"MZ\0\0binary")
+    library.add(path, "all.zip")
+    worker = worker_of(library)
+    while worker.run_once():
+        pass
+    stages = {file.name: file.stage for file in library.files.all()}
+    assert stages.pop("program.exe") is Stage.FAILED
+    assert set(stages.values()) == {Stage.READY}
+    assert len(stages) == 2
+
+
+def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does_not(
+    open_library: Callable[..., Library],
+) -> None:
+    import zipfile
+
+    library = open_library()
+
+    def given(**members: str) -> dict[str, str]:
+        path = library.incoming / "given.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in members.items():
+                archive.writestr(f"{name}.txt", text)
+        library.add(path, "all.zip")
+        while worker_of(library).run_once():
+            pass
+        return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
+
+    read = {"tower.txt": "ready", "cellar.txt": "ready"}
+    assert given(tower=TOWER, cellar=CELLAR) == read
+    assert given(tower=TOWER, cellar=CELLAR) == {**read, "all.zip": "Everything in all.zip is in your library already."}
+    assert given(tower=TOWER, note="A note.") == {**read, "note.txt": "ready"}
+    path = library.incoming / "given.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("last.txt", "The last one.")
+    zipped = library.add(path, "last.zip").file
+    (library.incoming / "given").write_text("The last one.", "utf-8")
+    library.files.add(library.incoming / "given", "last.txt")  # as a worker did that ended before it was done
+    assert zipped.added < time.time()
+    while worker_of(library).run_once():
+        pass
+    assert {file.name for file in library.files.all()} == {*read, "note.txt", "last.txt"}
+
+
+def test_an_answer_stopped_while_its_passages_are_looked_for_asks_no_model(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM(lambda call: "Never said.")
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    looking, go_on = threading.Event(), threading.Event()
+    retrieve = library.store.current.keyword_search
+
+    def slow_search(*given: object, **named: object) -> object:
+        looking.set()
+        go_on.wait(10)
+        return retrieve(*given, **named)  # type: ignore[arg-type]
+
+    library.store.current.keyword_search = slow_search  # type: ignore[method-assign,assignment]
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who built the tower?", chat_mode=None))
+    assert looking.wait(10)
+    run.stop()
+    go_on.set()
+    answering = [thread for thread in threading.enumerate() if thread.name == f"answer-{run.message_id}"]
+    for thread in answering:
+        thread.join(10)
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert (message.state, message.text, run.sources, llm.calls) == ("stopped", "", (), [])
+
+
+def test_an_answer_says_which_model_gave_it_though_the_settings_name_another_by_then(
+    open_library: Callable[..., Library],
+) -> None:
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
+    began = time.monotonic()
+    while not run.text and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    library._given_llm = ScriptedLLM([], model_name="another")
+    llm.released.set()
+    assert run.wait(10)
+    message = library.conversations.message(run.message_id)
+    assert message is not None
+    assert message.facts is not None
+    assert (message.state, message.facts.model) == ("done", "scripted")
+
+
+def test_an_answer_whose_conversation_is_deleted_ends(open_library: Callable[..., Library]) -> None:
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    run = runs.start(talk, Ask("Who?"))
+    library.conversations.delete(talk)
+    assert run.wait(5)
+    assert runs.get(talk) is None
+    llm.released.set()
+
+
+def test_a_conversation_that_was_deleted_takes_no_question(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    talk = library.conversations.create().id
+    library.conversations.delete(talk)
+    with pytest.raises(InputError, match="deleted"):
+        AnswerRuns(library).start(talk, Ask("Who?"))
+
+
+def test_an_answer_with_halves_of_characters_is_kept(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(["A smile \ud83d\ude00 and a half \ud83d."]))
+    take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who?")))
+    assert message is not None
+    assert (message.state, message.text) == ("done", "A smile \N{GRINNING FACE} and a half \N{REPLACEMENT CHARACTER}.")
+
+
+def test_an_answer_goes_on_being_written_after_the_database_was_busy(
+    open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lectern.runs.answer_runs.WRITE_SECONDS", 0.05)
+    monkeypatch.setattr("ragcore.sql.sqlite.BUSY_SECONDS", 0.05)
+    llm = Silent()
+    library = open_library(llm)
+    take_in(library, TOWER, "tower.txt")
+    run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
+    began = time.monotonic()
+    while not run.text and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    with library.database.transaction():
+        time.sleep(0.5)
+    before = library.database.connection().execute("SELECT max(signed) FROM messages").fetchone()[0]
+    time.sleep(0.3)
+    assert library.database.connection().execute("SELECT max(signed) FROM messages").fetchone()[0] > before
+    llm.released.set()
+    assert run.wait(10)
+
+
+def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    path = library.incoming / "given"
+    path.write_text(TOWER, "utf-8")
+    file = library.add(path, "tower.txt").file
+    deaths: Counter[str] = Counter()
+    stages = []
+    for process in ("71-here", "72-here", "73-here"):
+        library.files.claim(f"{process}-w")
+        library._release(process, deaths)
+        after = library.files.get(file.id)
+        assert after is not None
+        stages.append(after.stage)
+    assert stages == [Stage.QUEUED, Stage.QUEUED, Stage.FAILED]
+    assert after.problem is not None
+    assert "tower.txt was given up" in after.problem.what
+    library.files.retry(file.id)
+    assert worker_of(library).run_once()
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+
+
+def test_what_an_earlier_process_left_half_taken_in_is_cleared_after_a_day(tmp_path: Path) -> None:
+    incoming = tmp_path / "library" / "incoming"
+    incoming.mkdir(parents=True)
+    for name, age in (("old.part", 25 * 3600), ("new.part", 60)):
+        (incoming / name).write_text("half", "utf-8")
+        os.utime(incoming / name, (time.time() - age, time.time() - age))
+    Library.open(tmp_path / "library").close()
+    assert [path.name for path in incoming.iterdir()] == ["new.part"]
+
+
+def test_a_folder_that_cannot_hold_a_library_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "library").write_text("I am a file.", "utf-8")
+    with pytest.raises(StoreError, match="library cannot be used") as caught:
+        Library.open(tmp_path / "library")
+    assert "LECTERN_HOME" in caught.value.hint
+
+
+def test_a_worker_tidies_what_crashes_left_and_nothing_else(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    kept = take_in(library, TOWER, "tower.txt")
+    ghost = take_in(library, CELLAR, "cellar.txt")
+    library.files.remove(ghost.id)  # and the process ended before the passages went
+    own = VectorStoreIndex([], embed_model=library.embedder, store=library.store)
+    own.insert(Document("Put in by a program of its own.", "own"))
+    tidy(library.files, library.store)
+    assert [row.id_ for row in library.store.documents()] == [kept.id, "own"]
+    assert library.files.location(kept).exists()
+
+
+def test_a_newer_version_that_another_worker_read_meanwhile_is_not_written_over(
+    open_library: Callable[..., Library],
+) -> None:
+    library = open_library()
+    other = worker_of(library)
+
+    class Slow(HashEmbedding):
+        """While it embeds, the file is replaced, and another worker reads the new one to its end."""
+
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            newer = library.incoming / "newer"
+            newer.write_text(CELLAR, "utf-8")
+            library.add(newer, "notes.txt")
+            assert other.run_once()
+            return super().embed_passages(texts)
+
+    path = library.incoming / "given"
+    path.write_text(TOWER, "utf-8")
+    file = library.add(path, "notes.txt").file
+    Worker(library.files, library.store, Slow(), lambda: library.settings.ingest).run_once()
+    deadline = time.monotonic() + 20  # it ended when the file was no longer its own; the other goes on
+    while not library.files.get(file.id).ready and time.monotonic() < deadline:  # type: ignore[union-attr]
+        time.sleep(0.02)
+    assert library.files.get(file.id).ready  # type: ignore[union-attr]
+    assert library.store.document(file.id).text == CELLAR
+
+
+def test_an_embedder_that_breaks_is_said_to_have_failed(tmp_path: Path) -> None:
+    class Broken(HashEmbedding):
+        def embed_query(self, text: str) -> NoReturn:
+            raise ImportError("no module named torch")
+
+    library = Library(tmp_path / "library", embedder=Broken())
+    library.warm()
+    status = library.status()
+    library.close()
+    assert status.embedder == "failed"
+    assert status.embedder_error is not None
+
+
+def test_a_source_in_a_pdf_that_was_replaced_is_shown_as_text_until_the_new_one_is_read(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    library.add(make_pdf(tmp_path / "old.pdf", ["The kettle was never found."]), "kettle.pdf")
+    worker_of(library).run_once()
+    (source,) = library.sources(library.retriever(1).retrieve("Was the kettle found?"))
+    assert library.source_view(source).kind == "page"
+    added = library.add(make_pdf(tmp_path / "new.pdf", ["A cover.", "The kettle was never found."]), "kettle.pdf")
+    assert added.outcome == "replaced"
+    view = library.source_view(source)
+    assert (view.kind, view.marked) == ("text", "The kettle was never found.")
+    worker_of(library).run_once()
+    later = library.source_view(source)
+    assert (later.kind, later.page_index) == ("page", 1)
+
+
+def test_a_source_whose_passages_are_gone_before_its_file_is_said_to_be_deleted(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    file = take_in(library, TOWER, "tower.txt")
+    (source, *_) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
+    library.store.delete(file.id)
+    with pytest.raises(InputError, match=r"tower\.txt has been deleted"):
+        library.source_view(source)
+
+
+def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[..., Library]) -> None:
+    library = open_library(ScriptedLLM(lambda call: "It was Ada. [1]"))
+    take_in(library, TOWER, "tower.txt")
+    take_in(library, CELLAR, "cellar.txt")
+    runs = AnswerRuns(library)
+    ways = [way for way in get_args(ChatMode) if way != "openai"]  # which this model, without functions, cannot do
+    for mode, chat_mode in product(get_args(ResponseMode), [None, *ways]):
+        talk = library.conversations.create().id
+        finished(library, runs, Ask("How high is the tower?", chat_mode=chat_mode, response_mode=mode), talk)
+        answer_id = finished(library, runs, Ask("Who built it?", chat_mode=chat_mode, response_mode=mode), talk)
+        message, trace = library.conversations.message(answer_id), library.conversations.trace(answer_id)
+        assert message is not None
+        assert message.facts is not None
+        assert trace is not None
+        assert (message.state, message.facts.calls) == ("done", len(trace.named("llm"))), (mode, chat_mode)
+
+
+def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Callable[..., Library]) -> None:
+    llm = ScriptedLLM([])  # any call would fail: a remembered turn is one to condense
+    library = open_library(llm)
+    runs, talk = AnswerRuns(library), library.conversations.create().id
+    for question in ("Who built the tower?", "And when?"):
+        message = library.conversations.message(finished(library, runs, Ask(question), talk))
+        assert message is not None
+        assert message.state == "done"
+    assert llm.calls == []
+
+
+def test_a_library_moves_from_a_folder_to_a_server_in_one_file(tmp_path: Path) -> None:
+    here = Library(tmp_path / "library", embedder=HashEmbedding())
+    there = Library(postgres.fresh(), embedder=HashEmbedding(), local=tmp_path / "there")
+    take_in(here, TOWER, "tower.txt")
+    talk = here.conversations.create()
+    finished(here, AnswerRuns(here), Ask("Who built the tower?"), talk.id)
+    write_copy(here, tmp_path / "copy")
+    read_copy(there, tmp_path / "copy")
+    while worker_of(there).run_once():
+        continue
+    assert [(file.name, file.stage) for file in there.files.all()] == [("tower.txt", Stage.READY)]
+    assert [node.text for node in there.store.passages()] == [node.text for node in here.store.passages()]
+    assert [m.text for m in there.conversations.messages(talk.id)] == [m.text for m in here.conversations.messages(talk.id)]
+    for library in (here, there):
+        library.close()
+
+
+def test_deleting_a_file_that_was_stopped_frees_what_was_made_of_it(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, TOWER * 2000, "big.txt")
+    source = library.incoming / "stopped"
+    source.write_text(CELLAR * 2000, "utf-8")
+    stopped = library.add(source, "stopped.txt").file
+    vectors = np.random.default_rng(0).random((500, 1000), np.float32)  # which no database packs
+    library.files.drafts.keep(stopped.id, {f"{number:064x}": vector for number, vector in enumerate(vectors)})
+    with library.database.transaction() as db:
+        db.execute("UPDATE files SET stage = 'stopped', done = 500, total = 2000 WHERE id = ?", (stopped.id,))
+    assert library.delete_file(stopped.id).bytes_freed > len(CELLAR) * 2000 + 500 * 4000 * 0.9

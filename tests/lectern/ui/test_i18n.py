@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lectern.jobs.files import FileRow, Stage
+from lectern.ui import catalogues, i18n, labels
+from lectern.ui.i18n import LANGUAGES, SAID, accepted, answer_in, compiled, entries, known, places, read, said, texts, usable
+from ragcore.errors import StillReadingError
+from ragcore.readers import file_type
+
+UI = Path(i18n.__file__).parent
+TRANSLATED = [code for code in LANGUAGES if code != "en"]
+TEMPLATE = {texts(message)[0]: message for message in entries(catalogues.template())}
+CATALOGUES = {code: read(code) for code in TRANSLATED}
+SPOKEN = [message for message in TEMPLATE.values() if SAID in message.auto_comments and places(str(message.id))]
+
+PATTERNS = i18n.templates(Message(message.id, message.id, auto_comments=[SAID]) for message in SPOKEN)
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    yield
+    answer_in("en")
+
+
+# The catalogues.
+
+
+def test_the_template_holds_what_the_code_says() -> None:
+    kept = {texts(message)[0] for message in entries(catalogues.kept_template())}
+    assert kept == set(TEMPLATE), "python -m lectern.ui.catalogues brings the template up to date"
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_every_text_is_translated(code: str) -> None:
+    catalogue = CATALOGUES[code]
+    found = {texts(message)[0]: message for message in entries(catalogue)}
+    assert set(found) == set(TEMPLATE), "python -m lectern.ui.catalogues brings the catalogues up to date"
+    assert catalogues.untranslated(catalogue) == []
+    assert [message.id for message in found.values() if message.fuzzy] == []
+    assert {message.id: message.auto_comments for message in found.values() if SAID in message.auto_comments}.keys() == {
+        message.id for message in TEMPLATE.values() if SAID in message.auto_comments
+    }
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_a_translation_has_the_places_and_the_forms_of_its_text(code: str) -> None:
+    catalogue = CATALOGUES[code]
+    wrong = [message.id for message in entries(catalogue) if any(texts(message)[1]) and not _fits(message, catalogue)]
+    assert wrong == []
+
+
+def _fits(message: Message, catalogue: Catalog) -> bool:
+    english, translated = texts(message)
+    if len(english) == 1:
+        return places(translated[0]) == places(english[0])
+    both = places(english[0]) & places(english[1]) - {"number"}  # the form for one may do without the number
+    return len(translated) == catalogue.num_plurals and all(
+        both <= places(form) <= places(english[0]) | places(english[1]) for form in translated
+    )
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_markdown_survives_translation(code: str) -> None:
+    """Bold stays bold: the stars come in pairs."""
+    odd = [
+        texts(message)[0][0]
+        for message in entries(CATALOGUES[code])
+        for form in texts(message)[1]
+        if form.count("**") % 2 != texts(message)[0][0].count("**") % 2
+    ]
+    assert odd == []
+
+
+# Where texts are looked up.
+
+
+def test_no_text_is_looked_up_when_a_module_is_loaded() -> None:
+    """The language is the session's, so a text must be looked up when it is shown. Pages run for each session."""
+    early = [
+        f"{path.relative_to(UI)}:{call.lineno}"
+        for path in UI.rglob("*.py")
+        for call in _run_at_import(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("_", "ngettext")
+    ]
+    assert early == []
+
+
+def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    inner: list[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+        decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+        inner = [*decorators, *node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+    for child in inner:
+        yield from _run_at_import(child)
+
+
+def test_such_a_look_up_would_be_found() -> None:
+    code = "A = _('a')\ndef f(x=_('b')):\n    _('c')\nclass C:\n    d = [_('d')]\ng = lambda: _('e')"
+    found = [
+        node.args[0].value
+        for node in _run_at_import(ast.parse(code))
+        if isinstance(node, ast.Call) and isinstance(node.args[0], ast.Constant)
+    ]
+    assert sorted(map(str, found)) == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize("code", ["_(f'{name} is gone')", "_(text)", "ngettext('one', many, 2)"])
+def test_a_text_that_is_no_literal_is_refused(code: str) -> None:
+    with pytest.raises(ValueError, match="not a literal"):
+        list(catalogues.screen_texts(ast.parse(code)))
+
+
+def test_sentences_are_found_with_their_places() -> None:
+    code = '''
+"""A docstring of two words."""
+raise InputError(f"{path.name!r} has {len(rows):,} rows too many.", hint="Take fewer {of them}.")
+logger.info("Nothing for a screen.")
+x = "SELECT a FROM b WHERE c = ?"
+y = "no sentence"
+'''
+    found = list(catalogues.sentences(ast.parse(code)))
+    assert sorted(found) == ["Take fewer {{of them}}.", "{name} has {rows} rows too many."]
+
+
+# Which language.
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [("de-AT", "de"), ("zh-Hans-CN", "zh"), ("zh_TW", "zh"), ("FR", "fr"), ("it", ""), ("", ""), (None, ""), ("den", "")],
+)
+def test_a_browsers_word_for_a_language(tag: str | None, code: str) -> None:
+    assert known(tag) == code
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("de-DE,de;q=0.9,en;q=0.8", "de"),
+        ("it, en;q=0.4, fr;q=0.7", "fr"),
+        ("es;q=0, zh;q=0.1", "zh"),
+        ("", "en"),
+        ("*", "en"),
+        (";;q=x", "en"),
+    ],
+)
+def test_the_language_that_a_browser_accepts(header: str, code: str) -> None:
+    assert accepted(header) == code
+
+
+@given(st.text())
+def test_any_header_gives_a_language(header: str) -> None:
+    assert accepted(header) in LANGUAGES
+
+
+# Texts.
+
+
+def test_a_missing_translation_and_a_missing_language_show_english() -> None:
+    answer_in("xx")
+    assert i18n._("Delete") == "Delete"
+    answer_in("de")
+    assert i18n._("Nobody ever translated this.") == "Nobody ever translated this."
+    assert i18n.ngettext("{number} gnu", "{number} gnus", 2) == "{number} gnus"
+
+
+def test_a_translation_that_could_not_be_filled_is_not_used() -> None:
+    catalogue = Catalog(locale="de")
+    for english, german in {"{a} is gone.": "{b} ist weg.", "{a} came.": "{a kam.", "{a} went.": "{a} ging."}.items():
+        catalogue.add(english, german)
+    catalogue.add(("{a} bird", "{a} birds"), ("ein Vogel", "{b} Vögel"))
+    found = compiled(usable(catalogue))
+    assert [found.gettext(text) for text in ("{a} is gone.", "{a} came.", "{a} went.")] == [
+        "{a} is gone.",
+        "{a} came.",
+        "{a} ging.",
+    ]
+    assert found.ngettext("{a} bird", "{a} birds", 3) == "{a} birds"
+
+
+def test_a_catalogue_is_merged_without_losing_a_translation(tmp_path: Path) -> None:
+    now = Catalog()
+    now.add("Kept.", locations=[("a.py", 0)])
+    now.add(("{n} new", "{n} news"))
+    before = Catalog(locale="de")
+    before.add("Kept.", "Behalten.")
+    before.add("Gone.", "Weg.")
+    merged = catalogues.merge(before, now)
+    assert {message.id: message.string for message in entries(merged)} == {
+        "Kept.": "Behalten.",
+        ("{n} new", "{n} news"): ("", ""),
+    }
+    assert catalogues.untranslated(merged) == ["{n} new"]
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_numbers_sizes_and_lines_follow_the_language(code: str) -> None:
+    answer_in(code)
+    point, group = {"de": (",", "."), "es": (",", "."), "fr": (",", "\N{NARROW NO-BREAK SPACE}"), "zh": (".", ",")}[code]
+    assert i18n.numeral(1234567) == f"1{group}234{group}567"
+    assert i18n.numeral(0.5, 2) == f"0{point}50"
+    file = FileRow("1", "a.pdf", "p", "h", 2_345_000, 0.0, Stage.READY, 0, 0, 340, 12, None)
+    assert f"2{point}3" in labels.file_facts(file)
+    assert "Ready" not in labels.file_facts(file)
+
+
+def test_days_follow_the_language() -> None:
+    answer_in("de")
+    assert i18n.day(1_777_636_800.0) == "01.05.2026"
+    answer_in("en")
+    assert i18n.day(1_777_636_800.0) == "May 1, 2026"
+    assert re.fullmatch(r"May 1, 2026 \d{1,2}:\d\d [AP]M", i18n.day_and_time(1_777_636_800.0))
+
+
+# What ragcore says.
+
+
+def shape(template: str) -> str:
+    return re.sub(r"\{\w+\}", "{}", template)
+
+
+def filled(template: str, values: list[str]) -> str:
+    given = iter(values)
+    parts = Formatter().parse(template)
+    return "".join(literal + ("" if name is None else next(given)) for literal, name, _spec, _conversion in parts)
+
+
+def test_an_error_is_said_in_the_readers_language_with_its_values() -> None:
+    error = StillReadingError(3)
+    answer_in("de")
+    assert said(error.what) != error.what
+    assert "3" in said(error.what)
+    assert said(error.hint) != error.hint
+    answer_in("en")
+    assert said(error.what) == error.what
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+@pytest.mark.parametrize("message", SPOKEN, ids=lambda message: str(message.id)[:40])
+def test_a_finished_text_is_known_again_with_its_values(code: str, message: Message) -> None:
+    translated = CATALOGUES[code].get(message.id)
+    assert translated is not None
+    if not translated.string:
+        pytest.skip("not translated yet")
+    answer_in(code)
+    values = [f"Wert{number}" for number in range(len(places(str(message.id))))]
+    alike = [CATALOGUES[code].get(other.id) for other in SPOKEN if shape(str(other.id)) == shape(str(message.id))]
+    names = {str(other.id): [name for _l, name, _s, _c in Formatter().parse(str(other.id)) if name] for other in alike if other}
+    wanted = [
+        str(other.string).format(**dict(zip(names[str(other.id)], values, strict=True)))
+        for other in alike
+        if other and other.string
+    ]
+    assert said(filled(str(message.id), values)) in wanted
+
+
+@given(message=st.sampled_from(SPOKEN), values=st.lists(st.text(max_size=30), min_size=8, max_size=8))
+def test_a_template_filled_with_anything_is_recognised(message: Message, values: list[str]) -> None:
+    text = filled(str(message.id), values)
+    assert any(template.pattern.fullmatch(text) for template in PATTERNS)
+
+
+def test_sentences_that_are_said_together_are_each_known() -> None:
+    answer_in("de")
+    assert said("Check the address. a.txt is empty.") == f"{said('Check the address.')} a.txt ist leer."
+    assert said("Words of nobody. Check the address.") == "Words of nobody. Check the address."
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        ("a.rar is a RAR archive, which cannot be read.", "a.rar ist ein RAR-Archiv und kann nicht gelesen werden."),
+        ("a.docx could not be read: its part b.xml is missing.", "a.docx konnte nicht gelesen werden: der Teil b.xml fehlt."),
+        (
+            "a.zip was not unpacked: it would unpack to more than 2,000 MB.",
+            "a.zip wurde nicht entpackt: Es würde entpackt mehr als 2,000 MB ergeben.",
+        ),
+        (
+            "a.pdf has no text in its one page: it is a scan, or holds only pictures, and no text was found in them.",
+            "a.pdf enthält auf einer Seite keinen Text: Es ist ein Scan oder enthält nur Bilder,"
+            " und darin wurde kein Text gefunden.",
+        ),
+        ("a/b.exe is a .exe file, which cannot be read.", "a/b.exe ist eine .exe-Datei und kann nicht gelesen werden."),
+        (
+            "The library in a on b is being written by another program, which has not finished.",
+            "Die Bibliothek in a on b wird gerade von einem anderen Programm geschrieben, das noch nicht fertig ist.",
+        ),
+        ("a.txt could not be read: nobody knows why.", "a.txt konnte nicht gelesen werden: nobody knows why."),
+    ],
+)
+def test_a_part_of_a_sentence_is_said_in_the_readers_language_too(text: str, german: str) -> None:
+    answer_in("de")
+    assert said(text) == german
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
+    answer_in(code)
+    kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for _stream, what, _to_do in file_type._OLD_OFFICE]
+    left = [what for what in kinds if what in said(f"x is {what}, which cannot be read.")]
+    assert left == []
+    to_do = [f"Open it in {program}, then add that." for _stream, _what, program in file_type._OLD_OFFICE]
+    assert [hint for hint in to_do if " or " in said(hint) or " and " in said(hint)] == []
+
+
+@pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])
+def test_what_is_not_known_stays_as_it_is(text: str) -> None:
+    answer_in("de")
+    assert said(text) == text

@@ -1,0 +1,23 @@
+"""The names of what is measured: the one that is kept says what it is in each reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lectern.ui.i18n import answer_in
+from lectern.ui.widgets.measuring import USUAL_NAME, _named
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    yield
+    answer_in("en")
+
+
+def test_a_measurement_as_in_settings_is_named_in_the_language_of_who_looks_at_it() -> None:
+    assert _named(USUAL_NAME) == "As in Settings"
+    answer_in("de")
+    assert _named(USUAL_NAME) == "Wie in den Einstellungen"
+    assert _named("Ten passages") == "Ten passages"

@@ -1,0 +1,58 @@
+"""What a page shows and what its address says, each of which may be ahead of the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from lectern.indexes import Indexes
+from lectern.ui import places, resources
+
+
+def page() -> None:
+    import streamlit as st
+
+    from lectern.ui.places import from_address, settle_page, to_address
+
+    settle_page("documents")
+    if st.button("Open"):
+        st.session_state.shown = "a"
+    st.session_state.shown = from_address("d", st.session_state.get("shown"))
+    to_address("d", st.session_state.shown, "")
+
+
+@pytest.fixture
+def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    shelf = Indexes(tmp_path)
+    monkeypatch.setattr(resources, "shelf", lambda: shelf)
+    monkeypatch.setattr(places, "UNDERWAY_SECONDS", 60)  # however slow this machine is
+    return AppTest.from_function(page, default_timeout=60)
+
+
+def shown(browser: AppTest) -> str | None:
+    assert not browser.exception
+    opened: str | None = browser.session_state["shown"]
+    return opened
+
+
+def go_back(browser: AppTest) -> None:
+    browser.query_params.clear()
+    browser.run()
+
+
+def test_going_back_right_after_a_reload_is_followed(browser: AppTest) -> None:
+    browser.query_params["d"] = "a"
+    assert shown(browser.run()) == "a"
+    go_back(browser)
+    assert shown(browser) is None
+    assert "d" not in browser.query_params
+
+
+def test_a_press_from_a_browser_that_has_not_got_the_newest_address_closes_nothing(browser: AppTest) -> None:
+    browser.run().button[0].click().run()
+    assert browser.query_params["d"] == "a"
+    go_back(browser)  # which looks the same
+    assert shown(browser) == "a"
+    assert browser.query_params["d"] == "a"

@@ -1,0 +1,41 @@
+"""What answering takes is said before: at once, or as soon as it has been worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+
+from lectern.schema import Ask, Price
+from lectern.settings import AppSettings
+from lectern.ui import resources
+from lectern.ui.widgets import price
+
+
+@pytest.mark.parametrize(
+    ("tag", "beginning"), [(price.price_tag, "Compact: "), (price.most_tag, "For each question at most: ")]
+)
+def test_a_price_that_is_not_known_at_once_is_waited_for(
+    tag: Callable[[Ask], None], beginning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    anew: list[bool] = []
+    working: Future[Price] = Future()
+    monkeypatch.setattr(st, "caption", drawn.append)
+    monkeypatch.setattr(st, "fragment", lambda part, run_every: part)
+    monkeypatch.setattr(price, "draw_anew", lambda: anew.append(True))
+    monkeypatch.setattr(price, "price_of", lambda ask, history: working)
+    monkeypatch.setattr(price, "most_of", lambda ask: working)
+    monkeypatch.setattr(resources, "library", lambda: SimpleNamespace(settings=AppSettings()))
+
+    tag(Ask("Why?", None))
+    assert drawn == [f"{beginning}:shimmer[working out what it takes…]"]
+    assert not anew
+    working.set_result(Price(calls=3, prompt_tokens=900, completion_tokens=100))
+    price._waiting(working, lambda price: price)
+    assert anew
+    tag(Ask("Why?", None))
+    assert drawn[-1].startswith(f"{beginning}3 calls, about 1,000 tokens")

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lectern.ui.safetext import Mark, answer_md, breakable, label, plain_md
+
+ACTIVE = "\\`*_{}[]()<>#+-.!|~$:^=&@/"
+
+
+def unescaped(text: str) -> str:
+    """What CommonMark shows for a text whose only markup is backslash escapes."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
+
+
+@given(st.text())
+def test_a_label_shows_the_text_itself_with_nothing_left_for_markdown_to_act_on(text: str) -> None:
+    made = label(text)
+    assert unescaped(made) == " ".join(text.split())
+    assert not set(re.sub(r"\\.", "", made)) & set(ACTIVE)
+
+
+def test_a_long_name_may_break_after_its_signs_and_nowhere_else() -> None:
+    assert breakable("Benefits_Details-2.pdf · p. 8") == "Benefits_<wbr>Details-<wbr>2.<wbr>pdf · p. 8"
+    assert breakable("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
+
+
+def test_plain_text_keeps_its_lines() -> None:
+    assert plain_md("one\n\n# two") == "one  \n&nbsp;  \n\\# two"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![picture](https://evil.example/p.png)",
+        "![ref][1]\n\n[1]: https://evil.example",
+        "[a link](https://evil.example)",
+        "<img src='https://evil.example'>",
+        "<https://evil.example>",
+        ":red[text] :material/home: :smile:",
+        "\\:smile: \\\\:smile:",
+        "$\\includegraphics{x}$",
+        "[^1]: footnote",
+        "| a | ![x](https://evil.example) |\n|---|---|",
+        "\\[a link](https://evil.example)",
+        "!\\\\[x](https://evil.example)",
+    ],
+)
+def test_nothing_in_an_answer_loads_links_or_draws(text: str) -> None:
+    made = answer_md(text)
+    bare = re.sub(r"\\.", "", made)
+    assert not re.search(r"\]\(|\]\[|\]:|<\w|<https?:|:\w+:|:\w+\[|\$", bare)
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["[x](https://e.example)", "![x](https://e.example)", "<https://e.example>", "\\", "`", "``", "```", "~~~", "\n"]
+    )
+    | st.sampled_from(
+        ["[1]", "[2]", "[", "]", "(", ")", "!", "*", " ", "| a |", "- ", "> ", "a", "<img src=https://e.example>"]
+    ),
+    max_size=14,
+).map("".join)
+
+
+@settings(deadline=None)  # the first loads markdown_it
+@given(HOSTILE)
+def test_however_it_is_written_nothing_in_an_answer_becomes_a_link_or_a_picture(text: str) -> None:
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    shown = markdown.render(answer_md(text, {1: "#a"}, [Mark(len(text) // 3, len(text) * 2 // 3, "told", "#check-m.weak")]))
+    assert "<img" not in shown
+    assert all(link in ("#a", "#check-m.weak") for link in re.findall(r'<a href="([^"]*)"', shown))
+
+
+def test_what_a_model_escaped_itself_is_escaped_once() -> None:
+    assert answer_md("**a \\[1\\].pdf** is \\*it\\*", {1: "#a"}) == "**a \\[1\\].pdf** is \\*it\\*"
+
+
+def test_a_citation_becomes_a_link_only_when_its_passage_is_there() -> None:
+    assert answer_md("So it is [1][3], or not [2].", {1: "#a", 2: "#b"}) == "So it is [1](#a)\\[3\\], or not [2](#b)."
+
+
+def test_citations_written_together_are_told_apart() -> None:
+    assert answer_md("So it is [1, 2; 3].", {1: "#a", 2: "#b", 3: "#c"}) == "So it is [1](#a)[2](#b)[3](#c)."
+
+
+def test_a_citation_of_the_thousandth_passage_is_a_link_too() -> None:
+    assert answer_md("So it is [1000].", {1000: "#a"}) == "So it is [1000](#a)."
+
+
+def test_a_citation_may_not_be_given_another_address() -> None:
+    made = answer_md("[1](https://evil.example)", {1: "#a"})
+    assert "](https" not in re.sub(r"\\.", "", made)
+
+
+def test_code_stays_code_and_a_diagram_becomes_text() -> None:
+    assert answer_md("`a[1]:b`\n\n```python\nx[1] = '$'\n```", {1: "#a"}) == "`a[1]:b`\n\n```python\nx[1] = '$'\n```"
+    assert answer_md("```mermaid\ngraph TD\n```") == "```\ngraph TD\n```"
+
+
+def test_a_time_of_day_is_no_emoji_and_columns_stay_aligned() -> None:
+    assert answer_md("At 20:47:12, :+1: or :-1:") == "At 20\\:47\\:12, \\:+1: or \\:-1:"
+    assert answer_md("a | b\n:-- | --:\n1 | 2") == "a | b\n:-- | --:\n1 | 2"
+
+
+def test_a_fence_that_is_left_open_ends_with_the_answer() -> None:
+    assert answer_md("```\nx") == "```\nx\n```"
+
+
+def test_headings_are_small_and_lists_and_emphasis_stay() -> None:
+    assert answer_md("# Big\n- **one**\n- *two*") == "#### Big\n- **one**\n- *two*"
+
+
+def test_a_line_of_dashes_is_a_rule_and_makes_no_heading_of_the_text_above_it() -> None:
+    assert answer_md("Response 1: yes\n---------------------\nResponse 2: no") == "Response 1: yes\n\n---\n\nResponse 2: no"
+    assert answer_md("so\n==") == "so\n\\=="
+    assert answer_md("a | b\n--- | ---\n1 | 2") == "a | b\n--- | ---\n1 | 2"
+    assert answer_md("```\nso\n---\n```") == "```\nso\n---\n```"
+
+
+def marked(text: str, *stretches: str) -> str:
+    spans = [(text.index(stretch), text.index(stretch) + len(stretch)) for stretch in stretches]
+    return answer_md(text, {1: "#one"}, [Mark(start, end, "Weak: not all", "#check-m.weak") for start, end in spans])
+
+
+AT = '(#check-m.weak "Weak\\: not all")'
+
+
+def test_a_marked_sentence_becomes_a_link_that_says_why_and_its_citation_stays() -> None:
+    text = "Gulls came [1]. There are 9 www.gulls. More."
+    assert marked(text, "There are 9 www.gulls.") == f"Gulls came [1](#one). [There are 9 www\\.gulls.]{AT} More."
+
+
+def test_a_mark_leaves_lists_headings_emphasis_tables_and_code_what_they_are() -> None:
+    assert marked("- It rains.", "- It rains.") == f"- [It rains.]{AT}"
+    assert marked("12) It rains.", "12) It rains.") == f"12) [It rains.]{AT}"
+    assert marked("**Note** it rains here.", "**Note** it rains here.") == f"**Note** [it rains here.]{AT}"
+    assert marked("| It rains | no |", "| It rains | no |") == f"| [It rains]{AT} | no |"
+    assert marked("Say `rain now` or so.", "Say `rain now` or so.") == f"Say `rain now` [or so.]{AT}"
+    code = "```\nIt rains. It pours.\n```"
+    assert marked(code, "It rains.") == code
+
+
+PIECES = st.text(alphabet=ACTIVE + "ab1 \n\ue000\uf000")
+
+
+@given(PIECES, st.tuples(PIECES, PIECES).map("a".join), PIECES)
+@example("", "\\:a", "")
+@example("", "`a`", ":1")
+@example("", r"\\!a", "")
+def test_marks_add_one_link_and_change_nothing_else(before: str, said: str, after: str) -> None:
+    before, after = f"{before} ", f" {after}"
+    made = answer_md(before + said + after, {}, [Mark(len(before), len(before + said), "told", "#check-m.weak")])
+    unmarked = answer_md(before + said + after)
+    # Where the link begins or ends, these need no backslash any more, or need one.
+    bare = _unescaped(unmarked)
+    without = _unescaped(made.replace('](#check-m.weak "told")', "", 1))
+    opened = [found.start() for found in re.finditer(r"\[", without)]
+    assert made == unmarked or any(without[:at] + without[at + 1 :] == bare for at in opened)
+
+
+def _unescaped(text: str) -> str:
+    """Without the backslashes before these signs, but for those that are escaped themselves."""
+    return re.sub(r"(\\\\)|\\([!@:])", r"\1\2", text)

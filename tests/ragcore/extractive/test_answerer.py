@@ -1,0 +1,633 @@
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.extractive.answerer import NO_MODEL, NOT_FOUND, ExtractiveLLM, choose
+from ragcore.llms.base import Generation, LLMCall
+from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.wording import CONDENSE_QUESTION, CONTEXT_CHAT, GENERATION, REFINE, SIMPLE_CHAT, TEXT_QA, TREE_SUMMARIZE
+from ragcore.questions.fixed_replies import is_refusal
+from ragcore.schema import ChatMessage, MessageRole
+from ragcore.text.quotable_sentences import Quote, quotes_in
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector, Vectors
+
+
+class WordVectors:
+    """Counts of words, hashed: the cosine is high where words are shared. Notes what it was asked to embed."""
+
+    name = "words"
+    dimension = 256
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.embedded += texts
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[0] = 0.01
+            for word in re.findall(r"\w+", text.lower()):
+                row[zlib.crc32(word[:5].encode()) % self.dimension] += 1
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        row: Vector = self.embed_passages([text])[0]
+        return row
+
+
+HANDBOOK = Passage(
+    "Welcome to Northwind Health. The office in Lisbon opened in March 1998. Employees get 25 days of vacation each year. "
+    "Parking is free for visitors.",
+    1,
+    "handbook.pdf, page 3",
+)
+MINUTES = Passage(
+    "The board met on Monday. Maria Silva was elected chair of the board. She follows John Reed, who retired.",
+    2,
+    "minutes.docx",
+)
+
+
+def ask(prompt: Prompt, llm: ExtractiveLLM | None = None, **variables: Variable) -> str:
+    return (llm or ExtractiveLLM(WordVectors())).generate(LLMCall(prompt, variables)).text
+
+
+def answer(question: str, *passages: Passage) -> str:
+    return ask(TEXT_QA, query_str=question, context_str=passages)
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("How many days of vacation do employees get?", "Employees get 25 days of vacation each year. [1]"),
+        ("When did the office in Lisbon open?", "The office in Lisbon opened in March 1998. [1]"),
+        ("Who was elected chair of the board?", "Maria Silva was elected chair of the board. [2]"),
+    ],
+)
+def test_quotes_the_sentence_that_answers_with_its_citation(question: str, quoted: str) -> None:
+    assert quoted in answer(question, HANDBOOK, MINUTES)
+
+
+def test_what_a_question_says_of_the_text_itself_does_not_count_among_its_words() -> None:
+    put = ("According to the document, {}", "Based on the given passages, {}", "{} according to the author?")
+    asked = ("When did the office in Lisbon open?", "Who was elected chair of the board?")
+    for question in asked:
+        alone = answer(question, HANDBOOK, MINUTES)
+        assert alone != NOT_FOUND
+        assert {answer(phrase.format(question), HANDBOOK, MINUTES) for phrase in put} == {alone}
+
+
+@pytest.mark.parametrize("question", ["What does the handbook say about vacation?", "Does our handbook mention vacation?"])
+def test_what_a_document_says_of_something_is_quoted(question: str) -> None:
+    assert "Employees get 25 days of vacation each year. [1]" in answer(question, HANDBOOK, MINUTES)
+    assert answer(question.replace("vacation", "elephants"), HANDBOOK, MINUTES) == NOT_FOUND
+
+
+def test_a_document_that_does_not_say_its_own_name_answers_by_it_and_no_other_document_does() -> None:
+    question = "When did Ada Penrose build the first tower in Ossing?"
+    memoir = "It rained for a week. I built the first tower in Ossing in 1911. My sister kept the lock."
+    other = "It rained for a week. They built the first tower in Ossing in 1905. Nobody kept the lock."
+    named, unnamed = Passage(memoir, 1, "ada_penrose.pdf, page 3"), Passage(other, 2, "notes.txt")
+    assert answer(question, unnamed) == NOT_FOUND
+    assert answer(question, unnamed, named) == "I built the first tower in Ossing in 1911. [1]"
+    assert answer(question, Passage(f"{memoir} Penrose was my aunt.", 1, "ada_penrose.pdf, page 3")) == NOT_FOUND
+    assert answer("When did Ada Penrose ride an elephant?", unnamed, named) == NOT_FOUND
+
+
+def test_says_not_found_where_nothing_answers() -> None:
+    assert answer("What is the melting point of tungsten?", HANDBOOK, MINUTES) == NOT_FOUND
+    assert answer("Who was elected chair?") == NOT_FOUND
+    assert answer("Who was elected chair?", Passage("", 1)) == NOT_FOUND
+
+
+LIBRARY = Passage(
+    "The phone number of the library is on every card, as is its email address.\n\nFront desk: 0161 496 0021\n"
+    "Reading room: 0161 496 0044, reading@library.example.\nThe account number of the office is 12345678.\nBring a card.",
+    number=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is the phone number of the front desk?", "Front desk: 0161 496 0021 [1]"),
+        ("What is the email address of the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
+        ("How do I reach the reading room?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
+        ("What is the website of the library?", NOT_FOUND),
+        ("What is the phone number of the canteen?", NOT_FOUND),
+        ("What is the phone number of the office?", NOT_FOUND),
+        ("Reading room phone number?", "Reading room: 0161 496 0044, reading@library.example. [1]"),
+    ],
+)
+def test_where_a_number_or_address_is_asked_for_only_that_of_who_is_meant_is_an_answer(question: str, said: str) -> None:
+    assert answer(question, LIBRARY) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What does the plan not cover?", "The plan does not cover cosmetic surgery. [4]"),
+        ("What does the plan cover?", "The plan covers glasses and visits to the dentist. [4]"),
+        ("Which plan began in June 2021?", NOT_FOUND),
+    ],
+)
+def test_what_is_not_so_is_asked_apart_from_what_is(question: str, said: str) -> None:
+    text = "The plan covers glasses and visits to the dentist. The plan does not cover cosmetic surgery. It began in May 2021."
+    assert answer(question, Passage(text, 4, "plan.pdf")).startswith(said)
+
+
+def test_of_what_is_not_so_nothing_is_found_where_only_what_is_stands() -> None:
+    assert answer("Who was elected chair of the board?", MINUTES).startswith("Maria Silva was elected chair")
+    assert answer("Who was not elected chair of the board?", MINUTES) == NOT_FOUND
+
+
+PERKS = Passage(
+    """## Covered
+PerksPlus covers many activities, including:
+- Gym memberships
+- Horseback riding lessons
+
+## Not covered
+Other things are not covered by PerksPlus. These include:
+- Travel expenses
+- Food and supplements""",
+    1,
+    "perks.md",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "introduced", "item"),
+    [
+        (
+            "Is horseback riding covered by PerksPlus?",
+            "PerksPlus covers many activities, including:\n",
+            "- Horseback riding lessons",
+        ),
+        (
+            "Does PerksPlus cover food?",
+            "Other things are not covered by PerksPlus. [1] These include:\n",
+            "- Food and supplements",
+        ),
+    ],
+)
+def test_whether_an_item_of_a_list_is_covered_is_told_below_what_introduces_it(
+    question: str, introduced: str, item: str
+) -> None:
+    first = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[PERKS]).split(" [1]\n")[0]
+    assert first.startswith(introduced)
+    assert item in first
+
+
+MUSEUM = Passage(
+    """City Museum
+
+Opening hours
+Monday closed
+Tuesday to Friday 10 am to 6 pm
+Saturday and Sunday 11 am to 5 pm
+
+Tickets
+Adults £12.50
+Children under 14 free
+Family ticket £30
+
+## Version 2.3 of the map (3 May 2023)
+
+A lift was added.
+
+## Second edition
+
+The map got a legend.
+
+## Lost property
+
+- Umbrellas
+- Gloves
+
+The museum was founded in 1921. It shows 12 clocks that cost a fortune.
+""",
+    1,
+    "museum.md",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What does the family ticket cost?", "Tickets\n- Family ticket £30 [1]"),
+        ("How much do tickets for adults cost?", "Tickets\n- Adults £12.50 [1]"),
+        ("When is the museum open on Saturday?", "Opening hours\n- Saturday and Sunday 11 am to 5 pm [1]"),
+        ("What is lost property?", "Lost property\n- Umbrellas\n- Gloves [1]"),
+        ("When was the lift added?", "Version 2.3 of the map (3 May 2023) [1] A lift was added. [1]"),
+        ("When was the museum founded?", "The museum was founded in 1921. [1]"),
+    ],
+)
+def test_lists_without_marks_and_headings_are_quoted_as_they_answer(question: str, said: str) -> None:
+    answer = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[MUSEUM])
+    assert answer.split("\n\n")[0] == said
+
+
+def test_the_heading_that_says_which_is_quoted_with_what_stands_below_it() -> None:
+    question = "In which edition did the map get a legend?"
+    said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[MUSEUM])
+    assert "Second edition [1] The map got a legend. [1]" in said
+
+
+def test_a_price_comes_before_what_holds_none_and_alone() -> None:
+    quotes = [Quote("Tea is said to cost more since 2016.", (1,), 0, ""), Quote("Tea £4", (1,), 0, "", bullet="=")]
+    assert choose("What does the tea cost?", np.array([1.5, 0.0]), quotes) == [1]
+    assert choose("What is said of the tea?", np.array([1.5, 0.0]), quotes) == [0, 1]
+
+
+def test_what_goes_on_as_a_list_is_quoted_with_it_and_never_without() -> None:
+    text = """The club pays for many lessons. Some things are not paid for by the club.
+
+These include but are not limited to:
+- Travel
+- Food
+
+Lessons are held on Mondays."""
+    said = answer("What is not paid for by the club?", Passage(text, 1, "club.md"))
+    listed = "These include but are not limited to:\n- Travel\n- Food [1]"
+    assert said.startswith(f"Some things are not paid for by the club. [1] {listed}")
+    before = [Quote("Some are not paid.", (1,), 0, ""), Quote("These include:", (1,), 0, "", introduces=("- Travel",))]
+    others = [Quote("The club pays.", (2,), 1, ""), *before]
+    assert choose("What does the club pay?", np.array([3.0, -9, 2.9]), others) == [0]
+    assert choose("What does the club pay?", np.array([1.0, -9, 2.9]), others)[:2] == [1, 2]
+
+
+def test_an_abbreviation_is_read_as_the_passages_spell_it_out() -> None:
+    told = Passage("The canteen opens at noon. The Human Resources office opens at nine.", number=1)
+    assert answer("When does the HR office open?", told).startswith("The Human Resources office opens at nine. [1]")
+
+
+def test_what_is_said_of_a_number_is_no_number() -> None:
+    told = Passage("The phone number of the library is on every card.", number=1)
+    assert answer("What is the phone number of the library?", told) == NOT_FOUND
+    assert answer("Where is the phone number of the library?", told) == f"{told.text} [1]"
+
+
+def test_a_passage_without_number_is_quoted_without_citation() -> None:
+    assert "[" not in answer("When did the office in Lisbon open?", Passage(HANDBOOK.text))
+
+
+def test_reference_marks_of_a_document_do_not_pass_for_citations() -> None:
+    assert answer("When did the Lisbon office open?", Passage("The Lisbon office opened in 1998.[7]", 2)) == (
+        "The Lisbon office opened in 1998. [2]"
+    )
+
+
+def test_a_sentence_that_overlapping_passages_share_is_quoted_once() -> None:
+    text = "The office in Lisbon opened in March 1998."
+    said = answer("When did the office in Lisbon open?", Passage(text, 1), Passage(f"Hello there. {text}", 2))
+    assert said.count(text) == 1
+
+
+def test_documents_come_in_paragraphs() -> None:
+    said = answer(
+        "When did the Lisbon office open?",
+        Passage("The Lisbon office opened early in 1998.", 1, "a.pdf, page 1"),
+        Passage("The Lisbon office opened in March 1998.", 2, "b.pdf"),
+    )
+    assert said == "The Lisbon office opened early in 1998. [1]\n\nThe Lisbon office opened in March 1998. [2]"
+
+
+def test_the_sentence_before_comes_along_when_the_best_begins_with_a_pronoun() -> None:
+    passage = Passage(
+        "Ada Lovelace lived in London. She wrote the first program for the engine in 1843. Rain fell. Fog came.", 1
+    )
+    said = answer("Who wrote the first program for the engine?", passage)
+    assert said == "Ada Lovelace lived in London. [1] She wrote the first program for the engine in 1843. [1]"
+
+
+def quotes(*passages: Sequence[str]) -> list[Quote]:
+    return [Quote(text, (at,), at, "") for at, texts in enumerate(passages) for text in texts]
+
+
+def test_the_passage_with_the_best_sentence_comes_first_and_is_read_in_its_order() -> None:
+    said = quotes(["Whales sing."], ["Whales sleep.", "Whales eat."])
+    assert choose("What of whales?", np.array([1.0, 1.5, 2.0]), said) == [1, 2, 0]
+
+
+def test_a_fact_comes_before_what_is_said_around_it_unless_it_leans_on_that() -> None:
+    said = quotes(["Rusk, of Porto, was there.", "Rusk built it in 1908.", "The town paid for it in May 1907."])
+    odds = np.array([2.0, 3.0, 1.9])
+    assert choose("When did Rusk build it?", odds, said) == [1, 0, 2]
+    assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
+    leaning = quotes(["Rusk, of Porto, was there.", "He built it in 1908.", "The town paid for it in May 1907."])
+    assert choose("When did Rusk build it?", odds, leaning) == [0, 1, 2]
+
+
+def test_what_speaks_of_what_was_said_before_is_quoted_with_it() -> None:
+    said = quotes(["You may cancel a day before.", "After that there is no refund.", "Afterwards, all go home."])
+    assert choose("Refund?", np.array([-9.0, 3.0, -9.0]), said) == [0, 1]
+    assert choose("Home?", np.array([-9.0, -9.0, 3.0]), said) == [2]
+
+
+def test_beside_yes_or_no_and_a_question_of_few_words_little_is_quoted() -> None:
+    said = quotes(["Whales sing at night.", "Rusk may swim.", "Rusk heard whales."])
+    odds = np.array([-1.0, 3.0, -1.0])
+    assert choose("May Rusk swim?", odds, said) == choose("Opening hours?", odds, said) == [1]
+    assert choose("May Rusk swim?", odds, said, surely=False) == [1, 0, 2]
+    assert choose("What of the sea?", odds, said) == [0, 1, 2]
+
+
+def test_another_document_is_quoted_for_a_word_that_is_lacking_or_when_it_is_nearly_as_good() -> None:
+    said = [
+        Quote(text, (at,), at, name)
+        for at, (text, name) in enumerate([("Rusk sang.", "a"), ("All sang.", "a"), ("All sang!", "b")])
+    ]
+    odds = np.array([3.0, -1.0, -1.0])
+    assert choose("What of the hall in town?", odds, said) == [0, 1]
+    assert choose("What of the hall in town?", np.array([3.0, -1.0, 0.5]), said) == [0, 2, 1]
+    told = [*said[:2], Quote("The hall is tall.", (2,), 2, "b")]
+    assert choose("What of the hall in town?", odds, told) == [0, 2, 1]
+
+
+def test_what_a_thing_is_comes_before_what_else_is_said_of_it() -> None:
+    said = quotes(["Oil the pinion daily.", "A pinion is a small gear."], ["The pinion squeaks."])
+    odds = np.array([2.0, 1.9, 1.8])
+    assert choose("What is a pinion?", odds, said) == [1, 0, 2]
+    assert choose("How is a pinion oiled?", odds, said) == [0, 1, 2]
+
+
+def test_what_to_do_comes_before_what_else_is_said_of_the_case() -> None:
+    said = quotes(["A bell warns of fire."], ["Whoever hears it must leave."])
+    odds = np.array([2.0, 0.5])
+    assert choose("What should I do when the bell rings?", odds, said) == [1, 0]
+    assert choose("What warns of fire?", odds, said) == [0, 1]
+
+
+def test_beside_a_fact_nothing_is_quoted_that_holds_no_such_fact_and_no_word_of_the_question() -> None:
+    said = quotes(["Rusk built it in 1908."], ["The town paid for all."], ["It was opened in 1909."], ["Rusk was mayor."])
+    odds = np.array([3.0, 2.9, 2.0, 1.9])
+    assert choose("When did Rusk build it?", odds, said) == [0, 2, 3]
+    assert choose("How did Rusk build it?", odds, said) == [0, 1, 2]
+
+
+def test_a_row_is_no_heading_though_all_its_words_begin_with_capitals() -> None:
+    rows = ["Day: Monday to Friday; Opens: 9:00; Closes: 17:30", "Day: Sunday; Opens: 10:00; Closes: 16:00"]
+    said = [Quote(row, (1,), 0, "hours") for row in (*rows, "Harbour Shop Prices.")]
+    assert choose("What are the opening hours?", np.array([2.0, 1.9, 1.8]), said) == [0, 1]
+
+
+def test_beside_a_row_stands_none_that_has_less_of_the_question() -> None:
+    rows = [f"Ticket: {name}; 2024: £{price}; 2025: £{price + 1}" for name, price in (("Adult", 3), ("Child", 1), ("Dog", 2))]
+    said = [Quote(row, (1,), 0, "fares") for row in rows]
+    odds = np.array([2.0, 1.9, 1.8])
+    assert choose("How much is an adult ticket in 2025?", odds, said) == [0]
+    assert choose("How much are tickets for an adult and a child?", odds, said) == [0, 1]
+    assert choose("How much are tickets in 2025?", odds, said) == [0, 1, 2]
+    assert choose(
+        "How much was an adult in 2024 and 2025, and how much a dog?",
+        odds[[0, 2]],
+        [said[0], Quote("Toll: Dog; Price: £2", (1,), 0, "fares")],
+    ) == [0, 1]
+
+
+def test_a_sentence_far_behind_the_best_is_quoted_only_for_words_that_the_best_lacks() -> None:
+    said = quotes(["Rusk built it."], ["Rusk built much."], ["It opened in May."])
+    odds = np.array([3.0, -0.5, -0.5])
+    assert choose("Who built it, and when was it opened?", odds, said) == [0, 2]
+    assert choose("Who built it?", odds, said) == [0]
+
+
+def test_a_letterhead_is_quoted_beside_no_sentence() -> None:
+    said = quotes(["Dr Greaves recommended a stop."], ["Dr Tamsin Greaves, Consulting Engineers, 14 November 2022."])
+    assert choose("And what did Dr Greaves recommend?", np.array([2.0, 1.9]), said) == [0]
+    assert choose("And what did Dr Greaves recommend?", np.array([1.9, 2.0]), said) == [1, 0]
+    heads = quotes(["Dr Tamsin Greaves, Consulting Engineers."], ["Dr Greaves, 12 Mill Lane, Porto."])
+    assert choose("Where is Dr Greaves?", np.array([1.9, 2.0]), heads) == [1, 0]  # there is nothing better
+
+
+def refine(existing: str, question: str, *passages: Passage) -> str:
+    return ask(REFINE, query_str=question, existing_answer=existing, context_str=passages)
+
+
+def test_refining_repeats_the_answer_word_for_word_when_nothing_better_comes() -> None:
+    existing = "The office in  Lisbon opened in March 1998. [1]\n"
+    assert refine(existing, "When did the office in Lisbon open?", MINUTES) == existing
+
+
+def test_refining_replaces_not_found_and_keeps_citations_beside_new_ones() -> None:
+    question = "When did the Lisbon office open?"
+    found = refine(NOT_FOUND, question, Passage("The Lisbon office opened in 1998.", 4))
+    assert found == "The Lisbon office opened in 1998. [4]"
+    both = refine(found, question, Passage("The Lisbon office opened in March.", 9))
+    assert "The Lisbon office opened in 1998. [4]" in both
+    assert "The Lisbon office opened in March. [9]" in both
+
+
+def test_a_wish_for_a_summary_is_answered_with_sentences_of_every_document() -> None:
+    for prompt in (TEXT_QA, TREE_SUMMARIZE):
+        said = ask(prompt, query_str="Summarise these documents", context_str=(HANDBOOK, MINUTES))
+        assert "[1]" in said
+        assert "[2]" in said
+
+
+ESSAY = " ".join(
+    f"The painter of year {year} worked for months on canvas number {year} in the studio." for year in range(1600, 1900)
+)
+LEAFLET = (
+    "PerksPlus is a programme that pays for the sports of employees. These lessons are given weekly to whoever wants them."
+    " Its classes are held on Mondays in the hall behind the office. They may be cancelled by the teacher on the day before."
+)
+
+
+def test_a_document_that_is_called_by_its_name_is_summarised_as_a_whole() -> None:
+    passages = (
+        Passage(f"{LEAFLET} The leaflet was printed in May by the leaflet printers of Northwind.", 1, "perks leaflet.pdf"),
+    )
+    whole = ask(TEXT_QA, query_str="Summarise this", context_str=passages)
+    assert ask(TEXT_QA, query_str="Summarise the perks leaflet", context_str=passages) == whole
+    assert ask(TEXT_QA, query_str="Summarise the leaflet printers", context_str=passages) != whole
+
+
+def test_a_short_document_is_told_by_its_own_words_beside_a_long_one() -> None:
+    passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
+    for prompt in (TEXT_QA, TREE_SUMMARIZE):
+        assert "PerksPlus is a programme that pays for the sports of employees. [2]" in ask(
+            prompt, query_str="Summarise these documents", context_str=passages
+        )
+
+
+def test_a_summary_of_many_documents_has_something_of_each_also_when_their_parts_are_summarised_again() -> None:
+    things = [
+        f"The keeper of house number {n} sells lamps and oil to travellers. It was built in {1800 + n}." for n in range(14)
+    ]
+    first = ask(
+        TREE_SUMMARIZE,
+        query_str="Summarise everything",
+        context_str=tuple(Passage(text, n, f"{n}.txt") for n, text in enumerate(things, 1)),
+    )
+    assert [quote.marks for quote in quotes_in(first, number=None)] == [(n,) for n in range(1, 15)]
+    half = first.index("[7]") + 3
+    again = ask(
+        TREE_SUMMARIZE, query_str="Summarise everything", context_str=(Passage(first[:half]), Passage(first[half:].strip()))
+    )
+    assert [quote.marks for quote in quotes_in(again, number=None)] == [(n,) for n in range(1, 15)]
+
+
+@pytest.mark.parametrize(("wish", "count"), [("in one sentence", 1), ("in three sentences", 3), ("in 14 points", 14)])
+def test_a_summary_has_as_many_sentences_as_were_asked_for(wish: str, count: int) -> None:
+    passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
+    said = ask(TREE_SUMMARIZE, query_str=f"Summarise these documents {wish}", context_str=passages)
+    assert len(quotes_in(said, number=None)) == count
+
+
+def test_items_of_a_list_are_counted_in_a_summary_of_a_length() -> None:
+    items = "".join(f"- Every guest of Ada's hall brings lamp number {n} to the table.\n" for n in range(1, 9))
+    passages = (Passage(f"The hall asks for the following:\n{items}", 1, "hall.txt"),)
+    said = ask(TREE_SUMMARIZE, query_str="Summarise this document in three sentences", context_str=passages)
+    assert len(quotes_in(said, number=None)) == 3
+    said = ask(TREE_SUMMARIZE, query_str="Summarise this document", context_str=passages)
+    assert said.startswith("The hall asks for the following:\n- Every guest")
+
+
+def test_a_summary_has_no_more_words_than_were_asked_for_and_takes_of_each_document_first() -> None:
+    passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
+    said = ask(TREE_SUMMARIZE, query_str="Summarise these documents in at most 30 words", context_str=passages)
+    quoted = quotes_in(said, number=None)
+    assert sum(len(quote.text.split()) for quote in quoted) <= 30
+    assert [quote.marks for quote in quoted] == [(1,), (2,)]
+
+
+def test_a_summary_leaves_out_what_cannot_be_understood_alone() -> None:
+    leaning = (
+        "The following spring the mill of the valley ground barley and oats for every farm.",
+        "Why does the mill of the valley grind barley and oats for every farm?",
+        "“The mill of the valley grinds barley and oats for every farm,” said Ann Lee.",
+    )
+    alone = (
+        "The mill of the valley belongs to Ann Lee and stands beside a river.",
+        "Farms of the valley grow barley and oats, as they did in the days of Ann Lee.",
+        "Barley is dear, and oats are sold at a fair in the valley by Ann Lee.",
+    )
+    text = " ".join(f"{one} {other}" for one, other in zip(leaning, alone, strict=True))
+    assert ask(TEXT_QA, query_str="Summarise", context_str=(Passage(text, 1),)) == " ".join(f"{said} [1]" for said in alone)
+
+
+def test_a_summary_of_summaries_keeps_their_citations_and_doubles_none() -> None:
+    parts = (Passage("Whales sing. [3] Whales sleep in the sea. [4][5]"), Passage("Ships sail far. [6]"), Passage(NOT_FOUND))
+    said = ask(TREE_SUMMARIZE, query_str="Summarise", context_str=parts)
+    assert said == "Whales sing. [3] Whales sleep in the sea. [4][5]\n\nShips sail far. [6]"
+
+
+def test_a_question_put_to_many_summaries_is_answered_and_not_summarised() -> None:
+    said = ask(TREE_SUMMARIZE, query_str="Who was elected chair of the board?", context_str=(HANDBOOK, MINUTES))
+    assert "Maria Silva was elected chair of the board. [2]" in said
+    assert "Parking" not in said
+
+
+def test_not_found_is_never_quoted_as_a_finding() -> None:
+    question = "What could I find in your documents?"
+    said = refine(NOT_FOUND, question, Passage("You could find old maps in your documents.", 1))
+    assert said == "You could find old maps in your documents. [1]"
+    assert refine("", question, Passage("You could find old maps in your documents.", 1)) == said
+
+
+def test_what_answered_a_part_is_not_doubted_when_parts_are_combined() -> None:
+    parts = (Passage("The chair earns a silver medal. [2]"), Passage(NOT_FOUND))
+    assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts) == parts[0].text
+    nothing = (Passage(NOT_FOUND), Passage(NOT_FOUND))
+    assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=nothing) == NOT_FOUND
+
+
+def test_what_answered_a_part_is_quoted_even_where_the_parts_together_say_nothing_of_the_kind() -> None:
+    answers = [Passage("Glasses are covered. [1]"), Passage("Visits to the dentist are covered. [2]")]
+    said = ask(TREE_SUMMARIZE, query_str="What is not covered?", context_str=answers)
+    assert "Glasses are covered. [1]" in said
+
+
+def test_refining_a_summary_takes_in_new_documents_and_keeps_the_old() -> None:
+    existing = "Whales sing at night. [3] Whales sleep in the deep sea. [4]"
+    said = refine(existing, "Summarise everything", Passage("Ships carry grain and coal. Captains write letters home.", 8))
+    assert "[8]" in said
+    assert "[3]" in said or "[4]" in said
+
+
+def test_a_follow_up_is_condensed_by_task() -> None:
+    history = (ChatMessage(MessageRole.USER, "Who owns Northwind Health?"), ChatMessage(MessageRole.ASSISTANT, "Contoso. [1]"))
+    said = ask(CONDENSE_QUESTION, chat_history=history, question="When was it founded?")
+    assert said == "When was Northwind Health founded?"
+
+
+def test_a_follow_up_that_the_topic_before_leaves_without_an_answer_is_read_alone() -> None:
+    team = Passage("Marketing is led by Priya Shah. Sales is led by Tom Berg. The marketing team sits on the third floor.", 1)
+    notes = Passage("The dentist is on Friday at 10:30. The boat is in the harbour of Kiel until May.", 2)
+    question = "What about the boat? (leads marketing)"
+    said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[team, notes])
+    assert said == "The boat is in the harbour of Kiel until May. [2]"
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("Why? (days vacation employees get)", "Employees get vacation in March because the books are closed then."),
+        ("Why is that? (days vacation employees get)", "Employees get vacation in March because the books are closed then."),
+        ("Wieso? (Haustiere erlaubt)", "Haustiere sind nicht erlaubt, weil der Vermieter allergisch ist."),
+    ],
+)
+def test_why_alone_is_answered_by_what_states_a_reason_and_nothing_else(question: str, reason: str) -> None:
+    reader = ExtractiveLLM(HuggingFaceEmbedding())
+    facts = "Employees get 25 days of vacation each year since 1998. The company car is red. Haustiere sind nicht erlaubt."
+    assert is_refusal(ask(TEXT_QA, reader, query_str=question, context_str=[Passage(facts, 1)]))
+    assert ask(TEXT_QA, reader, query_str=question, context_str=[Passage(f"{facts} {reason}", 1)]) == f"{reason} [1]"
+
+
+def test_chat_with_passages_answers_and_without_says_what_it_cannot_do() -> None:
+    question = "When did the office in Lisbon open?"
+    assert "March 1998. [1]" in ask(CONTEXT_CHAT, system_prompt="", query_str=question, context_str=(HANDBOOK,))
+    assert ask(SIMPLE_CHAT, system_prompt="", query_str=question) == NO_MODEL
+    assert ask(GENERATION, query_str="Write a poem.") == NO_MODEL
+
+
+texts = st.text(alphabet="ab. \n?!é他。|#-", max_size=80)
+
+
+@given(question=texts, passages=st.lists(texts, max_size=4))
+def test_streamed_text_is_the_generated_text_and_quotes_only_what_stands_there(question: str, passages: list[str]) -> None:
+    llm = ExtractiveLLM(WordVectors())
+    context = tuple(Passage(text, at + 1) for at, text in enumerate(passages))
+    call = LLMCall(TEXT_QA, {"query_str": question, "context_str": context})
+    finished: list[Generation] = []
+
+    def pieces() -> Iterator[str]:
+        finished.append((yield from llm.stream(call)))
+
+    assert "".join(pieces()) == finished[0].text == llm.generate(call).text
+    said = finished[0].text
+    assert said == NOT_FOUND or all(
+        set(re.findall(r"\w+", piece)) <= set(re.findall(r"\w+", passages[int(mark) - 1]))
+        for piece, mark in re.findall(r"([^\[\]]+)\[(\d+)\]", said)
+    )
+
+
+def test_streams_in_several_pieces_and_estimates_usage() -> None:
+    llm = ExtractiveLLM(WordVectors())
+    call = LLMCall(TEXT_QA, {"query_str": "When did the office in Lisbon open?", "context_str": (HANDBOOK,)})
+    assert len(list(llm.stream(call))) > 2
+    generation = llm.generate(call)
+    assert generation.usage.estimated
+    assert generation.usage.prompt_tokens > generation.usage.completion_tokens > 5
+
+
+def test_a_sentence_is_embedded_once() -> None:
+    embedder = WordVectors()
+    llm = ExtractiveLLM(embedder)
+    for question in ("When did the office open?", "Who gets vacation?"):
+        ask(TEXT_QA, llm, query_str=question, context_str=(HANDBOOK,))
+    assert embedder.embedded.count("Parking is free for visitors.") == 1

@@ -1,0 +1,170 @@
+"""Sentences that have the words of a question and say something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcore.extractive.contradictions import opposed
+from ragcore.text.quotable_sentences import Quote
+
+
+def says_something_else(question: str, *sentences: str, at: int = 0, document: str = "plan.pdf", lead: str = "") -> bool:
+    quotes = [Quote(sentence, (), 0, document, lead=lead) for sentence in sentences]
+    return opposed(question, quotes)[at]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is not covered?", "Visits to the dentist are covered."),
+        ("Which rooms can't be booked?", "The large hall can be booked by anyone."),
+        ("Who never pays a fee?", "Members pay a fee each year."),
+        ("What is not covered?", "The plan covers many lessons, including but not limited to:"),
+        ("What is not covered?", "The plan covers not only lessons, but also gyms and preventive care."),
+        ("Was ist nicht versichert?", "Das Fahrrad ist versichert."),
+        ("Qu'est-ce qui n'est pas remboursé ?", "Les lunettes font partie du contrat."),
+        ("¿Qué no cubre el seguro?", "El seguro cubre las gafas."),
+    ],
+)
+def test_what_is_answers_no_question_for_what_is_not(question: str, sentence: str) -> None:
+    assert says_something_else(question, sentence)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is not covered?", "Cosmetic surgery is excluded."),
+        ("What is not covered?", "Cosmetic surgery is never covered."),
+        ("Was ist nicht versichert?", "Für Schmuck besteht kein Schutz."),
+        ("Qu'est-ce qui n'est pas remboursé ?", "Les lunettes sont exclues."),
+        ("¿Qué no cubre el seguro?", "Las gafas no están cubiertas."),
+        # It is no such question: what is asked stands before the condition, or both are wanted, or what to do, or whether.
+        ("What happens if I do not pay?", "The gym closes the account."),
+        ("What is covered and not covered?", "The plan covers glasses."),
+        ("What should I do when I can't log in?", "Reset the password."),
+        ("What was the goal of not using force?", "The goal was peace."),
+        ("Why is the hall not heated?", "The boiler broke in May."),
+        ("Isn't the hall heated?", "The hall is heated."),
+        ("Was the hall not heated?", "The hall was heated."),
+        ("What is the no. 1 hall?", "The large hall is the number one."),
+        ("What is not covered?", "Cosmetic surgery: see the limitations."),
+    ],
+)
+def test_what_denies_it_does_and_where_nothing_of_that_kind_is_asked_anything_may(question: str, sentence: str) -> None:
+    assert not says_something_else(question, sentence)
+
+
+def test_what_a_heading_denies_is_denied_below_it() -> None:
+    assert not says_something_else("What is not covered?", "Cosmetic surgery", lead="Not covered")
+    assert says_something_else("What is not covered?", "Cosmetic surgery", lead="Covered")
+
+
+def test_a_word_is_another_one_without_its_prefix() -> None:
+    question = "How many non-members visit the club?"
+    assert says_something_else(question, "Some 300 members visit the club.")
+    assert not says_something_else(question, "Some 300 non-members visit the club.")
+    assert not says_something_else(question, "Some 300 nonmembers visit the club.")
+    assert not says_something_else(question, "Some 300 guests visit the club.")
+    # Said elsewhere in the passage, it may be meant here.
+    assert not says_something_else(question, "Some 300 members visit the club.", "Fees of non-members", "Fees")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("How many people came in February 2015?", "In March 2015 ten million people came."),
+        ("Was geschah im März?", "Im Mai geschah nichts."),
+        ("Who sits on Tuesdays and Fridays?", "The council sits on Tuesdays and Wednesdays."),
+        ("What was sold in 2019?", "In 2018 three mills were sold."),
+        ("2月发生了什么？", "3月发生了地震。"),
+    ],
+)
+def test_another_time_is_no_answer(question: str, sentence: str) -> None:
+    assert says_something_else(question, sentence)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("How many people came in February?", "In February ten million people came, in March none."),
+        ("What happened in March?", "Im März geschah nichts, im Mai viel."),  # in either language
+        ("What was sold in 2019?", "Three mills were sold."),
+        ("What was sold in 2019?", "In 2018/19 three mills were sold."),
+        ("What was sold in 2019?", "From 2018 to 2019 three mills were sold."),
+        ("May I bring a dog?", "In June dogs may be brought."),
+        ("Can I march on?", "In June you can march on."),
+        ("How did the 1990s end?", "In 2001 all was over."),
+        ("What has changed since 2019?", "In 2021 the fees changed."),
+        ("What is due before the end of March?", "In January the fee is due."),
+        ("Was geschah nach 1990?", "1995 kam die Bahn."),
+        ("What weighs 1,500 kg?", "In 1998 the bell was weighed."),
+    ],
+)
+def test_a_time_that_is_said_or_not_meant_is_no_other_one(question: str, sentence: str) -> None:
+    assert not says_something_else(question, sentence)
+
+
+def test_a_time_may_stand_anywhere_in_the_passage_or_in_the_name_of_its_document() -> None:
+    question, sentence = "What was sold in 2019?", "Since 2018 three mills were sold."
+    assert says_something_else(question, sentence)
+    assert not says_something_else(question, sentence, "Year of 2019", at=0)
+    assert not says_something_else(question, sentence, document="report-2019.pdf")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("question", ["What was sold in March 2019?", "Where do non-Muslims live?"])
+def test_a_long_passage_is_searched_once_and_not_for_each_of_its_sentences(question: str) -> None:
+    sentences = [f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)]  # minutes, if for each
+    quotes = [Quote(sentence, (), 0, "plan.pdf") for sentence in sentences]
+    assert all(opposed(question, quotes))
+    assert not any(opposed(question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]))
+
+
+def test_the_opposite_is_no_answer_unless_the_word_itself_stands_beside_it() -> None:
+    question = "Why did the expedition succeed?"
+    assert not says_something_else(question, "The expedition failed for want of ships.")  # why may be told by what hindered it
+    question = "Which expeditions succeeded?"
+    assert says_something_else(question, "Three expeditions failed.")
+    assert not says_something_else(question, "Three expeditions failed.", "Those of 1755 were a success.")
+    assert not says_something_else("Did expeditions succeed or fail?", "Three expeditions failed.")
+    assert not says_something_else("Is the plan open to new members?", "The plan is closed to new members.")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "another"),
+    [
+        ("How many mills were sold?", "Mills were sold to the town.", "Fifty mills were sold to the town."),
+        ("How many mills were sold?", "Mills were sold to the town.", "None of the mills was sold."),
+        ("In what year did the plague begin?", "The plague struck the Middle East.", "The plague struck in 1347."),
+        ("In what century did it begin?", "It began at a church.", "It began in the early nineteenth century."),
+        ("When was Ada born?", "Ada took office in 1251.", "Ada (3 May 1210 - 1270) took office."),
+        ("When was Ada born?", "Ada trat 1251 ihr Amt an.", "Ada wurde 1210 geboren."),
+        ("Wie viele kamen?", "Die Gäste kamen.", "Es kamen zweiundzwanzig."),
+        ("Combien sont venus ?", "Les gens sont venus.", "Quinze sont venus."),
+        ("¿Cuántos vinieron?", "La gente vino.", "Vinieron veintidós."),
+    ],
+)
+def test_what_is_counted_or_dated_has_a_number_or_a_date(question: str, sentence: str, another: str) -> None:
+    assert says_something_else(question, sentence)
+    assert not says_something_else(question, another)
+    assert not says_something_else(question, sentence, another)  # which may stand beside it
+
+
+def test_of_years_that_the_question_names_it_may_ask_for_one() -> None:
+    assert not says_something_else("Which year was better, 2018 or 2019?", "Sales | 2018: 3; 2019: 4")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"), [("What is not paid?", "Проезд оплачен."), ("How many came?", "Пришли пятеро.")]
+)
+def test_nothing_is_held_against_a_sentence_in_a_script_whose_words_are_not_known(question: str, sentence: str) -> None:
+    assert not says_something_else(question, sentence)
+
+
+def test_another_passage_stands_beside_nothing() -> None:
+    quotes = [Quote("Mills were sold.", (), 0, "a.txt"), Quote("Fifty were sold.", (), 1, "a.txt")]
+    assert opposed("How many mills were sold?", quotes) == [True, False]
+
+
+def test_without_sentences_there_is_none() -> None:
+    assert opposed("What is not covered?", []) == []

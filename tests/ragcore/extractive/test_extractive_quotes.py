@@ -1,0 +1,553 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.text.quotable_sentences import (
+    Quote,
+    below_introductions,
+    distinct,
+    first_place,
+    joined,
+    list_at_start,
+    place_of,
+    quoted_from,
+    quoted_places,
+    quotes_in,
+    with_lists,
+)
+
+
+def said(quotes: list[Quote]) -> list[str]:
+    return [str(quote) for quote in quotes]
+
+
+def test_each_sentence_of_a_passage_carries_its_number_and_its_document() -> None:
+    quotes = quotes_in("One is\nhere. Two is  there.", number=3, source="a, b.pdf, page 12", passage=5)
+    assert said(quotes) == ["One is here. [3]", "Two is there. [3]"]
+    assert {(quote.document, quote.passage) for quote in quotes} == {("a, b.pdf", 5)}
+
+
+def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
+    assert said(quotes_in("One is here. Two is there. [4][5] Three came. [6]", number=None)) == [
+        "One is here.",
+        "Two is there. [4][5]",
+        "Three came. [6]",
+    ]
+
+
+def test_marks_inside_a_numbered_passage_are_left_out() -> None:
+    assert said(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
+        "It rose by half. [1]",
+        "Then it fell. [1]",
+    ]
+
+
+def test_the_first_sentence_that_is_cited_is_found_where_it_stands_in_its_passage() -> None:
+    passage = "A cover.\n\nIt fell\nin 1903. It rose."
+
+    def found(answer: str) -> int | None:
+        return first_place(quoted_from(answer).get(1, ()), passage)
+
+    assert found("It rose. [2] It fell in 1903. [1][2] It rose. [1]") == passage.index("It fell")
+    assert found("It rose. [2] It fell in 1903. [2, 1]") == passage.index("It fell")
+    assert found("It stood. [1] It rose. [1]") == passage.index("It rose")
+    assert found("It stood. [1] It rose. [2]") is None
+
+
+def test_what_is_quoted_without_its_bold_marks_or_with_the_names_of_its_columns_is_found_too() -> None:
+    passage = (
+        "A list.\n\n| Ticket | Price |\n| --- | --- |\n| Adult | £2.50 |\n| Child, up to 14 | £1 |\n\nIt **fell** in 1903."
+    )
+    for place in ("Child", "It **fell**"):
+        (quote,) = [quote for quote in quotes_in(passage, number=1) if place.split()[0] in quote.text]
+        assert quote.text not in passage
+        at = first_place([quote.text], passage)
+        assert at is not None
+        assert passage[at:].startswith(place)
+
+
+def test_a_sentence_is_found_whole_without_the_marks_that_its_passage_has_in_it() -> None:
+    passage = "A cover.\n\nIt fell (**twice**) by `half`\nin 1903 [12]. It rose.\n\n| Adult | £2.50 |"
+
+    def found(sentence: str) -> str | None:
+        place = place_of(sentence, passage)
+        return place and passage[slice(*place)]
+
+    assert found("It fell (twice) by half in 1903.") == "It fell (**twice**) by `half`\nin 1903 [12]."
+    assert found("Ticket: Adult; Price: £2.50") == "Adult | £2.50"
+    assert found("It stood.") is None
+    assert found(" ** ") is None
+
+
+def test_what_an_answer_cites_a_passage_for_is_found_in_it() -> None:
+    passage = "A cover of red. Was it high?\nNo. It **fell** in 1903, in the great storm. Ada Penrose built it again by 1911."
+
+    def found(answer: str) -> list[str]:
+        return [passage[slice(*place)] for place in quoted_places(answer, 1, passage)]
+
+    built = "Ada Penrose built it again by 1911."
+    fell = "It **fell** in 1903, in the great storm."
+    assert found(f"{built} [1]") == [built]
+    assert found(f"{built} [2] Was it high? No. [1]") == ["Was it high?", "No."]
+    assert found(f"{built} A cover of red. [2, 1] It fell in 1903, in the great storm. [1]") == [
+        "A cover of red.",
+        fell,
+        built,
+    ]
+    assert found("They say: “Ada Penrose built it again”, no less. [1]") == ["Ada Penrose built it again"]
+    assert found("In 1903 a great storm made it fall. [1]") == [fell]  # most of its words
+    assert found("The elephants of 1903 painted an opera in blue. [1]") == []
+    assert found(f"{built} [2]") == found("") == found(built) == []
+
+
+def led(text: str) -> list[tuple[str, str]]:
+    return [(quote.lead, quote.text) for quote in quotes_in(text, number=1)]
+
+
+@pytest.mark.parametrize("text", ["It holds 2**10 bytes.", "> 60 is right.", "It has a ** b ** c bits."])
+def test_signs_that_say_something_stay(text: str) -> None:
+    assert said(quotes_in(text, number=None)) == [text]
+
+
+def test_bullets_and_lines_without_letters_are_not_quoted() -> None:
+    assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
+        "It is simple:\n- Take it early. [1]",
+        "Take it early. [1]",
+    ]
+
+
+def test_a_heading_lends_its_words_to_the_sentences_under_it_until_the_next() -> None:
+    text = "# Care\n\n11. Lost property\n\nWrite it down. Keep it.\n\n**12. The cat.** She may ride."
+    assert led(text) == [
+        ("Care 11. Lost property", "Write it down."),
+        ("Care 11. Lost property", "Keep it."),
+        ("12. The cat.", "She may ride."),
+    ]
+
+
+def test_a_question_in_a_document_is_quoted_only_with_a_short_answer() -> None:
+    text = "Is the clock right?\nNo. It is four minutes fast.\nMay I bring my dog?\n" + (
+        "Every car has room for one dog that is small enough to sit on a lap. Cats too."
+    )
+    assert led(text) == [
+        ("", "Is the clock right? No. It is four minutes fast."),
+        ("May I bring my dog?", "Every car has room for one dog that is small enough to sit on a lap."),
+        ("May I bring my dog?", "Cats too."),
+    ]
+
+
+def test_a_heading_that_leads_to_nothing_is_left_out_unless_it_is_all_there_is() -> None:
+    assert led("It rained.\n\n13. Accidents\n") == [("", "It rained.")]
+    assert led("13. Accidents") == [("", "13. Accidents")]
+
+
+def test_a_row_is_quoted_whole_with_the_names_of_its_columns() -> None:
+    table = "Strokes | Meaning\n|---|---|\nFour | Send for help. Carry on\nFive | Clear the line\nNobody whistles."
+    assert led(table) == [
+        ("", "Strokes: Four; Meaning: Send for help. Carry on"),
+        ("", "Strokes: Five; Meaning: Clear the line"),
+        ("", "Nobody whistles."),
+    ]
+
+
+def test_a_row_that_nothing_sets_apart_names_no_columns() -> None:
+    rows = "Ale | cold\nTea | hot"
+    assert led(rows) == [("", "Ale | cold"), ("", "Tea | hot")]
+    assert led("We sell this:\n\nAle | £2\nTea | £1")[1:] == [("", "Ale | £2"), ("", "Tea | £1")]
+    assert led("We sell this:\n\n" + rows) == [("", "We sell this:"), ("", "Ale | cold"), ("", "Tea | hot")]
+    assert led("Sales\n\nYear | Sold\n\nIt was a good one.") == [("Sales Year | Sold", "It was a good one.")]
+
+
+@pytest.mark.parametrize("rule", ["|-", "|---|", "| :-: |\n|-"])
+def test_a_rule_without_a_row_is_no_table(rule: str) -> None:
+    quotes = quotes_in(f"The tower is high.\n\n{rule}\n\nIt has a lamp.", number=1)
+    assert [quote.text for quote in quotes] == ["The tower is high.", "It has a lamp."]
+
+
+def test_names_of_columns_that_each_row_says_are_not_quoted_by_themselves() -> None:
+    assert led("(in millions) | 2019 | 2018\nSales (in millions) | 2019: 5; 2018: 4") == [
+        ("", "Sales (in millions) | 2019: 5; 2018: 4")
+    ]
+    assert led("Sales\n\nYear | Sold on 1 May\n\nYear: 2014; Sold on 1 May: 7") == [("Sales", "Year: 2014; Sold on 1 May: 7")]
+
+
+def test_cells_say_what_they_say() -> None:
+    table = "|Test||2020|\n|---|---|---|\n|eGFR|> 60||\n|Sugar||- 4|\n|a \\| b|x|**y**|"
+    assert led(table) == [("", "Test: eGFR; > 60"), ("", "Test: Sugar; 2020: - 4"), ("", "Test: a | b; x; 2020: y")]
+
+
+def test_a_table_below_another_has_columns_of_its_own() -> None:
+    tables = "| Ticket | Price |\n|---|---|\n| Adult | 3 |\n\n| Room | Floor |\n|---|---|\n| Attic | 4 |\n"
+    assert led(tables) == [("", "Ticket: Adult; Price: 3"), ("", "Room: Attic; Floor: 4")]
+
+
+def test_rows_of_two_cells_are_listed_too() -> None:
+    quotes = quotes_in("Weight | 13 kg\nHeight | 92 cm", number=1)
+    assert joined(quotes) == "- Weight | 13 kg [1]\n- Height | 92 cm [1]"
+
+
+def test_rows_are_listed_and_read_back_and_one_stands_alone() -> None:
+    prices = (
+        "Prices hold in May.\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
+    )
+    quotes = quotes_in(prices, number=1, source="menu.md")
+    answer = joined(with_lists(range(len(quotes)), quotes))
+    assert answer == (
+        "Prices hold in May. [1]\n- Item: Tea; 2024: £1; 2025: £2 [1]\n- Item: Ale; 2024: £3; 2025: £4 [1]\n\nNo cards. [1]"
+    )
+    assert [quote.text for quote in quotes_in(answer, number=None)] == [quote.text for quote in quotes]
+    assert joined(with_lists([1], quotes)) == "Item: Tea; 2024: £1; 2025: £2 [1]"
+
+
+def test_rows_below_what_introduces_them_are_its_list() -> None:
+    text = "We sell these:\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
+    quotes = quotes_in(text, number=1)
+    whole = "We sell these:\n- Item: Tea; 2024: £1; 2025: £2\n- Item: Ale; 2024: £3; 2025: £4 [1]"
+    assert joined(with_lists([0, 1], quotes)) == whole
+    assert joined(with_lists([2], quotes)) == "We sell these:\n- Item: Ale; 2024: £3; 2025: £4 [1]"
+
+
+def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_them() -> None:
+    table = "Signal | Meaning\n|---|---|\nFour; slow | Send for help: run\nFive | Clear the line"
+    for row in ("Signal: Four; slow; Meaning: Send for help: run", "Signal: Five; Meaning: Clear the line"):
+        place = place_of(row, table)
+        assert place is not None
+        assert table[slice(*place)].replace(" | ", " ") == row.replace("Signal: ", "").replace("; Meaning: ", " ")
+    assert place_of("Signal: Six; Meaning: Clear the line", table) is None
+    assert place_of("Signal: *; Meaning: *", "Nothing of it.") is None
+
+
+def test_the_cells_of_a_row_are_found_as_whole_cells_of_one_line_and_in_no_sentence() -> None:
+    assert place_of("A: 1; B: 2", "In 12 days it opens. It cost 1;\n2 of us paid.") is None
+    assert place_of("A: 1; B: 2", "12 | 3\n1 | 22\n21 | 2\n1\n2 | 3") is None
+    assert place_of("A: *; B: *", "| x || y |") is None
+    table = "| 12 | 3 |\n| 0 | **1** || 2 [4] |"
+    place = place_of("A: 1; C: 2", table)
+    assert place is not None
+    assert table[slice(*place)] == "1** || 2"
+
+
+def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:
+    assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [("", "Height: 3 m"), ("", "Owner: Ann Lee"), ("", "It is red.")]
+    assert led("Front desk: 21\nSecurity (day & night): 99\nAsk here: the desk knows.") == [
+        ("", "Front desk: 21"),
+        ("", "Security (day & night): 99"),
+        ("", "Ask here: the desk knows."),
+    ]
+    assert all(quote.is_row for quote in quotes_in("Height: 3 m\nOwner: Ann Lee", number=1)), "they say something"
+    assert led("From: Ann Lee\nTo: Bo\nSubject: A boot\n\nDear sir, it is red.") == [
+        ("To: Bo Subject: A boot", "Dear sir, it is red.")
+    ]
+
+
+def test_rows_whose_columns_are_called_as_the_lines_of_a_letterhead_are_quoted() -> None:
+    rows = ["From: London; To: Leeds; Fare: £20", "From: London; To: York; Fare: £25"]
+    assert led("\n".join(rows) + "\n\nDogs go free.") == [("", rows[0]), ("", rows[1]), ("", "Dogs go free.")]
+
+
+def test_of_repeated_sentences_the_first_and_of_cut_ones_the_whole_is_kept() -> None:
+    whole = Quote("The office opened in 1998.", (2,), 1, "a")
+    cut = Quote("opened in 1998.", (1,), 0, "a")
+    again = Quote("The office opened in 1998.", (3,), 2, "a")
+    assert said(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
+
+
+def test_what_introduces_a_list_is_quoted_with_it_and_an_item_below_it_and_nothing_twice() -> None:
+    text = (
+        "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n"
+        "1. Write down why.\n2) Send it.\n\nNobody minds. At last:"
+    )
+    quotes = quotes_in(text, number=1)
+    assert [quote.text for quote in quotes if quote.bullet is not None] == [
+        "Boats.", "Small ones.", "Carts", "1. Write down why.", "2) Send it.",
+    ]  # fmt: skip
+
+    def told(*rows: int) -> list[str]:
+        return [str(quote) for quote in with_lists(rows, quotes)]
+
+    assert told(0) == ["We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
+    assert told(2, 4) == ["We pay for these:\n- Small ones. [1]", "We pay for no horses. [1]"]
+    assert told(7, 3, 1, 2) == ["Ask first:\n- Send it. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
+    assert told(4, 3, 0) == ["We pay for no horses. [1]", "We pay for these:\n- Boats. Small ones.\n- Carts [1]"]
+    assert told(5, 1) == ["Ask first:\n1. Write down why.\n2) Send it. [1]", "We pay for these:\n- Boats. [1]"]
+    assert told(len(quotes) - 1) == ["At last: [1]"]  # nothing follows
+    (long,) = with_lists([0], quotes_in("All of it:\n" + "- A thing.\n" * 2000, number=1))
+    assert 500 < len(str(long)) < 1000
+    other = [*quotes_in("We saw:", number=1, passage=0), *quotes_in("- A goat.", number=2, passage=1)]
+    assert [str(quote) for quote in with_lists([0], other)] == ["We saw: [1]"]  # the list of another passage
+
+
+def test_an_item_of_a_list_that_goes_on_from_a_sentence_is_quoted_below_that() -> None:
+    before = quotes_in("We pay for boats. Some things are not paid for. These include:\n- Travel\n- Food", number=1)
+
+    def told(*rows: int) -> list[str]:
+        return [str(quote) for quote in with_lists(rows, before)]
+
+    assert told(3) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
+    assert told(1, 3) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
+    assert told(3, 1) == ["Some things are not paid for. [1]", "These include:\n- Travel [1]"]
+    assert told(1, 2) == ["Some things are not paid for. [1]", "These include:\n- Travel\n- Food [1]"]
+    first = quotes_in("These are not paid for:\n- Travel\n- Food", number=2, passage=1)
+    assert [str(quote) for quote in with_lists([1], first)] == ["These are not paid for:\n- Travel [2]"]
+    other = [*quotes_in("We pay for boats.", number=1), *first]
+    assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]  # of another passage
+
+
+def test_items_stand_below_what_introduces_them_and_what_that_goes_on_from() -> None:
+    text = "## Not paid\nSome are not paid for. These include:\n- Travel\n- Food\n\nThe rest is paid."
+    leads = [quote.lead for quote in below_introductions(quotes_in(text, number=1))]
+    assert leads == ["Not paid"] * 2 + ["Not paid Some are not paid for. These include:"] * 2 + ["Not paid"]
+
+
+def test_an_item_whose_passage_begins_within_the_list_stands_below_its_introduction_in_another_one() -> None:
+    whole = quotes_in("We pay for:\n- Boats\n- Carts", number=1, passage=0, source="a.txt")
+    cut = quotes_in("- Carts\n- Sledges\n\nWe sell:\n- Boats", number=2, passage=1, source="a.txt")
+    quotes = [*cut, *whole]
+    leads = [quote.lead for quote in below_introductions(quotes)]
+    assert leads == ["We pay for:", "", "", "We sell:", "", "We pay for:", "We pay for:"]
+    assert [str(quote) for quote in with_lists([0], quotes)] == ["We pay for:\n- Carts [1]"]
+    other = [*quotes_in("- Carts", number=2, passage=1, source="b.txt"), *whole]
+    assert below_introductions(other)[0].lead == ""  # of another document
+
+
+def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
+    text = "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n1. Write why.\n2. Send it."
+    quotes = quotes_in(text, number=7, source="a.txt")
+    rows = [row for row, quote in enumerate(quotes) if quote.bullet is None]
+    answer = joined(with_lists(rows, quotes))
+    assert answer == (
+        "We pay for these:\n- Boats. Small ones.\n- Carts [7]\n\nWe pay for no horses. [7] "
+        "Ask first:\n1. Write why.\n2. Send it. [7]"
+    )
+    again = quotes_in(answer, number=None, source="a.txt")
+    assert [str(quote) for quote in again] == [str(quote) for quote in quotes]
+    assert joined(with_lists(rows, again)) == answer
+    assert distinct([*again, *quotes]) == again
+    assert quoted_from(answer)[7] == [quote.text for quote in quotes]
+    assert [text[slice(*place)] for place in quoted_places(answer, 7, text)] == [
+        "We pay for these:", "Boats.", "Small ones.", "Carts", "We pay for no horses.", "Ask first:", "1. Write why.",
+        "2. Send it.",
+    ]  # fmt: skip
+    lettered = quotes_in("We saw:\na) A goat.\n(2) A cow.", number=1)
+    assert str(lettered[0]) == "We saw:\n- a) A goat.\n- (2) A cow. [1]"
+    assert quotes_in(str(lettered[0]), number=None)[0].introduces == lettered[0].introduces
+    cited_apart = "There are two:\n- One. [1]\n- Two. [2]"  # as a model may write it
+    assert [quote.marks for quote in quotes_in(cited_apart, number=None)] == [(1,), (1,), (2,)]
+
+
+def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike() -> None:
+    passages = [
+        "The cook. Needs:\n• A knife\n• A degree\n• Patience",
+        "The clerk\n• Files letters\nNeeds:\n• A degree in law\n• Patience",
+        "Needs:\n• A knife",  # of the first one, as an overlapping passage has it
+        "The guard. Needs:",
+    ]
+    quotes = distinct(
+        quote for at, text in enumerate(passages) for quote in quotes_in(text, number=at + 1, source=f"{at}.txt", passage=at)
+    )
+    introduced = [row for row, quote in enumerate(quotes) if quote.text.endswith("Needs:")]
+    told = [str(quote) for quote in with_lists(introduced, quotes)]
+    assert told == [
+        "Needs:\n- A knife\n- A degree\n- Patience [1]",
+        "Needs:\n- A degree in law\n- Patience [2]",
+    ]
+    assert "A degree in law" in [quote.text for quote in quotes]  # an item can be quoted by itself
+    cut, whole = (quotes_in(f"Needs:\n• A knife{more}", number=1)[0] for more in ("", "\n• A degree"))
+    assert distinct([cut, whole]) == distinct([whole, cut]) == [whole]
+
+
+def test_a_list_item_ends_before_the_headings_below_it_and_not_where_its_line_is_broken() -> None:
+    text = (
+        "• Knowledge of market trends\nDirector of Sales\nPosition: Director, Acme\nSummary:\nThe director leads the team.\n"
+        "• Reports to the Vice President of\nSales\nand Marketing\n• Knows Office\nSuite"
+    )
+    assert [(quote.lead, quote.text, quote.bullet) for quote in quotes_in(text, number=1)] == [
+        ("", "Knowledge of market trends", "•"),
+        ("Director of Sales", "Position: Director, Acme", "="),
+        ("Director of Sales Position: Director, Acme", "Summary: The director leads the team.", None),
+        ("Director of Sales Position: Director, Acme", "Reports to the Vice President of Sales and Marketing", "•"),
+        ("Director of Sales Position: Director, Acme", "Knows Office Suite", "•"),
+    ]
+
+
+def test_documents_are_parted_by_paragraphs() -> None:
+    quotes = [Quote("A.", (1,), 0, "x"), Quote("B.", (1,), 0, "x"), Quote("C.", (2,), 1, "y")]
+    assert joined(quotes) == "A. [1] B. [1]\n\nC. [2]"
+    assert joined([]) == ""
+
+
+PRICES = "Tickets\nAdults £12.50\nChildren under 14 free\nFamily ticket £30"
+HOURS = "Opening hours\nMonday closed\nTuesday to Friday 10 am to 6 pm\nSaturday and Sunday 11 am to 5 pm"
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "items"),
+    [
+        (PRICES, "Tickets", ["Adults £12.50", "Children under 14 free", "Family ticket £30"]),
+        (HOURS, "Opening hours", HOURS.split("\n")[1:]),
+        ("Öffnungszeiten\nMontag 9 bis 17 Uhr\nDienstag 9 bis 12.30 Uhr", "Öffnungszeiten", None),
+        ("Ingredients\n250 g red lentils\n1 onion\nSalt and pepper", "Ingredients", None),
+        ("Brightwater Plumbing Ltd\n14 Canal Street\nLeeds LS1 4AP", "Brightwater Plumbing Ltd", None),
+        ("Committee\nAnna Berg, chair\nTom Lee, treasurer", "Committee", None),
+        ("Lentil soup 4.50\nPasta 6.80", None, None),
+    ],
+)
+def test_lines_without_marks_are_a_list_below_what_introduces_them(
+    text: str, head: str | None, items: list[str] | None
+) -> None:
+    items = items or text.split("\n")[head is not None :]
+    quotes = quotes_in(f"{text}\n\nThe house was built in 1921.", number=1)
+    assert [(quote.text, quote.lead) for quote in quotes if quote.bullet == "="] == [(item, head or "") for item in items]
+    introduced = {quote.text: list(quote.introduces) for quote in quotes if quote.introduces}
+    assert introduced == ({head: [f"- {item}" for item in items]} if head else {})
+    assert quotes[-1].lead == "", "the list does not lead to what follows it"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der alte Turm über dem Fluss wurde von den\nBürgern der Stadt gebaut und dann in dem\nKrieg zerstört.",
+        "The tower was built by\nHarold Gray of\nNorthwind.",
+        "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.",
+        "It cost £12.50\nand later £30",
+        "Anna Berg\nTom Lee",
+        "भारत की राजधानी\nनई दिल्ली है और यह\nबड़ा शहर है।",
+        "\n".join(f"{letter} long line that goes on and on, until it is longer than sixty characters" for letter in "ABC"),
+    ],
+)
+def test_sentences_that_are_broken_into_lines_stay_whole(text: str) -> None:
+    assert [quote.text for quote in quotes_in(text, number=1)] == [" ".join(text.split("\n"))]
+
+
+def test_a_short_line_right_above_a_sentence_is_its_heading() -> None:
+    assert led("§ 2 Rent\nThe rent is 950 euros a month. It is due on Monday.\n\n3. Pets\nNo dogs are allowed here.") == [
+        ("§ 2 Rent", "The rent is 950 euros a month."),
+        ("§ 2 Rent", "It is due on Monday."),
+        ("3. Pets", "No dogs are allowed here."),
+    ]
+
+
+def test_a_heading_with_a_price_or_a_day_or_a_label_can_be_quoted_and_leads_as_well() -> None:
+    assert led(
+        "Red lamp for $400\n\nIt is bright.\n\n## Version 2.3 (3 May 2023)\n\nIt is dark.\n\nNext: a lamp\n\nIt is blue."
+    ) == [
+        ("", "Red lamp for $400"),
+        ("Red lamp for $400", "It is bright."),
+        ("", "Version 2.3 (3 May 2023)"),
+        ("Version 2.3 (3 May 2023)", "It is dark."),
+        ("", "Next: a lamp"),
+        ("Next: a lamp", "It is blue."),
+    ]
+
+
+def test_a_heading_right_above_a_list_introduces_it() -> None:
+    quotes = quotes_in("## Ingredients\n\n- 1 onion\n- salt\n\nIt is a soup.\n\n## Method\n\nFry it.", number=1)
+    assert [(quote.lead, quote.text, quote.introduces) for quote in quotes] == [
+        ("", "Ingredients", ("- 1 onion", "- salt")),
+        ("Ingredients", "1 onion", ()),
+        ("Ingredients", "salt", ()),
+        ("Ingredients", "It is a soup.", ()),
+        ("Method", "Fry it.", ()),
+    ]
+    assert said(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
+    assert joined([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
+
+
+def test_a_heading_right_above_numbered_steps_introduces_them() -> None:
+    quotes = quotes_in("## Method\n\n1. Fry it. Stir.\n2. Eat it.\n\n## Rest\n\nIt keeps.", number=1)
+    assert str(quotes[0]) == "Method\n1. Fry it. Stir.\n2. Eat it. [1]"
+    assert [quote.text for quote in quotes] == ["Method", "1. Fry it.", "Stir.", "2. Eat it.", "It keeps."]
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("Steps:\n1) Switch it off\n2) Wait\n\nThen call us.", ["1) Switch it off", "2) Wait"]),
+        ("(a) the roof\n(b) the walls\n\nThey are ours.", ["(a) the roof", "(b) the walls"]),
+        ("1. Scope\nThis holds for all who work here or live here.\n\n2. Terms\nThey are as follows for all.", []),
+        ("6. A reference\n\nShifts\n\nThey are told two weeks before.", []),
+        ("1. What is it?\n2. Who made it?\n\nAnn did.", []),
+    ],
+)
+def test_lines_that_are_numbered_one_below_the_other_are_items_whether_or_not_a_mark_ends_them(
+    text: str, items: list[str]
+) -> None:
+    assert [quote.text for quote in quotes_in(text, number=1) if quote.begins_item] == items
+    assert list_at_start(text) == (text.index(items[-1]) + len(items[-1]) if items and text.startswith(items[0]) else 0)
+
+
+def test_a_numbered_line_right_above_a_list_of_another_kind_is_its_heading() -> None:
+    quotes = quotes_in("5. Not paid\n- Alcohol\n- Fines\n\n6. Claims\n(a) by post\n(b) by mail", number=1)
+    assert [str(quote) for quote in quotes if quote.introduces] == [
+        "5. Not paid\n- Alcohol\n- Fines [1]",
+        "6. Claims\n- (a) by post\n- (b) by mail [1]",
+    ]
+
+
+def test_a_row_or_a_bold_sentence_is_no_heading() -> None:
+    row = "Month: May; Job: Add frames; leave the rest alone"
+    assert led(f"{row}\nSwarming\n\nIt is in May.") == [("", row), ("Swarming", "It is in May.")]
+    assert led("**It cannot be undone.**\n\nUse this.") == [("", "It cannot be undone."), ("", "Use this.")]
+    assert led("**Leave.** It is paid.\n\n**Pay:**\n\nIt is due.") == [("Leave.", "It is paid."), ("Pay:", "It is due.")]
+
+
+def test_the_lines_of_a_block_of_code_are_quoted_below_their_heading() -> None:
+    text = "## Install\n\nRun these:\n\n```bash\npip install lamp\n\nlamp --on\n```\n\nIt is lit."
+    quotes = quotes_in(text, number=1)
+    assert str(quotes[0]) == "Run these:\n- pip install lamp\n- lamp --on [1]"
+    assert [(quote.lead, quote.text) for quote in quotes[1:]] == [
+        ("Install", "pip install lamp"), ("Install", "lamp --on"), ("Install", "It is lit."),
+    ]  # fmt: skip
+
+
+def test_what_is_to_be_filled_in_is_not_quoted() -> None:
+    assert led("Signed: ________\n\nThe trip is on 4 May. Name ______ Class ____") == [("", "The trip is on 4 May.")]
+    assert led("Signed: ________") == [("", "Signed: ________")], "it is all there is"
+
+
+def test_a_question_right_above_a_list_introduces_it() -> None:
+    quotes = quotes_in("What do you charge for?\n- Towels\n- Lockers\n\nThe rest is free.", number=1)
+    assert said(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
+    assert said(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
+
+
+def test_a_question_within_an_item_is_quoted_with_its_answer() -> None:
+    quotes = quotes_in("1. Swap it.\n2. Missed your turn? You pay 5 pounds.", number=1)
+    assert [quote.text for quote in quotes] == ["1. Swap it.", "2. Missed your turn? You pay 5 pounds."]
+
+
+def test_a_line_of_a_list_may_say_what_its_heading_says() -> None:
+    quotes = quotes_in("Swimming\nAqua gym £4\nSwimming\nSauna £9", number=1)
+    assert [(quote.lead, quote.text) for quote in quotes] == [
+        ("", "Swimming"), ("Swimming", "Aqua gym £4"), ("Swimming", "Swimming"), ("Swimming", "Sauna £9"),
+    ]  # fmt: skip
+
+
+def test_several_prices_are_listed_and_one_is_not() -> None:
+    one, two = (Quote(text, (1,), 0, "a", bullet="=") for text in ("Adults £12", "Children £6"))
+    sentence = Quote("It is open.", (1,), 0, "a")
+    assert joined([one, two]) == "- Adults £12 [1]\n- Children £6 [1]"
+    assert joined([one, sentence]) == "Adults £12 [1] It is open. [1]"
+
+
+@pytest.mark.timeout(60)
+def test_a_line_of_many_digits_is_read_at_once() -> None:
+    lines = ["Tea £2", "Code " + "1" * 100_000, "Cake £3"]  # minutes, where every digit is followed to the last
+    assert [quote.text for quote in quotes_in("\n".join(lines), number=1)] == lines
+
+
+LINES = """Tickets|Adults £12.50|2 carrots|Anna Berg, chair|Front desk: 21|## Rent|- a list|1. Budget|Was it red?|* a b
+It is due. It is high.|and so it went on|Monday 10 am to 6 pm|*|Sunday, closed|To these:"""
+
+
+@given(st.lists(st.tuples(st.sampled_from(re.split(r"[|\n]", LINES)), st.sampled_from(["\n", "\n\n"])), max_size=12))
+def test_every_quote_and_every_lead_stands_in_the_text(lines: list[tuple[str, str]]) -> None:
+    text = "".join(line + end for line, end in lines)
+    for quote in quotes_in(text, number=1):
+        assert place_of(quote.text, text) is not None
+        assert not quote.lead or place_of(quote.lead, text) is not None
+        assert all(place_of(item, text) for item in quote.introduces)

@@ -1,0 +1,141 @@
+"""Questions made from sentences by rule: each is a whole question about what the sentence says, and names what it is about."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.extractive.question_generation import questions_in, questions_of_sentences
+from ragcore.extractive.question_patterns import asked_by
+from ragcore.text.key_phrases import grown, in_ordinary_case, names_in
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("The Penrose Tower was built in 1871 by Ada.", "When was the Penrose Tower built?"),
+        ("The railway opened on 16 June 1894.", "When did the railway open?"),
+        ("In 1889, the Eiffel Tower was completed.", "When was the Eiffel Tower completed?"),
+        (
+            "Harvard College ended its early admissions program in 2007.",
+            "When did Harvard College end its early admissions program?",
+        ),
+        ("The tower was built by Ada Penrose.", "Who built the tower?"),
+        ("Ada Penrose designed the tower of the castle.", "Who designed the tower of the castle?"),
+        ("The chair is Josie Farrant.", "Who is the chair?"),
+        (
+            "If the wind is above 38 miles per hour, the driver must stop the cars.",
+            "What must the driver do if the wind is above 38 miles per hour?",
+        ),
+        ("Each car can carry 18 passengers.", "How many passengers can each car carry?"),
+        ("There are 214 steps in the Herring Stair.", "How many steps are there in the Herring Stair?"),
+        ("A ticket costs £2.50.", "How much does a ticket cost?"),
+        ("The drive wheel is 2 metres wide.", "How wide is the drive wheel?"),
+        ("Lost property is kept for ninety days.", "How long is lost property kept?"),
+        ("The kettle is kept in the upper station.", "Where is the kettle kept?"),
+        ("Employees are expected to wear a badge at all times.", "What are employees expected to do?"),
+        ("Contoso Electronics is committed to a safe workplace.", "What is Contoso Electronics committed to?"),
+        ("Article 3 Everyone has the right to life.", "What does everyone have the right to?"),
+        ("With PerksPlus, employees can invest in their health.", "What can employees do with PerksPlus?"),
+        ("Dr Greaves recommended that the railway stop at gusts of 38.", "What did Dr Greaves recommend?"),
+        ("The committee resolved to accept the tender.", "What did the committee resolve?"),
+        ("William Farel was a student of Lefevre.", "Who was William Farel?"),
+        ("Northwind Health covers emergency services and drugs.", "What does Northwind Health cover?"),
+        ("Oslo is the largest city in Norway.", "What is the largest city in Norway?"),
+        ("Der Turm wurde 1871 gebaut.", "Wann wurde der Turm gebaut?"),
+        ("Im Jahr 1889 wurde der Turm eröffnet.", "Wann wurde der Turm eröffnet?"),
+        ("Der Turm wurde von Ada Penrose gebaut.", "Von wem wurde der Turm gebaut?"),
+        ("Die Fahrt dauert 4 Minuten.", "Wie lange dauert die Fahrt?"),
+        ("Die Karte kostet 3 Euro.", "Wie viel kostet die Karte?"),
+        ("Das Museum befindet sich in Berlin.", "Wo befindet sich das Museum?"),
+        ("Hunde dürfen nicht in den Wagen, weil der Boden aus Glas ist.", "Warum dürfen Hunde nicht in den Wagen?"),
+        (
+            "Wenn der Wind zu stark ist, muss der Fahrer die Bahn anhalten.",
+            "Was muss der Fahrer tun, wenn der Wind zu stark ist?",
+        ),
+        ("Goethe war ein Dichter.", "Wer war Goethe?"),
+    ],
+)
+def test_a_sentence_gives_the_question_that_it_answers(sentence: str, question: str) -> None:
+    assert asked_by(sentence, {"lost", "employees"}) == question
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He was born in 1871.",
+        "It costs £2.50.",
+        "This tower was built in 1871.",
+        "Their house was built in 1871.",
+        "In the winter they must stop the cars if the wind is strong.",
+        "If they are late, the driver must wait for them.",
+        "The same rule was made in 1871.",
+        "The man who came was a painter.",
+        "Heute ist die Bahn die steilste des Landes.",
+        "Im Wagen ist das Rauchen verboten.",
+        "Was 1871 geschah, war das Ende.",
+    ],
+)
+def test_what_would_not_say_what_it_is_about_is_not_asked(sentence: str) -> None:
+    assert asked_by(sentence) == ""
+
+
+def test_a_question_is_taken_from_the_head_of_its_answer_and_not_out_of_a_paragraph() -> None:
+    faq = "Where are the tickets sold?\nAt the lower station, from ten.\n\nThe rope is new. Who knows the price of ropes?"
+    assert list(questions_of_sentences(faq)) == ["Where are the tickets sold?"]
+
+
+@pytest.mark.parametrize("label", ["Q: ", "Q1. ", "Question 12: ", "Frage: "])
+def test_the_label_of_a_question_is_no_part_of_it(label: str) -> None:
+    text = f"{label}How high is the upper station?\nThe upper station is 84 metres above the sea."
+    assert next(questions_in(text)) == "How high is the upper station?"
+
+
+def test_headings_in_capitals_are_asked_in_ordinary_letters() -> None:
+    text = "WHERE ARE THE TICKETS OF THE GANNERBY RAILWAY SOLD?\nThe Gannerby Railway sells them at the lower station."
+    assert next(questions_in(text)) == "Where are the tickets of the Gannerby Railway sold?"
+    assert in_ordinary_case("FAQ", text) == "FAQ"
+    assert in_ordinary_case("The Rope", text) == "The Rope"
+
+
+def test_the_first_word_is_no_name_where_the_whole_document_says_so() -> None:
+    sentence = "Lost property is kept for ninety days."
+    assert next(questions_in(sentence)) == "How long is Lost property kept?"
+    assert next(questions_in(sentence, f"{sentence} Whoever has lost a hat asks here.")) == "How long is lost property kept?"
+
+
+def test_a_name_has_a_capital_within_sentences_and_is_nowhere_without_it() -> None:
+    text = "Covered\nAll that is covered, and Covered too, is in Article 3. Whoever met Rudolph liked Rudolph. See Ümit, Ада."
+    assert names_in(text) == {"Rudolph": 2, "Ümit": 1, "Ада": 1}
+
+
+@pytest.mark.parametrize(
+    ("pair", "word"), [("合国", "联合国"), ("阿波", "阿波罗"), ("运载", "运载火箭"), ("人权", "人权"), ("没有", "没有")]
+)
+def test_a_pair_of_characters_grows_to_the_word_that_it_is_a_part_of(pair: str, word: str) -> None:
+    assert (
+        grown(pair, "联合国说，运载火箭和阿波罗。人权是联合国的。阿波罗用运载火箭。在联合国，人权；阿波罗，运载火箭。") == word
+    )
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_short_questions_without_repeats(text: str) -> None:
+    asked = list(questions_in(text))
+    assert len(asked) == len(set(asked))
+    assert all(question.strip() and question.rstrip()[-1] in "?？؟" for question in asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("# The mills\n\nThe mills turn with the wind and the flour is in the sacks.", "What can you tell me about flour?"),
+        ("# Les moulins\n\nLes moulins tournent avec le vent et la farine est dans les sacs.", "Que dit-on ici de « sacs » ?"),
+        ("# Los molinos\n\nLos molinos giran con el viento y la harina está en los sacos.", "¿Qué se dice aquí de «sacos»?"),
+        ("# Die Mühlen\n\nDie Mühlen drehen sich mit dem Wind und das Mehl ist in den Säcken.", "Was steht hier über „Mehl“?"),
+        ("# 水车\n\n水车由河水推动。水车磨面粉。", "面粉是什么？"),
+        ("# I mulini\n\nI mulini girano con il vento e la farina è nei sacchi.", "What can you tell me about sacchi?"),
+    ],
+)
+def test_what_no_rule_knows_is_asked_about_in_the_language_of_the_text_or_in_english(text: str, question: str) -> None:
+    assert question in list(questions_in(text))

@@ -1,0 +1,52 @@
+"""Words in a row, numbers with their signs, and "not": what may not differ in two sentences that say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcore.extractive.verbatim_match import denies, figures, in_a_row, readings, unsaid
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("It costs 20 €.", "it costs €20"),
+        ("It costs 1,234.50 euros.", "It costs 1 234.50 euros."),
+        ("CHF 1'234", "CHF 1.234"),
+        ("minus 5 °C", "−5 °C"),
+        ("٣ doors", "3 doors"),
+        ("Say -> 5", "Say 5"),
+        ("5-10 kg", "5–10 kg"),
+    ],
+)
+def test_one_notation_makes_the_same_row(one: str, other: str) -> None:
+    assert in_a_row(one) == in_a_row(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("5 °C", "−5 °C"), ("< 30", "> 30"), ("≤30", "<30"), ("$20", "20 €"), ("5%", "5"), ("1 2 3", "123")]
+)
+def test_a_sign_belongs_to_its_number(one: str, other: str) -> None:
+    assert in_a_row(one) not in in_a_row(other)
+    assert in_a_row(other) not in in_a_row(one)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "missing"),
+    [
+        ("1 234 people, 3,5 hours", "1,234 people, 3.5 hours", []),
+        ("$20 on day 3", "€20 on day 3", ["$20"]),
+        ("20 euros", "€20", []),
+        ("-5 °C", "5 °C", ["-5"]),
+        ("5 pm", "open 9:00 to 17:00", []),
+        ("17:00", "open 9 am to 5 pm", []),
+        ("18:00", "open 9 am to 5 pm", ["18"]),
+        ("120", "120 130 145", []),
+    ],
+)
+def test_the_numbers_that_a_text_does_not_say(claim: str, text: str, missing: list[str]) -> None:
+    assert unsaid(figures(claim), readings(text)) == missing
+
+
+def test_two_denials_are_none() -> None:
+    assert [denies(text) for text in ("Dogs may come.", "No dogs.", "Nobody may bring no dog.")] == [False, True, False]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.extractive.word_vectors import Words, words_of
+
+
+def test_a_word_is_the_mean_of_its_tokens_and_words_without_meaning_are_left_out() -> None:
+    text = "The embeddings opened."
+    places = [(0, 3), (4, 9), (9, 14), (15, 21), (21, 22)]
+    rows = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]], np.float32)
+    words = words_of(text, places, rows)
+    assert words.stems == ("embed", "open")
+    assert words.rows == pytest.approx(np.array([[0, 0.5**0.5, 0.5**0.5], [1, 0, 0]]), abs=1e-3)
+
+
+def test_a_word_beyond_the_window_is_not_among_the_words() -> None:
+    assert words_of("Lisbon opened", [(0, 6)], np.ones((1, 2), np.float32)).stems == ("lisbon",)
+    assert words_of("", [], np.zeros((0, 2), np.float32)).stems == ()
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 2**32 - 1))
+def test_nearest_is_the_highest_cosine_by_brute_force(asked: int, said: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    one, other = (rng.normal(size=(count, 4)) for count in (asked, said))
+    one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (one, other))
+    found = Words(("w",) * asked, one.astype(np.float16)).nearest(Words(("w",) * said, other.astype(np.float16)))
+    expected = [max((float(row @ near) for near in other), default=0.0) for row in one]
+    assert found.tolist() == pytest.approx(expected, abs=5e-3)

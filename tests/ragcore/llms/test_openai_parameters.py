@@ -1,0 +1,108 @@
+"""Servers differ in the parameters they take; what one refuses by name is left out, and stays out."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import closing
+
+import pytest
+
+from ragcore.errors import LLMServerError
+from ragcore.llms.base import LLMCall
+from ragcore.llms.ollama import Ollama
+from ragcore.llms.openai import OpenAICompatibleLLM
+from ragcore.prompts.wording import GENERATION
+from tests.scripted_server import Fault, ScriptedServer, error
+
+CALL = LLMCall(GENERATION, {"query_str": "Hello"})
+
+
+def parameters(server: ScriptedServer) -> list[dict[str, object]]:
+    return [{name: value for name, value in chat.body.items() if name not in ("model", "messages")} for chat in server.chats]
+
+
+def test_what_is_asked_of_an_openai_compatible_server() -> None:
+    with ScriptedServer() as server, closing(OpenAICompatibleLLM("tiny", server.url, temperature=0.4, num_output=99)) as llm:
+        llm.generate(CALL)
+        list(llm.stream(CALL))
+    assert parameters(server) == [
+        {"temperature": 0.4, "max_tokens": 99},
+        {"temperature": 0.4, "max_tokens": 99, "stream": True, "stream_options": {"include_usage": True}},
+    ]
+
+
+def test_what_is_asked_of_ollama() -> None:
+    with ScriptedServer() as server, closing(Ollama("tiny", server.url, num_output=99, context_window=2048)) as llm:
+        llm.generate(CALL)
+    options = {"temperature": 0.1, "num_ctx": 2048, "num_predict": 99}
+    assert parameters(server) == [{"stream": False, "keep_alive": "5m", "options": options}]
+
+
+def test_ollama_is_given_room_for_passages_and_two_minutes_to_load_a_model() -> None:
+    with ScriptedServer() as server, closing(Ollama("tiny", server.url)) as llm:
+        llm.generate(CALL)
+    assert server.chats[0].body["options"] == {"temperature": 0.1, "num_ctx": 8192, "num_predict": 768}
+    assert inspect.signature(Ollama).parameters["request_timeout"].default == 120
+
+
+@pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
+def test_what_a_model_is_asked_goes_through_one_connection(kind: type[OpenAICompatibleLLM | Ollama]) -> None:
+    with ScriptedServer() as server, closing(kind("tiny", server.url)) as llm:
+        llm.generate(CALL)
+        llm.list_models()
+        list(llm.stream(CALL))
+        list(llm.stream(CALL))
+        llm.generate(CALL)
+    assert len(server.requests) == 5
+    assert len({request.connection for request in server.requests}) == 1
+
+
+@pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
+@pytest.mark.timeout(20)
+def test_an_answer_is_over_with_its_last_word_though_the_server_does_not_end_its_body(
+    kind: type[OpenAICompatibleLLM | Ollama],
+) -> None:
+    with (
+        ScriptedServer(lambda messages: "Hi there", always=Fault(open_end=True)) as server,
+        closing(kind("tiny", server.url)) as llm,
+    ):
+        assert ["".join(llm.stream(CALL)) for _ in range(2)] == ["Hi there"] * 2
+    assert len({request.connection for request in server.requests}) == 2
+
+
+@pytest.mark.parametrize(
+    ("refused", "left"),
+    [
+        (("max_tokens",), {"temperature", "max_completion_tokens", "stream", "stream_options"}),
+        (("temperature",), {"max_tokens", "stream", "stream_options"}),
+        (("stream_options",), {"temperature", "max_tokens", "stream"}),
+        (("max_tokens", "temperature", "stream_options"), {"max_completion_tokens", "stream"}),
+    ],
+)
+def test_a_refused_parameter_is_left_out_or_renamed_and_remembered(refused: tuple[str, ...], left: set[str]) -> None:
+    with (
+        ScriptedServer(lambda messages: "Hi there", always=Fault(rejects=refused)) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
+        assert "".join(llm.stream(CALL)) == "Hi there"
+        assert len(server.chats) == len(refused) + 1
+        assert "".join(llm.stream(CALL)) == "Hi there"
+        assert llm.generate(CALL).text == "Hi there"
+        assert len(server.chats) == len(refused) + 3
+    assert set(parameters(server)[-2]) == left
+
+
+@pytest.mark.parametrize(
+    ("message", "requests"),
+    [
+        ("temperature is too high", 1),
+        ("max_tokens must not be over 10", 1),
+        ("Unsupported: max_tokens. Use max_completion_tokens instead", 3),
+        ("unknown: temperature, max_tokens, max_completion_tokens, stream_options", 3),
+    ],
+)
+def test_a_server_that_is_never_content_is_not_asked_for_ever(message: str, requests: int) -> None:
+    with ScriptedServer(always=error(400, message)) as server, closing(OpenAICompatibleLLM("tiny", server.url)) as llm:
+        with pytest.raises(LLMServerError, match="refused the request"):
+            list(llm.stream(CALL))
+        assert len(server.chats) == requests

@@ -1,0 +1,172 @@
+"""SentenceSplitter: where it cuts, by worked examples."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.schema import Document
+from ragcore.text.tokens import WordTokenizer, has_vocabulary, tiktoken_tokenizer
+from tests.ragcore.text.vocabulary import find_vocabulary
+
+find_vocabulary()
+WORDS = WordTokenizer()
+
+
+def test_whole_sentences_are_taken_while_they_fit_and_repeated_within_the_overlap() -> None:
+    text = "One two three. Four five. Six seven eight nine. Ten."
+    assert SentenceSplitter(6, 2, tokenizer=WORDS).split_text(text) == [
+        "One two three. Four five.",
+        "Four five. Six seven eight nine.",
+        "Ten.",
+    ]
+
+
+def test_the_overlap_gives_way_when_the_next_sentence_would_not_fit_beside_it() -> None:
+    assert SentenceSplitter(4, 3, tokenizer=WORDS).split_text("A b c. D e f g.") == ["A b c.", "D e f g."]
+
+
+def test_paragraphs_that_fit_stay_whole() -> None:
+    text = "A b. C d. E f.\n\n\nG h. I j."
+    assert SentenceSplitter(7, 0, tokenizer=WORDS).split_text(text) == ["A b. C d. E f.", "G h. I j."]
+    assert SentenceSplitter(7, 0, tokenizer=WORDS, paragraph_separator="|").split_text(text.replace("\n\n\n", "|")) == [
+        "A b. C d. E f.",
+        "|G h. I j.",
+    ]
+
+
+def test_a_long_sentence_is_cut_at_phrases_then_words() -> None:
+    text = "one two, three four five; six seven eight nine ten"
+    assert SentenceSplitter(3, 0, tokenizer=WORDS).split_text(text) == [
+        "one two,",
+        "three four five;",
+        "six seven eight",
+        "nine ten",
+    ]
+    assert SentenceSplitter(3, 0, tokenizer=WORDS, secondary_chunking_regex=None).split_text(text)[0] == "one two, three"
+
+
+def test_words_are_what_the_separator_parts() -> None:
+    assert SentenceSplitter(3, 0, tokenizer=WORDS, separator="|").split_text("a b|c d|e f") == ["a b", "|c d", "|e f"]
+
+
+def test_no_dot_of_an_ellipsis_is_lost() -> None:
+    text = "wait... " * 20
+    assert "".join(SentenceSplitter(1, 0, tokenizer=WORDS).split_text(text)) == "wait..." * 20
+
+
+def test_an_emoji_family_and_its_joiners_stay_together_where_they_fit() -> None:
+    family = "👨\u200d👩\u200d👧"
+    for size in (5, 6, 7, 8, 9):
+        assert SentenceSplitter(size, 0, tokenizer=list).split_text(family * 9) == [family] * 9
+
+
+@pytest.mark.parametrize("text", ["🇩🇪🇫🇷🇮🇹🇪🇸", "👍🏽👎🏿👍🏽", "e\u0301o\u0308a\u0300", "a🇩🇪b🇫🇷"])
+def test_no_flag_skin_tone_or_accent_is_parted_from_what_it_belongs_to(text: str) -> None:
+    seen = re.compile(r"[🇦-🇿]{2}|.[🏻-🏿\u0300-\u036f]?")
+    for size in range(2, 9):
+        chunks = SentenceSplitter(size, 0, tokenizer=list).split_text(text)
+        assert [part for chunk in chunks for part in seen.findall(chunk)] == seen.findall(text)
+        assert max(map(len, chunks)) <= size
+
+
+def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
+    heavy = {"😀": 5}
+    splitter = SentenceSplitter(3, 0, tokenizer=lambda text: [0] * sum(heavy.get(c, 1) for c in text if c != " "))
+    assert splitter.split_text("ab 😀 cd") == ["ab", "😀", "cd"]
+
+
+@pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
+def test_a_word_that_has_more_tokens_without_the_space_before_it_is_still_cut_small_enough() -> None:
+    tokenizer = tiktoken_tokenizer()
+    assert [tokenizer.count(text) for text in (" IPs", "IPs")] == [1, 2]
+    assert SentenceSplitter(1, 0, tokenizer=tokenizer).split_text(" IPs") in (["I", "Ps"], ["IP", "s"])
+
+
+def test_a_function_that_gives_a_list_serves_as_tokenizer() -> None:
+    assert SentenceSplitter(2, 0, tokenizer=str.split).split_text("a b c d") == ["a b", "c d"]
+
+
+def test_several_texts_give_the_chunks_of_each() -> None:
+    splitter = SentenceSplitter.from_defaults(chunk_size=2, chunk_overlap=0, tokenizer=str.split)
+    assert splitter.split_texts(["a b c", "", "d"]) == ["a b", "c", "", "d"]
+    assert splitter.split_texts([]) == []
+
+
+def test_metadata_that_will_stand_above_each_chunk_takes_its_room() -> None:
+    splitter = SentenceSplitter(6, 0, tokenizer=str.split)
+    assert splitter.split_text_metadata_aware("a b c d e f g", "title: Gulls") == ["a b c d", "e f g"]
+    assert splitter.split_text_metadata_aware("a b c d e f g", "") == ["a b c d e f", "g"]
+    with pytest.raises(ValueError, match=r"metadata is 6 tokens .* chunks of 6 tokens"):
+        splitter.split_text_metadata_aware("a", "one two three four five six")
+
+
+def test_sentences_may_be_found_by_a_function_of_ones_own() -> None:
+    def by_bars(text: str) -> list[str]:
+        return [part.strip() for part in text.split("|")]
+
+    text = "a b. c | d e | f. g h"
+    splitter = SentenceSplitter(4, 0, tokenizer=str.split, chunking_tokenizer_fn=by_bars)
+    assert splitter.split_text(text) == ["a b. c |", "d e |", "f. g h"]
+
+
+def altered(text: str) -> list[str]:
+    return [text.upper(), "", "not there"]
+
+
+def test_a_function_that_alters_the_sentences_loses_no_text() -> None:
+    splitter = SentenceSplitter(2, 0, tokenizer=str.split, chunking_tokenizer_fn=altered)
+    assert " ".join(splitter.split_text("a b. c d e. f")) == "a b. c d e. f"
+
+
+@pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
+def test_examples_with_the_tokens_of_openai_come_out_as_in_the_reference() -> None:
+    # As llama-index-core 0.14.25 splits them.
+    tokenizer = tiktoken_tokenizer()
+    greeting = "Hello! How are you? I am fine. And you? This is a slightly longer sentence."
+    assert SentenceSplitter(15, 10, tokenizer=tokenizer).split_text(greeting) == [
+        "Hello! How are you? I am fine.",
+        "How are you? I am fine. And you?",
+        "And you? This is a slightly longer sentence.",
+    ]
+    assert SentenceSplitter(24, 10, tokenizer=tokenizer).split_text(greeting) == [greeting]
+    assert len(SentenceSplitter(512, tokenizer=tokenizer).split_text("中国是一个国家。" * 100)) == 2
+
+
+def test_making_a_splitter_loads_no_tokenizer() -> None:
+    code = "import sys; from ragcore.node_parser.sentence import SentenceSplitter; SentenceSplitter(); print({'torch', 'tokenizers', 'tiktoken', 'numpy'} & set(sys.modules))"  # noqa: E501
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_heading_or_a_question_goes_with_what_follows_it_where_that_is_asked_for() -> None:
+    text = (
+        "One two three four five.\nMay I bring a dog?\nYes, of any size. No cats, ever, please.\n"
+        "Lost property\nIt is kept here."
+    )
+    kept = SentenceSplitter(10, 0, tokenizer=str.split, keep_headings=True)
+    assert kept.split_text(text) == [
+        "One two three four five.",
+        "May I bring a dog?\nYes, of any size.",
+        "No cats, ever, please.\nLost property\nIt is kept here.",
+    ]
+    plain = SentenceSplitter(10, 0, tokenizer=str.split)
+    assert plain.split_text(text)[0] == "One two three four five.\nMay I bring a dog?"
+
+
+def test_a_text_of_headings_alone_is_still_divided_and_nothing_is_lost() -> None:
+    text = "\n".join(f"Heading number {n}" for n in range(12))
+    chunks = SentenceSplitter(7, 0, tokenizer=str.split, keep_headings=True).split_text(text)
+    assert " ".join(chunks).split() == text.split()
+    assert max(len(chunk.split()) for chunk in chunks) <= 7
+
+
+def test_documents_can_be_split_from_an_event_loop() -> None:
+    splitter, documents = SentenceSplitter(6, 0, tokenizer=WORDS), [Document("One two three. Four five six.", id_="d")]
+    found = asyncio.run(splitter.aget_nodes_from_documents(documents))
+    assert [node.id_ for node in found] == [node.id_ for node in splitter.get_nodes_from_documents(documents)]

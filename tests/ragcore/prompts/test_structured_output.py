@@ -1,0 +1,40 @@
+"""Answers as pydantic models, straight from a model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from ragcore.errors import LLMProtocolError
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.templates import PromptTemplate
+
+
+class Dog(BaseModel):
+    name: str
+    legs: int
+
+
+ASK = PromptTemplate("Which dog is in {text}?")
+
+
+def test_a_reply_becomes_the_model_that_was_asked_for() -> None:
+    llm = ScriptedLLM(['Here it is:\n```json\n{"name": "Laika", "legs": 4}\n```'])
+    assert llm.structured_predict(Dog, ASK, text="space") == Dog(name="Laika", legs=4)
+    (call,) = llm.calls
+    sent = call.messages[-1].content
+    assert sent.startswith("Which dog is in space?")
+    assert json.dumps(Dog.model_json_schema()) in sent
+
+
+@pytest.mark.parametrize("reply", ["no dog at all", '{"name": "Laika"}', '{"name": "Laika", "legs": "many"}'])
+def test_a_reply_of_another_form_is_an_error_that_names_it(reply: str) -> None:
+    with pytest.raises(LLMProtocolError, match="Dog"):
+        ScriptedLLM([reply]).structured_predict(Dog, ASK, text="space")
+
+
+def test_a_variable_that_the_prompt_does_not_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="txt"):
+        ScriptedLLM(["{}"]).structured_predict(Dog, ASK, txt="space")

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.errors import DamagedFileError, EmptyFileError, RagError, UnsupportedFileError
+from ragcore.readers.encodings import clean, decode
+
+GERMAN = "Die Brücke über den Fluß wurde für Fußgänger geöffnet. Später hieß sie Überführung, und Jäger gingen über sie."
+CZECH = "Příliš žluťoučký kůň úpěl ďábelské ódy. Některé vězně viděl žebrák, myšlení bylo větší než jeho žízeň po štěstí."
+RUSSIAN = "Железная дорога на скале открылась весной, и жители города поднимались по ней к старой крепости каждый день."
+JAPANESE = "鉄道は春に開通し、町の人々は毎日それに乗って古い城へ登った。水の重さで動くので、石炭は要らなかった。" * 3
+TEXTS = {
+    "cp1252": GERMAN,
+    "cp1250": CZECH,
+    "iso8859_2": CZECH,
+    "cp1251": RUSSIAN,
+    "koi8_r": RUSSIAN,
+    "shift_jis": JAPANESE,
+    "euc_jp": JAPANESE,
+    "iso2022_jp": JAPANESE,
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS)
+def test_an_encoding_that_the_file_does_not_name_is_found(encoding: str) -> None:
+    assert decode(TEXTS[encoding].encode(encoding), "a.txt") == TEXTS[encoding]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Café"),
+        ("cp1252", "Ça va très bien, merci"),
+        ("cp1252", "It cost £5 at 20°C. " * 60),
+        ("cp1252", "L’été dernier, les élèves français ont visité le château où naquit le poète. " * 20),
+        ("cp1252", "A situação econômica não é fácil, mas há soluções rápidas e eficazes à espera. " * 20),
+        ("cp1252", "Blåbærgrød på øen smagte sødt, men børnene ville hellere have æbler. " * 20),
+        ("iso8859_15", "Très cher, mon cœur."),
+        ("cp1250", "A várost őszig fűtötték, és tűz is volt. "),
+        ("cp1254", "İstanbul ığdır şey güneş değil."),
+        ("cp1257", "Žmonės džiaugėsi ąžuolais ir važiavo į seną pilį."),
+        ("cp1251", 'The word "Железная дорога" means railway in Russian, a Slavic language.'),
+        ("euc_kr", "서울 Seoul, 부산 Busan"),
+        ("gbk", "Open the file 设置.txt and press 保存 in the menu bar to keep it."),
+    ],
+)
+def test_accents_among_plain_letters_are_those_of_one_language(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding), "a.txt") == text
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+)
+@pytest.mark.parametrize("text", [GERMAN, f"{CZECH} 🚋 and more"])
+def test_unicode_is_read_with_and_without_its_mark(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding), "a.txt") == text
+
+
+def test_an_encoding_that_the_page_names_is_believed_unless_it_cannot_be() -> None:
+    page = '<meta charset="{}"><p>κάτι</p>'
+    assert "κάτι" in decode(page.format("iso-8859-7").encode("iso-8859-7"), "a.html", declares=True)
+    assert "κάτι" in decode(page.format("no-such").encode("utf-8"), "a.html", declares=True)
+
+
+def test_a_stray_byte_does_not_spoil_the_rest() -> None:
+    assert decode("Größe, Länge, Fläche, Höhe, Menge ".encode() * 3 + b"\x80uro", "a.txt").endswith("€uro")
+
+
+def test_what_is_no_text_is_said() -> None:
+    with pytest.raises(EmptyFileError, match=r"a\.txt is empty"):
+        decode(b"", "a.txt")
+    with pytest.raises(EmptyFileError, match="blank"):
+        decode(b" \n\t\r\n", "a.txt")
+    with pytest.raises(DamagedFileError, match="nothing but zeros"):
+        decode(bytes(10_000), "a.txt")
+    with pytest.raises(UnsupportedFileError, match="not text"):
+        decode(bytes(range(256)) * 20, "a.txt")
+
+
+def test_a_text_with_some_zeros_in_it_is_read_without_them() -> None:
+    assert decode(b"some words\0\0 and more words that follow here", "a.txt") == "some words and more words that follow here"
+
+
+@given(st.text())
+def test_cleaned_text_can_be_stored_and_shown(text: str) -> None:
+    cleaned = clean(text)
+    cleaned.encode("utf-8")
+    assert not set(cleaned) & set("\0\r\f\ufeff")
+    assert clean(cleaned) == cleaned
+    kept = [sign for sign in text if not sign.isspace() and sign not in "\0\ufeff" and not "\ud800" <= sign <= "\udfff"]
+    assert [sign for sign in cleaned if not sign.isspace() and sign != "�"] == [sign for sign in kept if sign != "�"]
+
+
+def test_halves_of_a_surrogate_pair_are_joined_and_single_ones_replaced() -> None:
+    assert clean("a\ud83d\ude8bb\ud800c") == "a🚋b�c"
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_text_or_a_clear_error(data: bytes) -> None:
+    try:
+        assert decode(data, "a.txt").strip()
+    except RagError as error:
+        assert "a.txt" in error.what  # noqa: PT017 - either outcome is right
+
+
+@given(st.text(min_size=1).filter(lambda text: bool(clean(text).strip()) and "\0" not in text))
+def test_utf8_comes_back_as_it_was(text: str) -> None:
+    if any(sign < " " and sign not in "\n\t\r\f" for sign in text) or any("\ud800" <= sign <= "\udfff" for sign in text):
+        return
+    assert decode(b"\xef\xbb\xbf" + text.encode(), "a.txt") == clean(text)
+
+
+def test_reading_a_large_file_of_one_encoding_is_quick(tmp_path: Path) -> None:
+    import time
+
+    data = (GERMAN + "\n").encode("cp1252") * 50_000
+    began = time.process_time()
+    assert decode(data, "a.txt").count("Brücke") == 50_000
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("unit", ["<H", "<I"])
+def test_numbers_whose_zeros_stand_where_those_of_wide_text_do_are_no_text(unit: str) -> None:
+    with pytest.raises(UnsupportedFileError, match=r"a\.txt is not text"):
+        decode(b"".join(struct.pack(unit, 1 + number % 31) for number in range(1000)), "a.txt")

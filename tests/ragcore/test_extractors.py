@@ -1,0 +1,141 @@
+import threading
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.errors import LLMServerError
+from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.extractors import KeywordExtractor, QuestionsAnsweredExtractor, SummaryExtractor, TitleExtractor
+from ragcore.llms.base import Generation, LLMCall
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.prompt import Passage, RenderedMessage, as_text
+from ragcore.schema import Document, TextNode
+
+
+def node(text: str, document: str | None = "d", **metadata: str) -> TextNode:
+    return TextNode(text, f"{document}/{text}", metadata, document)
+
+
+def shown(call: LLMCall) -> str:
+    return as_text(call.variables["context_str"] if "context_str" in call.variables else call.variables["text"])
+
+
+def summing_up() -> ScriptedLLM:
+    return ScriptedLLM(lambda call: f" <{shown(call)}> ")
+
+
+def titles(call: LLMCall) -> str:
+    return f"{'T' if call.prompt.name == 'title_of_document' else 't'}({shown(call).replace(chr(10) * 2, '+')})"
+
+
+def test_a_title_is_made_of_the_titles_of_a_documents_first_passages_and_stands_in_all_of_its_passages() -> None:
+    llm = ScriptedLLM(titles)
+    given = [node("a1"), node("b1", "e"), node("a2"), node("  "), node("a3"), node("a4")]
+    found = TitleExtractor(llm, nodes=3)(given)
+    assert [each.metadata["document_title"] for each in found] == [
+        "T(t(a1)+t(a2)+t(a3))" if each.ref_doc_id == "d" else "T(t(b1))" for each in given
+    ]
+    assert Counter(call.prompt for call in llm.calls) == {"title_of_passage": 4, "title_of_document": 2}
+
+
+def test_passages_that_name_no_document_share_a_title_and_a_document_has_its_own() -> None:
+    found = TitleExtractor(ScriptedLLM(titles))([node("a", None), node("b", None), Document("c", "c"), Document("d", "d")])
+    assert [each.metadata["document_title"] for each in found] == ["T(t(a)+t(b))"] * 2 + ["T(t(c))", "T(t(d))"]
+
+
+def test_keywords_are_those_of_the_reply_as_one_line_and_no_more_than_asked_for() -> None:
+    llm = ScriptedLLM(["**KEYWORDS:** cats, dogs, cats, Sea Birds.", "1. one\n2. two\n3. three\n4. four"], model_name="x")
+    found = KeywordExtractor(llm, keywords=3, num_workers=1)([node("x"), node("y")])
+    assert [each.metadata["excerpt_keywords"] for each in found] == ["cats, dogs, Sea Birds", "one, two, three"]
+    assert [call.variables["max_keywords"] for call in llm.calls] == ["3", "3"]
+
+
+def test_questions_stand_one_a_line_as_the_model_wrote_them() -> None:
+    llm = ScriptedLLM(["Why?\nWhen?\n"])
+    assert QuestionsAnsweredExtractor(llm, questions=2)([node("x")])[0].metadata == {
+        "questions_this_excerpt_can_answer": "Why?\nWhen?"
+    }
+    assert llm.calls[0].variables["num_questions"] == "2"
+
+
+def test_a_passage_gets_its_own_summary_and_those_of_its_neighbours_in_the_same_document() -> None:
+    given = [node("a"), node("b"), node("c"), node("d", "other")]
+    llm = summing_up()
+    found = SummaryExtractor(llm, ["self", "prev", "next"])(given)
+    assert [dict(each.metadata) for each in found] == [
+        {"section_summary": "<a>", "next_section_summary": "<b>"},
+        {"section_summary": "<b>", "prev_section_summary": "<a>", "next_section_summary": "<c>"},
+        {"section_summary": "<c>", "prev_section_summary": "<b>"},
+        {"section_summary": "<d>"},
+    ]
+    assert len(llm.calls) == 4
+    only_next = SummaryExtractor(summing_up(), ["next"])(given)
+    assert [dict(each.metadata) for each in only_next] == [
+        {"next_section_summary": "<b>"},
+        {"next_section_summary": "<c>"},
+        {},
+        {},
+    ]
+
+
+def test_a_model_sees_the_metadata_it_may_see_and_a_reader_that_quotes_sees_none() -> None:
+    seen = TextNode("text", "n", {"a": "1", "b": "2"}, excluded_llm_metadata_keys=("b",))
+    llm = summing_up()
+    SummaryExtractor(llm)([seen])
+    assert llm.calls[0].variables["context_str"] == (Passage("a: 1\n\ntext"),)
+    dogs = TextNode("Dogs bark at night when they are alone in the garden of the house.", "n", {"zebra": "xylophone"})
+    quoted = SummaryExtractor(ExtractiveLLM(HashEmbedding()))([dogs])[0].metadata["section_summary"]
+    assert "Dogs bark" in str(quoted)
+    assert "zebra" not in str(quoted)
+
+
+def test_new_metadata_stands_beside_the_old_and_what_was_given_stays_as_it_was() -> None:
+    given = node("x", lang="en")
+    before = dict(given.metadata)
+    found = SummaryExtractor(summing_up())([given])[0]
+    assert found.metadata == {"lang": "en", "section_summary": "<lang: en\n\nx>"}
+    assert (found.id_, found.text, found.ref_doc_id) == (given.id_, given.text, given.ref_doc_id)
+    assert given.metadata == before
+
+
+def test_a_passage_without_text_is_not_asked_about_and_no_passages_are_no_calls() -> None:
+    llm = ScriptedLLM()
+    for extractor in (TitleExtractor(llm), KeywordExtractor(llm), QuestionsAnsweredExtractor(llm), SummaryExtractor(llm)):
+        assert [dict(each.metadata) for each in extractor([node(" \n")])] == [{}]
+        assert extractor([]) == []
+    assert llm.calls == []
+
+
+def test_calls_run_at_the_same_time_and_their_results_stand_in_order() -> None:
+    together = threading.Barrier(5, timeout=10)
+
+    class Waiting(ScriptedLLM):
+        def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+            together.wait()  # goes on only once five calls have come
+            return super()._generate(call, messages)
+
+    found = SummaryExtractor(Waiting(shown), num_workers=5)([node(str(number)) for number in range(10)])
+    assert [each.metadata["section_summary"] for each in found] == [str(number) for number in range(10)]
+
+
+def test_a_failing_call_fails_the_whole_step() -> None:
+    llm = ScriptedLLM(lambda call: LLMServerError("The server failed.") if shown(call) == "b" else "ok")
+    given = [node("a"), node("b"), node("c")]
+    with pytest.raises(LLMServerError, match="The server failed"):
+        SummaryExtractor(llm)(given)
+    assert [dict(each.metadata) for each in given] == [{}, {}, {}]
+
+
+def test_numbers_that_cannot_work_are_said_at_once() -> None:
+    llm = ScriptedLLM()
+    for make in (
+        lambda: TitleExtractor(llm, nodes=0),
+        lambda: KeywordExtractor(llm, keywords=0),
+        lambda: QuestionsAnsweredExtractor(llm, questions=0),
+        lambda: SummaryExtractor(llm, num_workers=0),
+        lambda: SummaryExtractor(llm, ["self", "before"]),  # type: ignore[list-item]
+    ):
+        with pytest.raises(ValueError, match=r"is 0|before"):
+            make()

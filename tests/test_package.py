@@ -1,0 +1,87 @@
+"""What the package as a whole promises: it is light to import, its names are there, and its README tells the truth."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ragcore
+from lectern import settings
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"torch", "streamlit", "tiktoken", "transformers", "sentence_transformers", "pandas", "lxml", "httpx", "tokenizers"}
+
+
+def run(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def loaded_by(program: str) -> set[str]:
+    names = json.loads(run(f"import sys, json\n{program}\nprint(json.dumps(sorted(sys.modules)))").splitlines()[-1])
+    return {name.split(".")[0] for name in names}
+
+
+def test_importing_the_library_loads_nothing_heavy_and_takes_next_to_no_time() -> None:
+    assert not loaded_by("import ragcore") & (HEAVY | {"numpy", "pydantic"})
+    program = "import time; began = time.process_time(); import ragcore; print(time.process_time() - began)"
+    seconds = [float(run(program)) for _ in range(3)]
+    assert min(seconds) < 0.15
+
+
+def test_opening_a_library_and_listing_it_loads_no_model(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path; from lectern.library import Library\n"
+        f"library = Library.open(Path({str(tmp_path)!r})); library.files.all(); library.conversations.all(); library.status()"
+    )
+    assert not loaded_by(program) & HEAVY
+
+
+def test_the_bundled_embedder_loads_no_more_than_it_needs() -> None:
+    loaded = loaded_by("from ragcore.embeddings import HuggingFaceEmbedding; HuggingFaceEmbedding().warm()")
+    assert "torch" in loaded
+    # "sympy" comes with torch's compiler, which takes longer than the model.
+    assert not loaded & {"transformers", "sentence_transformers", "sklearn", "scipy", "pandas", "sympy"}
+
+
+def test_every_public_name_is_there_and_a_wrong_one_is_said_to_be_missing() -> None:
+    for name in ragcore.__all__:
+        assert getattr(getattr(ragcore, name), "__name__", name) == name  # Settings is a value
+    with pytest.raises(AttributeError, match="VectorStorIndex"):
+        getattr(ragcore, "VectorStorIndex")  # noqa: B009 - a type checker would object to the plain way
+
+
+def test_the_readme_gives_the_licence_of_every_dependency() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    for requirement in [*project["dependencies"], *(one for extra in extras.values() for one in extra)]:
+        name = re.split(r"[<>=\[]", requirement)[0]
+        assert re.search(rf"\| {re.escape(name)} \| [^|]*\| [A-Z]", readme), f"{name} is not in the table of licences"
+
+
+def test_the_readme_tells_the_defaults_of_the_settings() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    defaults = settings.Settings()
+    for line, value in [
+        ("Context window", f"{defaults.llm.context_window:,}"),
+        ("Room for the answer", str(defaults.llm.num_output)),
+        ("Temperature", str(defaults.llm.temperature)),
+        ("Time-out", f"{defaults.llm.timeout:.0f}"),
+        ("Passages per answer", str(defaults.answers.top_k)),
+        ("Passage size, overlap", f"{defaults.ingest.chunk_size}, {defaults.ingest.chunk_overlap}"),
+        ("Largest file, largest text", f"{defaults.ingest.max_file_mb}, {defaults.ingest.max_text_mb}"),
+    ]:
+        assert re.search(rf"{line}\W.*\| {re.escape(value)} \|", readme), line
+
+
+def test_the_pictures_of_the_readme_are_there() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", readme)
+    assert pictures
+    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
