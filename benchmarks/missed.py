@@ -168,7 +168,7 @@ class Failures:
             files.remove(row.id)
         path = self.library.incoming / "given"
         path.write_text(item.text, "utf-8")
-        row = self.library.add(path, name).file
+        row = self.library.intake.add(path, name).file
         yield from self.both(Cause.READING, message, item)
         files.stop(row.id)
         yield from self.both(Cause.STOPPED, message, item)

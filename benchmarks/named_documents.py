@@ -63,7 +63,7 @@ def read(library: Library, texts: dict[str, str], names: dict[str, str]) -> None
             text = re.sub(rf"\b{re.escape(word)}(?:'s)?\b", "it", text)
         (library.incoming / id_).write_text(text, "utf-8")
         name = f"{names[id_]} ({id_})" if id_ in names else id_
-        library.add(library.incoming / id_, f"{name.replace('/', '-')}.txt")
+        library.intake.add(library.incoming / id_, f"{name.replace('/', '-')}.txt")
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
     while worker.run_once():
         pass

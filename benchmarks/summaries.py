@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lectern.jobs.worker import Worker
 from lectern.library import Library
-from lectern.schema import Ask
+from lectern.schema import Ask, build_sources
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import quotes_in
 
@@ -53,11 +53,11 @@ def read(library: Library, data: Path) -> dict[str, tuple[str, set[str]]]:
         one = json.loads(line)
         path = library.incoming / one["_id"]
         path.write_text(one["text"], "utf-8")
-        added = library.add(path, f"{one['_id']}.txt").file.id
+        added = library.intake.add(path, f"{one['_id']}.txt").file.id
         if named := set(content_words(one["title"])) & set(content_words(one["text"])):
             articles[added] = (one["_id"], named)
     for source in sorted((data / "azure_northwind" / "data").glob("*.pdf")):
-        library.add(source, source.name)
+        library.intake.add(source, source.name)
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
     while worker.run_once():
         pass
@@ -72,7 +72,7 @@ def measure(half: str, library: Library, names: dict[str, set[str]], groups: lis
             ask = Ask(wish, chat_mode=None, response_mode="tree_summarize", reading="everything", file_ids=files)
             answer = library.answer(ask)
             said = str(answer.whole())
-            sources = {source.number: source.file_id for source in library.sources(answer.source_nodes)}
+            sources = {source.number: source.file_id for source in build_sources(answer.source_nodes)}
             quotes = quotes_in(said, number=None)
             of_file = {
                 file: [quote.text for quote in quotes if any(sources[mark] == file for mark in quote.marks)] for file in files

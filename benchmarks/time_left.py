@@ -115,8 +115,8 @@ def measured(mix: str, load: str) -> Looks:
 
 def read(library: Library, given: list[Path]) -> Looks:
     for path in given:
-        library.add(path, path.name)
-    library.start_worker()
+        library.intake.add(path, path.name)
+    library.worker.start()
     return looked_at(lambda: seconds_left(library.files.all()))
 
 
@@ -124,10 +124,10 @@ def reindex(library: Library) -> Looks:
     """Its passages are cut anew to three quarters of their length."""
 
     def left() -> float | None:
-        coming = library.rebuilding()
+        coming = library.store.versions.coming()
         return None if coming is None or coming.state != "building" else coming.seconds_left or 0.0
 
-    library.rebuild(chunk_size=library.settings.ingest.chunk_size * 3 // 4)
+    library.rebuilds.start(chunk_size=library.settings.ingest.chunk_size * 3 // 4)
     return looked_at(left)
 
 

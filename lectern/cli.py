@@ -169,12 +169,12 @@ def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
 def _add(where: Path | str, what: list[str], query: str | None) -> int:
     with _opened(where) as library:
         before = _there(library)
-        library.start_worker()
+        library.worker.start()
         given: set[str] = set()
         failed = False
         for each in what:
             try:
-                taken = library.take(gathered(library, each, query))
+                taken = library.intake.take(gathered(library, each, query))
             except (ConfigError, InputError) as error:  # the others are taken all the same
                 print(f"{error.what} {error.hint}", file=sys.stderr)
                 failed = True
@@ -255,7 +255,7 @@ def _import(where: Path | str, source: Path) -> int:
         before = _there(library)
         copied = read_copy(library, source)
         print(copied.taken_in)
-        library.start_worker()
+        library.worker.start()
         return int(not _all_read(library, set(), before))
 
 
@@ -268,13 +268,15 @@ def _rebuild(
 ) -> int:
     """Interrupted, it goes on with the same command, or in the application."""
     with _opened(where) as library:
-        plan = library.rebuild(chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model, splitter=splitter)
+        plan = library.rebuilds.start(
+            chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model, splitter=splitter
+        )
         changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
         print(
             f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about {plan.seconds:,.0f} s.", flush=True
         )
-        library.start_worker()
-        while (coming := library.rebuilding()) is not None:
+        library.worker.start()
+        while (coming := library.store.versions.coming()) is not None:
             if coming.problem is not None:
                 print(f"{coming.problem.what} {coming.problem.hint}")
                 return 1
@@ -294,7 +296,7 @@ def _worker(where: Path | str) -> int:
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda _number, _frame: ended.set())
     with _opened(where) as library:
-        library.start_worker()
+        library.worker.start()
         print(f"Reading the files of {library.name}. Press Ctrl+C to end it.", flush=True)
         ended.wait()
         return 0
@@ -368,8 +370,10 @@ def _eval(given: argparse.Namespace) -> int:
 
 
 def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:
+    from lectern.ask.pipeline import quote_nearest
+    from lectern.explain.source_view import locate_quotes
     from lectern.runs.answer_runs import check_question
-    from lectern.schema import Ask
+    from lectern.schema import Ask, build_sources
 
     check_question(question)
     with _opened(where) as library:
@@ -384,11 +388,11 @@ def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool
         for piece in answer:
             said += piece
             print(piece, end="", flush=True)
-        if nearest := library.nearest(ask, answer):
+        if nearest := quote_nearest(ask, answer, library.llm()):
             print(nearest.removeprefix(said), end="")
             said = nearest
         print()
-        for source in library.at_quotes(library.sources(answer.source_nodes), said):
+        for source in locate_quotes(library.store, build_sources(answer.source_nodes), said):
             print(f"  [{source.number}] {source.place}")
         return 0
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from ragcore.errors import Problem
+from ragcore.schema import NodeWithScore
 from ragcore.text.citations import cited_in
 
 Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
@@ -41,6 +43,34 @@ class Source:
     def place(self) -> str:
         """ "handbook.pdf, page 4" """
         return f"{self.file_name}, {self.page_word} {self.page_label}" if self.page_label else self.file_name
+
+
+def build_sources(nodes: Sequence[NodeWithScore], first: int = 1) -> list[Source]:
+    """The passages of an answer as it keeps them; [n] in its text is the n-th, counted from `first`."""
+    return [
+        Source(
+            number=number,
+            node_id=found.node.id_,
+            file_id=str(found.node.ref_doc_id),
+            file_name=str(found.node.metadata["file_name"]),
+            start=found.node.start_char_idx or 0,
+            end=found.node.end_char_idx or 0,
+            text=found.node.text,
+            score=found.score,
+            page_label=_text(found.node.metadata.get("page_label")),
+            page_word=str(found.node.metadata.get("page_word", "page")),
+            page_index=_index(found.node.metadata.get("page_index")),
+        )
+        for number, found in enumerate(nodes, first)
+    ]
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _index(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 @dataclass(frozen=True, slots=True)

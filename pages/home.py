@@ -22,10 +22,10 @@ library, state = resources.library(), session()
 
 def add_sample() -> None:
     try:
-        library.add_sample()
+        library.intake.add_sample()
     except RagError as error:
         state.problem = Problem.of(error)
-    library.start_worker()
+    library.worker.start()
 
 
 def ask() -> None:

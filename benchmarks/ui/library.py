@@ -31,8 +31,8 @@ def prepare(home: Path, messages: int) -> str:
     answered, and then said again and again."""
     library = Library(home)
     try:
-        library.add_sample()
-        library.start_worker()
+        library.intake.add_sample()
+        library.worker.start()
         _until_read(library)
         runs, asked = AnswerRuns(library), library.conversations.create()
         for question in QUESTIONS:

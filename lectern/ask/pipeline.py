@@ -15,8 +15,10 @@ from lectern.ask.read_everything import ReadEverything
 from lectern.schema import Ask
 from ragcore.chat_modes import chat_engine
 from ragcore.embeddings.base import Embedder
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
+from ragcore.observe import condensed_question
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.postprocessor.mmr import DiversePostprocessor
 from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
@@ -24,11 +26,12 @@ from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.postprocessor.whole_lists import WholeLists
 from ragcore.prompts.prompt import Prompt
 from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
+from ragcore.questions import fixed_replies
 from ragcore.questions.small_talk import reply_to
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.estimate import Estimate, estimate
 from ragcore.response_synthesizers.modes import ResponseMode, worded
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.synthesizer import Synthesizer, passages_from
 from ragcore.retrievers.all_passages import AllPassages
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.fixed import ChosenPassages
@@ -132,6 +135,14 @@ def answer_each(
 ) -> AnswerPerDocument:
     """Begin to ask each of the documents, names by id, on its own: `finding_of` finds in one of them."""
     return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, finding_of(file_id), wording))
+
+
+def quote_nearest(ask: Ask, answer: AnswerStream, llm: LLM) -> str:
+    """Where no answer was found to quote: that, and what comes nearest to one. "" where nothing does, and for others."""
+    if not isinstance(llm, ExtractiveLLM) or answer.text not in fixed_replies.NOT_FOUND.values():
+        return ""
+    near = llm.nearest(condensed_question(answer.trace) or ask.question, passages_from(answer.source_nodes))
+    return fixed_replies.with_nearest(answer.text, near) if near else ""
 
 
 def price(ask: Ask, *, llm: LLM, finding: RetrievalPlan, wording: Mapping[str, Prompt] | None = None) -> Estimate:

@@ -17,7 +17,7 @@ from functools import partial
 from lectern.db.evaluation_scores import Found, Result, answer_recall, finding_scores
 from lectern.db.evaluations import EvalRun, QuestionSet, Setting
 from lectern.library import Library
-from lectern.schema import Ask, Source
+from lectern.schema import Ask, Source, build_sources
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
 from ragcore.evaluation.question_generation import asked_by_model, asked_by_rule
@@ -190,9 +190,9 @@ def given(library: Library, question: str, ask: Ask, *, answering: bool) -> Give
     began, answer = time.perf_counter(), ""
     if answering and ask.response_mode != "no_text":
         stream = library.answer(asked)
-        answer, sources = "".join(stream), library.sources(stream.source_nodes)
+        answer, sources = "".join(stream), build_sources(stream.source_nodes)
     else:
-        sources = library.sources(library.passages(asked))
+        sources = build_sources(library.passages(asked))
     return Given(sources, answer, time.perf_counter() - began)
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lectern.explain.source_view import locate_sentence
 from lectern.jobs.files import FileRow, Stage
 from lectern.library import Library
-from lectern.schema import Ask, Message, Source
+from lectern.schema import Ask, Message, Source, build_sources
 from ragcore.extractive.answerer import THRESHOLD
 from ragcore.extractive.sentence_support import SUPPORTED, WEAK, SentenceCheck
 from ragcore.observe import Span
@@ -97,7 +98,7 @@ def why_missed(library: Library, message: Message, expected: str = "", check: Se
     missed = _Search(library, message, message.ask, check or SentenceCheck(library.embedder)).why(expected.strip())
     if missed.source is None or not (said := sentences(missed.source.text)):
         return missed
-    wanted = library.at_sentence(missed.source, said[nearest(said, f"{missed.searched} {expected}")])
+    wanted = locate_sentence(library.store, missed.source, said[nearest(said, f"{missed.searched} {expected}")])
     return replace(missed, source=replace(missed.source, page_label=wanted.page_label))
 
 
@@ -343,7 +344,7 @@ class _Search:
 
     def _source(self, node: TextNode) -> Source:
         known = next((source for source in self.message.sources if source.node_id == node.id_), None)
-        return known or self.library.sources([NodeWithScore(node)])[0]
+        return known or build_sources([NodeWithScore(node)])[0]
 
     # What the answer did.
 

@@ -107,7 +107,7 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
             told(number / len(rows))
             id_ = str(row["id"])
             unpacked = _unpacked(library, copy, id_, str(row["name"]), str(row.get("origin", "")))
-            for added in library.take(unpacked, beside=True):
+            for added in library.intake.take(unpacked, beside=True):
                 ids[id_] = added.file.id
                 if added.outcome == "duplicate":
                     known += 1
@@ -124,7 +124,7 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
 
 def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], None]) -> Copied:
     with library.database.snapshot():
-        embedder, made_with = library.embedder.name, library.made_with()
+        embedder, made_with = library.embedder.name, library.rebuilds.made_with()
         there = [file for file in library.files.all() if file.path]
         files = []
         for number, file in enumerate(there):

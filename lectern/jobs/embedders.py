@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+from collections.abc import Callable
+from typing import Literal
 
 from ragcore.embeddings.base import Embedder
+from ragcore.errors import EmbeddingError, RagError
+
+logger = logging.getLogger(__name__)
 
 BUILT_IN = ""
 HASHING = "hashing"
+
+EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
 
 class Embedders:
@@ -24,6 +32,31 @@ class Embedders:
             if embed_model not in self._opened:
                 self._opened[embed_model] = _open(embed_model)
             return self._opened[embed_model]
+
+
+class EmbedderLoader:
+    """Loads the embedder of the current index before the first question, and knows whether that worked."""
+
+    def __init__(self, embedder: Callable[[], Embedder]) -> None:
+        self.state: EmbedderState = "idle"
+        self.error: RagError | None = None  # why it failed
+        self._embedder = embedder
+
+    def load(self) -> None:
+        """Load it now, so that the first question does not wait for it. What fails is in `state` and `error`."""
+        self.state = "loading"
+        try:
+            self._embedder().embed_query("ready")
+        except RagError as error:
+            self.state, self.error = "failed", error
+        except Exception:  # in a thread of its own: the lights must say what nobody else would hear of
+            logger.exception("the embedder could not be loaded")
+            self.error = EmbeddingError(
+                "The embedder could not be loaded.", hint="Install Lectern again. If that does not help, please report it."
+            )
+            self.state = "failed"
+        else:
+            self.state, self.error = "ready", None
 
 
 def _open(embed_model: str) -> Embedder:

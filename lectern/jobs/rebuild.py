@@ -22,7 +22,7 @@ from lectern.jobs.index_versions import CurrentStore, IndexVersion
 from lectern.jobs.lease import awaited
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.time_left import Costs, Recent
-from lectern.settings import SplitterName
+from lectern.settings import IngestSettings, KeptSettings, SplitterName
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.vector_stores.base import Store, StoredDocument
 
@@ -81,6 +81,80 @@ def planned(store: Store, costs: Costs, before: MadeWith, after: MadeWith) -> Re
 def _each(costs: Costs, size: int, overlap: int, embed: float) -> float:
     """Seconds for a character of a document, when embedding one takes `embed`: some are in more than one passage."""
     return costs.of("weight") * (size / (size - overlap) * embed + costs.of("rest"))
+
+
+class Rebuilds:
+    """What a person has done to the index: making it anew is planned and begun here; a worker does it, see `Rebuilder`."""
+
+    def __init__(self, files: Files, store: CurrentStore, settings: KeptSettings) -> None:
+        self._files = files
+        self._store = store
+        self._settings = settings
+
+    def plan(
+        self,
+        *,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        embed_model: str | None = None,
+        splitter: SplitterName | None = None,
+    ) -> RebuildPlan:
+        """What `start` would change and take. What is not given is as in the settings, the embed_model as it is now.
+
+        ConfigError for an overlap (tokens) that is not smaller than the passages.
+        """
+        return self._plan(self._complete(chunk_size, chunk_overlap, embed_model, splitter))
+
+    def start(
+        self,
+        *,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        embed_model: str | None = None,
+        splitter: SplitterName | None = None,
+    ) -> RebuildPlan:
+        """Have the worker make the index anew from the stored documents, with other settings, which new files get too.
+
+        The current index answers until the new one is whole. See `IndexVersions.coming`. An `embed_model` is "" for the
+        built-in one, "hashing", or the name or folder of a sentence-transformers model. ConfigError as for `plan`.
+        """
+        after = self._complete(chunk_size, chunk_overlap, embed_model, splitter)
+        plan, settings = self._plan(after), self._settings.read()
+        size, overlap, cut = after.chunk_size, after.chunk_overlap, after.splitter
+        ingest = settings.ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap, "splitter": cut})
+        self.remember_sizes(ingest)
+        self._settings.write(settings.model_copy(update={"ingest": ingest}))
+        self._store.versions.begin(embed_model=after.embed_model, chunk_size=size, chunk_overlap=overlap, splitter=cut)
+        return plan
+
+    def made_with(self) -> MadeWith:
+        """The current index."""
+        versions, ingest = self._store.versions, self._settings.read().ingest
+        sizes = versions.sizes()
+        if sizes is None:
+            return MadeWith(ingest.chunk_size, ingest.chunk_overlap, ingest.splitter, versions.current()[1])
+        return MadeWith(*sizes, versions.splitter(), versions.current()[1])
+
+    def remember_sizes(self, after: IngestSettings) -> None:
+        """Note what the current index was made with, before the settings become `after`."""
+        before = self._settings.read().ingest
+        was = (before.chunk_size, before.chunk_overlap, before.splitter)
+        if was != (after.chunk_size, after.chunk_overlap, after.splitter) and len(self._store):
+            self._store.versions.remember(chunk_size=was[0], chunk_overlap=was[1], splitter=was[2])
+
+    def _plan(self, after: MadeWith) -> RebuildPlan:
+        return planned(self._store, self._files.costs(), self.made_with(), after)
+
+    def _complete(
+        self, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None, splitter: SplitterName | None
+    ) -> MadeWith:
+        ingest, model = self._settings.read().ingest, self._store.versions.current()[1]
+        return MadeWith(
+            ingest.chunk_size if chunk_size is None else chunk_size,
+            ingest.chunk_overlap if chunk_overlap is None else chunk_overlap,
+            ingest.splitter if splitter is None else splitter,
+            model if embed_model is None else embed_model,
+        )
 
 
 class Rebuilder:

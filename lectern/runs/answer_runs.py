@@ -13,9 +13,12 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 
+from lectern.ask.asked_documents import count_unread
 from lectern.ask.per_document import AnswerPerDocument
+from lectern.ask.pipeline import quote_nearest
+from lectern.explain.source_view import locate_quotes
 from lectern.library import Library
-from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State
+from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span, condensed_question
@@ -132,10 +135,11 @@ class Run:
         if self._same is not None:
             self._ask = self._same.chosen_for(self._ask)
             self._library.conversations.note_ask(self.message_id, self._ask)
-        self._unread, self._unready = self._library.being_read(self._ask), self._library.getting_ready
+        self._unread = count_unread(self._library.files, self._ask)
+        self._unready = self._library.embedder_loader.state == "loading"  # which the question waits for
         answer = self._answering = self._library.answer(self._ask, self._history)
         with closing(answer):
-            sources = tuple(self._library.sources(answer.source_nodes))
+            sources = tuple(build_sources(answer.source_nodes))
             with self._changed:
                 if self.finished:  # stopped while the passages were looked for
                     return
@@ -147,7 +151,7 @@ class Run:
                     self._cite(answer.source_nodes)
                     self.text += piece
                     self._changed.notify_all()
-            nearest = self._library.nearest(self._ask, answer)
+            nearest = quote_nearest(self._ask, answer, self._library.llm(extractive=self._ask.extractive))
             with self._changed:
                 if nearest and not self.finished:
                     self.text = nearest
@@ -156,7 +160,7 @@ class Run:
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
         """Sources that the answer has come to cite while it grows."""
         known = len(self.sources)
-        self.sources += tuple(self._library.sources(nodes[known:], known + 1))
+        self.sources += tuple(build_sources(nodes[known:], known + 1))
 
     def _keep_so_far(self) -> None:
         """Of an answer that is stopped before its first word, what its steps have said."""
@@ -213,7 +217,7 @@ class Run:
             try:
                 if state == "stopped":
                     self._keep_so_far()
-                self.sources = self._library.at_quotes(self.sources, self.text)
+                self.sources = locate_quotes(self._library.store, self.sources, self.text)
                 self._note(state)
                 self._write(state)
             except StoreError as error:
@@ -289,7 +293,7 @@ class SharedPassages:
         return tuple(source.node_id for message in question for source in message.sources)
 
     def _looked_for(self, ask: Ask) -> tuple[str, ...]:
-        sources = self._library.sources(self._library.passages(ask))
+        sources = build_sources(self._library.passages(ask))
         self._library.conversations.note_found(self._conversation_id, sources)
         return tuple(source.node_id for source in sources)
 

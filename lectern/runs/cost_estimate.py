@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TypeVar
 
+from lectern.ask.asked_documents import list_asked
 from lectern.ask.pipeline import RetrievalPlan, answer
 from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, Price
@@ -87,7 +88,7 @@ def basis(library: Library) -> Hashable:
 
 def _of_each_file(library: Library, ask: Ask) -> Price:
     """So many of the documents stand for all."""
-    chosen, times = _some(list(library.asked(ask)), SOME_FILES)
+    chosen, times = _some(list(list_asked(library.files, ask)), SOME_FILES)
     alone = replace(ask, reading="best", chat_mode=None)
     return _many(together([price(library, replace(alone, file_ids=(id_,))) for id_ in chosen]), times)
 

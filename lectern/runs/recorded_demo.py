@@ -17,8 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from lectern.jobs.intake import SAMPLE
 from lectern.keys import read_key, write_key
-from lectern.library import SAMPLE, Library
+from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns, Run, SharedPassages
 from lectern.runs.chat_mode_replay import MODES as CHAT_MODES
 from lectern.runs.chat_mode_replay import lacking
@@ -242,7 +243,7 @@ def record(
             sample.update_settings(sample.settings.model_copy(update={"llm": llm}))
             write_key(sample.folder, llm.provider, read_key(library.folder, llm.provider))
             _read_sample(sample)
-            sample.warm()
+            sample.embedder_loader.load()
             model = sample.llm().metadata
             made: list[Recording] = []
             talks = [[Ask(question, chat_mode=mode) for question in CHAT] for mode in CHAT_MODES if not lacking(mode, model)]
@@ -271,8 +272,8 @@ def write(made: Sequence[Recording], folder: Path) -> None:
 
 
 def _read_sample(sample: Library) -> None:
-    sample.add_sample()
-    sample.start_worker()
+    sample.intake.add_sample()
+    sample.worker.start()
     while any(file.active for file in sample.files.all()):
         time.sleep(0.1)
     failed = [file.problem for file in sample.files.all() if file.problem is not None]

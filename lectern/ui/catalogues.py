@@ -29,6 +29,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "lectern/db/prompt_versions.py",
     "lectern/evaluate/jobs.py",
     "lectern/explain/embedding_map.py",
+    "lectern/explain/source_view.py",
     "lectern/export/backup.py",
     "lectern/indexes.py",
     "lectern/jobs",

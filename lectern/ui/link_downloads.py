@@ -71,7 +71,7 @@ class Fetching:
     def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
         try:
             with self._room:
-                taken = self._library.take(self._wanted(gather()))
+                taken = self._library.intake.take(self._wanted(gather()))
             with self._lock:
                 self._known += [added for added in taken if added.outcome == "duplicate"]
         except RagError as error:
@@ -87,7 +87,7 @@ class Fetching:
         finally:
             with self._lock:
                 self._running.remove(label)
-        self._library.start_worker()
+        self._library.worker.start()
 
     def _refuse(self, label: str, error: RagError) -> None:
         try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from lectern.evaluate.jobs import EvaluationJobs
 from lectern.explain.embedding_map import Surveys
 from lectern.indexes import MAIN, Indexes
+from lectern.jobs.files import ACTIVE
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import Replays
@@ -46,7 +47,7 @@ class OpenIndex:
             or self.surveys.share is not None
             or bool(self.fetching.running())
             or self.measuring.busy
-            or self.library.has_work
+            or has_work(self.library)
         )
 
     def close(self) -> None:
@@ -59,6 +60,12 @@ class OpenIndex:
         self.surveys.end()
         self.measuring.stop_all()
         self.library.close()
+
+
+def has_work(library: Library) -> bool:
+    """Whether there is something for a worker to do: files to be read, or an index to be made anew."""
+    coming = library.store.versions.coming()
+    return bool(library.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
 
 class OpenIndexes:
@@ -87,7 +94,7 @@ class OpenIndexes:
         for index in self.shelf.all():
             try:
                 with closing(Library(index.where)) as library:
-                    left = library.has_work
+                    left = has_work(library)
                 if left:
                     self.get(index.id)
             except RagError:
@@ -120,7 +127,7 @@ class OpenIndexes:
             self._forget(id_)
             raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
         library = Library(index.where, embedder=self._embedder)
-        library.start_worker()
+        library.worker.start()
         runs = StagedRuns(library)
         parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library), EvaluationJobs(library)
         opened = self._open[index.id] = OpenIndex(library, *parts)

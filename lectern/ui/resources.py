@@ -79,6 +79,6 @@ def warm_embedder() -> None:
     """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn."""
     index = opened(session().index)
     if index.warming is None:
-        index.warming = threading.Timer(WARM_AFTER, index.library.warm)
+        index.warming = threading.Timer(WARM_AFTER, index.library.embedder_loader.load)
         index.warming.daemon = True
         index.warming.start()

@@ -26,6 +26,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lectern.explain.embedding_map import Survey
+from lectern.explain.source_view import draw_page
 from lectern.export import backup
 from lectern.export.backup import Copied
 from lectern.indexes import MAIN, Index
@@ -296,7 +297,7 @@ async def upload(request: Request) -> Response:
         return _refusal(507, f"{name} could not be saved.", NOT_SAVED)
     finally:
         _drop(target)
-    await anyio.to_thread.run_sync(library.start_worker)
+    await anyio.to_thread.run_sync(library.worker.start)
     return JSONResponse(told)
 
 
@@ -315,7 +316,7 @@ def _drop(target: Path) -> None:
 def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
     if _is_copy(name):
         return {"outcome": "copy", "name": name, "told": labels.taken_in(backup.read_copy(library, uploaded, name=name))}
-    added = library.add(uploaded, name)
+    added = library.intake.add(uploaded, name)
     told = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
     if added.outcome == "duplicate" and added.given != added.file.name:
         told["told"] = _("is in your library already, as {name}.").format(name=added.file.name)
@@ -471,7 +472,7 @@ async def page_image(request: Request) -> Response:
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
         opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
-        data = await anyio.to_thread.run_sync(opened.library.page_image, file_id, index)
+        data = await anyio.to_thread.run_sync(draw_page, opened.library, file_id, index)
     except RagError as error:
         return _refusal(404, error.what, error.hint)
     return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})

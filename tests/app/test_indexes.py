@@ -136,7 +136,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
     index = Indexes(app.home).create("Cellar")
     library = Library(index.where)
     (library.incoming / "given").write_text(BARRELS + "\n\n" + "The wheel turned all day. " * 100, "utf-8")
-    file = library.add(library.incoming / "given", "barrels.txt").file
+    file = library.intake.add(library.incoming / "given", "barrels.txt").file
     app.start()
     worker = 0
     try:

@@ -76,7 +76,7 @@ def test_what_waits_is_read_although_the_server_was_away_when_the_application_wa
     address = postgres.fresh()
     library = Library(address, local=tmp_path / "elsewhere")
     (library.incoming / "given").write_text("The tower was built by Ada Penrose in 1871.", "utf-8")
-    file = library.add(library.incoming / "given", "tower.txt").file
+    file = library.intake.add(library.incoming / "given", "tower.txt").file
     app = App(tmp_path / "library", address)
     try:
         with stopped_server():

@@ -43,7 +43,7 @@ def given(library: Library, name: str, content: bytes) -> FileRow:
     """The row of a file after the worker is done with it and with what came out of it."""
     path = library.incoming / "given"
     path.write_bytes(content)
-    row = library.add(path, name).file
+    row = library.intake.add(path, name).file
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
     while worker.run_once():
         continue
@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_read_stays_with_a_sentence_that_names_it(library:
 def test_an_empty_file_is_refused_at_once(library: Library) -> None:
     (library.incoming / "given").touch()
     with pytest.raises(EmptyFileError, match=r"void\.txt is empty"):
-        library.add(library.incoming / "given", "void.txt")
+        library.intake.add(library.incoming / "given", "void.txt")
 
 
 def test_an_encrypted_file_asks_for_its_password_and_opens_with_it(library: Library, tmp_path: Path) -> None:

@@ -188,12 +188,12 @@ def only_read_it(disk: Path) -> None:
     with library_of.opened() as library:
         answers(library)
         assert is_sound(library) == (BEFORE, SIZE)
-        library.start_worker()
+        library.worker.start()
         assert library.secret
         with pytest.raises(StoreError, match="written"):
-            library.add(given[0], "new.txt")
+            library.intake.add(given[0], "new.txt")
         with pytest.raises(StoreError, match="written"):
-            library.add(given[1], "barrel.txt")
+            library.intake.add(given[1], "barrel.txt")
         for change in [*CHANGES[2:], *OTHERS]:
             with pytest.raises(StoreError) as caught:
                 change.make(library, lambda word: None)

@@ -87,7 +87,7 @@ def _ingest(library: Library, say: Say) -> None:
     with zipfile.ZipFile(pack, "w") as archive:
         for name in ("lamp.txt", "rope.txt"):
             archive.writestr(zipfile.ZipInfo(name), INGESTED[name])
-    library.add(pack, "pack.zip")
+    library.intake.add(pack, "pack.zip")
     say("lamp.txt")
     say("rope.txt")
     work(library)
@@ -111,7 +111,7 @@ def _compact(library: Library, say: Say) -> None:
 
 
 def _rebuild(library: Library, say: Say) -> None:
-    library.rebuild(chunk_size=2 * SIZE)
+    library.rebuilds.start(chunk_size=2 * SIZE)
     say("rebuild")
     work(library)
 
@@ -352,7 +352,7 @@ def _set_right(library: Library) -> None:
         add(library, text, name)
     work(library)
     if library.store.versions.sizes() not in (None, (SIZE, 0)):
-        library.rebuild(chunk_size=SIZE)
+        library.rebuilds.start(chunk_size=SIZE)
         work(library)
     library.files.remove(gap.id)
     library.store.index(library.store.versions.current()[0]).delete(gap.id)

@@ -32,7 +32,7 @@ LONG = "".join(
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     library = Library.open(tmp_path_factory.mktemp("library"))
-    library.start_worker()
+    library.worker.start()
     yield library
     library.close()
 
@@ -40,7 +40,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 def add(library: Library, text: str, name: str) -> str:
     path = library.incoming / name
     path.write_text(text, "utf-8")
-    return library.add(path, name).file.id
+    return library.intake.add(path, name).file.id
 
 
 def wait(library: Library, file_id: str, reached: Callable[[FileRow], bool], seconds: float = 120) -> FileRow:
@@ -102,8 +102,8 @@ def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) ->
         wait(library, file_id, lambda file: file.ready)
     add(library, "The door is green.\n\nThe lock is red.", "door.txt")  # for which the vectors of before are looked up
     wait(library, first, lambda file: file.ready)
-    assert library._worker is not None
-    process = library._worker.pid
+    process = library.worker.pid
+    assert process is not None
     library.delete_file(second)
     deadline = time.monotonic() + 20
     while vectors_held(library.folder, process):
@@ -115,7 +115,7 @@ def test_an_index_that_another_process_deletes_while_its_worker_is_idle_can_stil
     shelf = Indexes(tmp_path)
     made = shelf.create("Contracts")
     library = Library.open(made.where)
-    library.start_worker()
+    library.worker.start()
     wait(library, add(library, "The kettle was never found.", "kettle.txt"), lambda file: file.ready)
     shelf.delete(made.id)
     with ThreadPoolExecutor(1) as another:  # that ends the application, and has not used the library before
@@ -133,7 +133,7 @@ def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_th
         over.wait(60)
 
     site.answers["/"] = hang
-    link = library.add_link(site.link("/"), anywhere=True)
+    link = library.intake.add_link(site.link("/"), anywhere=True)
     assert came.wait(60)
     kill_worker_of(library, link.id)
     deadline = time.monotonic() + 60
@@ -151,8 +151,8 @@ def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_th
 def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from lectern.library import Library\n"
-        f"library = Library.open(Path({str(tmp_path)!r})); library.start_worker()\n"
-        "print(library._worker.pid, flush=True); time.sleep(60)"
+        f"library = Library.open(Path({str(tmp_path)!r})); library.worker.start()\n"
+        "print(library.worker.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as application:
         assert application.stdout is not None
@@ -167,7 +167,7 @@ def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) ->
 def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_is_started_again(tmp_path: Path) -> None:
     program = (
         "import time; from pathlib import Path; from lectern.library import Library\n"
-        f"library = Library.open(Path({str(tmp_path)!r})); library.start_worker(); time.sleep(600)"
+        f"library = Library.open(Path({str(tmp_path)!r})); library.worker.start(); time.sleep(600)"
     )
     library = Library.open(tmp_path)
     killed, waiting = add(library, LONG, "killed.txt"), add(library, LONG[:-1], "waiting.txt")
@@ -175,7 +175,7 @@ def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_i
         before = wait(library, killed, embedding)
         first = worker_of(library, killed)
         application.kill()
-    library.start_worker()
+    library.worker.start()
     wait(library, killed, lambda file: worker_of(library, file.id) not in (first, None))
     again = wait(library, killed, embedding)
     assert again.done >= before.done
@@ -198,7 +198,7 @@ def test_a_library_that_is_closed_leaves_no_temporary_files_and_its_work_is_take
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     closed = Library.open(tmp_path / "library")
-    closed.start_worker()
+    closed.worker.start()
     file_id = add(closed, "word,word\n" * 2_000_000, "long.csv")
     wait(closed, file_id, lambda file: file.stage is Stage.READING)
     closed.close()
@@ -212,7 +212,7 @@ def test_the_log_of_the_worker_is_begun_anew_when_it_is_long(tmp_path: Path) -> 
     log = tmp_path / "worker.log"
     log.write_bytes(b"x" * 1_500_000)
     library = Library.open(tmp_path)
-    library.start_worker()
+    library.worker.start()
     library.close()
     assert log.stat().st_size < 100_000
     assert (tmp_path / "worker.old.log").stat().st_size == 1_500_000

@@ -44,7 +44,7 @@ def first(tmp_path: Path) -> Iterator[Library]:
 def take_in(library: Library, text: str, name: str) -> None:
     path = library.incoming / "given"
     path.write_text(text, "utf-8")
-    library.add(path, name)
+    library.intake.add(path, name)
     read_all(library)
 
 
@@ -226,7 +226,7 @@ def test_open_indexes_end_their_work_before_they_are_deleted_and_idle_ones_are_c
     indexes = OpenIndexes(shelf, HashEmbedding())
     first, made, idle = shelf.all()[0], shelf.create("Contracts"), shelf.create("Idle")
     opened_ = {index.id: indexes.get(index.id) for index in (first, made, idle)}
-    workers = {id_: each.library._worker for id_, each in opened_.items()}
+    workers = {id_: each.library.worker._process for id_, each in opened_.items()}
     assert all(worker is not None and worker.poll() is None for worker in workers.values())
     indexes.close_idle(opened_[idle.id].looked_at + IDLE_SECONDS + 1)
     again = indexes.get(made.id)
@@ -234,7 +234,7 @@ def test_open_indexes_end_their_work_before_they_are_deleted_and_idle_ones_are_c
     assert indexes.get(MAIN) is opened_[MAIN]
     assert workers[idle.id].poll() is not None  # type: ignore[union-attr]
     assert indexes.delete(made.id) > 0
-    assert again.library._worker is None
+    assert again.library.worker.pid is None
     with pytest.raises(InputError, match="no longer here"):
         indexes.get(made.id)
     indexes.close()
@@ -246,15 +246,15 @@ def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_
     for index in (reading, making):
         library = opened(index.where)
         (library.incoming / "given").write_text(TOWER, "utf-8")
-        library.add(library.incoming / "given", "tower.txt")
+        library.intake.add(library.incoming / "given", "tower.txt")
         if index == making:
             read_all(library)
-            library.rebuild(chunk_size=64)
+            library.rebuilds.start(chunk_size=64)
         library.close()
     (Path(broken.where) / "library.db").write_bytes(b"no library" * 100)
     indexes = OpenIndexes(shelf, HashEmbedding())
     indexes.go_on()
-    workers = {id_: each.library._worker for id_, each in indexes._open.items()}
+    workers = {id_: each.library.worker._process for id_, each in indexes._open.items()}
     indexes.close()
     assert workers.keys() == {reading.id, making.id}
     assert None not in workers.values()

@@ -7,10 +7,8 @@ import socket
 import threading
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, get_args
@@ -18,21 +16,21 @@ from typing import TYPE_CHECKING, NoReturn, get_args
 import numpy as np
 import pytest
 
+from lectern.explain.source_view import draw_page
 from lectern.export.backup import read_copy, write_copy
 from lectern.jobs.files import FileRow, Stage
 from lectern.jobs.worker import Worker, tidy
 from lectern.library import Library
 from lectern.runs.answer_runs import AlreadyAnsweringError, AnswerRuns
-from lectern.schema import Ask, Source
+from lectern.schema import Ask
 from lectern.settings import AppSettings, ChatMode, LLMSettings, ResponseMode
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError, QuestionError, StoreError, UnknownDocumentError
 from ragcore.indices.vector import VectorStoreIndex
-from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.schema import Document, new_id
 from tests import postgres
-from tests.databases import KINDS
 from tests.making import make_pdf
 
 if TYPE_CHECKING:
@@ -42,22 +40,6 @@ TOWER = "The tower was built by Ada Penrose in 1871. It is forty metres high.\n\
 CELLAR = "The cellar holds three hundred barrels. Nobody has counted them since the flood."
 
 
-@pytest.fixture(params=KINDS)
-def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Library]]:
-    folder = tmp_path / "library"
-    where = postgres.fresh() if request.param == "postgres" else folder
-    opened: list[Library] = []
-
-    def open_it(llm: LLM | None = None) -> Library:
-        library = Library(where, embedder=HashEmbedding(), llm=llm, local=folder)
-        opened.append(library)
-        return library
-
-    yield open_it
-    for library in opened:
-        library.close()
-
-
 def worker_of(library: Library) -> Worker:
     return Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
 
@@ -65,7 +47,7 @@ def worker_of(library: Library) -> Worker:
 def take_in(library: Library, text: str, name: str) -> FileRow:
     path = library.incoming / "given"
     path.write_text(text, "utf-8")
-    added = library.add(path, name)
+    added = library.intake.add(path, name)
     assert worker_of(library).run_once()
     file = library.files.get(added.file.id)
     assert file is not None
@@ -81,12 +63,12 @@ def test_a_file_is_copied_and_stays_where_it_was_also_when_it_is_not_taken(
     given = {"tower.txt": TOWER.encode(), "again.txt": TOWER.encode(), "empty.txt": b"", "large.txt": b"a tower " * 200_000}
     for name, content in given.items():
         (tmp_path / name).write_bytes(content)
-    assert [library.add(tmp_path / name, name).outcome for name in ("tower.txt", "again.txt")] == ["added", "duplicate"]
+    assert [library.intake.add(tmp_path / name, name).outcome for name in ("tower.txt", "again.txt")] == ["added", "duplicate"]
     for name in ("empty.txt", "large.txt"):
         with pytest.raises(InputError, match=name):
-            library.add(tmp_path / name, name)
+            library.intake.add(tmp_path / name, name)
     with pytest.raises(FileNotFoundError):
-        library.add(tmp_path / "gone.txt", "gone.txt")
+        library.intake.add(tmp_path / "gone.txt", "gone.txt")
     assert {name: (tmp_path / name).read_bytes() for name in given} == given
     assert list(library.incoming.iterdir()) == []
 
@@ -307,134 +289,6 @@ def test_a_question_that_cannot_be_asked_is_said_to_be_and_nothing_is_noted(
     assert library.conversations.messages(talk) == []
 
 
-def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
-    open_library: Callable[..., Library],
-) -> None:
-    library = open_library()
-    file = take_in(library, TOWER, "tower.txt")
-    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?")))
-    assert message is not None
-    (source,) = message.sources
-    view = library.source_view(source)
-    assert (view.kind, view.before + view.marked + view.after) == ("text", TOWER)
-    assert view.marked == source.text
-
-    take_in(library, "Something else altogether stands here now.", "tower.txt")
-    with pytest.raises(InputError, match="has changed"):
-        library.source_view(source)
-    library.delete_file(file.id)
-    with pytest.raises(InputError, match="has been deleted"):
-        library.source_view(source)
-
-
-def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
-    library = open_library()
-    path = library.incoming / "given.pdf"
-    make_pdf(path, ["Nothing of note happens on this first page.", "The tower was built by Ada Penrose in 1871."])
-    library.add(path, "tower.pdf")
-    assert worker_of(library).run_once()
-    ask = Ask("Who built the tower?", chat_mode=None)
-    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
-    assert message is not None
-    cited = next(source for source in message.sources if "Penrose" in source.text)
-    view = library.source_view(cited)
-    assert view.kind == "page"
-    assert view.page_count == 2
-    assert any(view.boxes)
-    assert library.page_image(cited.file_id, view.page_index)[:4] in (b"RIFF", b"\x89PNG")
-
-
-def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
-    library = open_library()
-    path = library.incoming / "given.pdf"
-    make_pdf(path, ["A cover.", "The tower was built by Ada Penrose in 1871.", "It fell in the storm of 1903.", "The end."])
-    file = library.add(path, "tower.pdf").file
-    assert worker_of(library).run_once()
-    text = library.store.document(file.id).text
-    start, end = text.index("The tower"), text.index("1903.") + len("1903.")
-    source = Source(1, "n", file.id, file.name, start, end, text[start:end], page_index=1)
-    view = library.source_view(source)
-    assert (view.page_index, view.opens, view.page_labels) == (1, 1, ("2", "3"))
-    assert [len(boxes) for boxes in view.boxes] == [1, 1]
-    fell = text[start:end].index("It fell")
-    view = library.source_view(source, [(fell, end - start)])
-    assert [len(boxes) for boxes in view.boxes] == [1, 1]
-    assert view.quoted_boxes == ((), view.boxes[1])
-
-
-def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_first(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
-    library = open_library()
-    fell = "The tower fell in the storm of 1903."
-    pages = ["A cover.", "The tower was built by Ada Penrose.", fell, "The end."]
-    file = library.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
-    assert worker_of(library).run_once()
-    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
-    assert source.page_label == "1"
-
-    def pages_of(*answers: str) -> list[str | None]:
-        return [library.at_quotes([source], answer)[0].page_label for answer in answers]
-
-    assert pages_of(f"{fell} [1]", f"{fell} [1] A cover. [1]", f"Never. [1] A cover. {fell} [1]") == ["3"] * 3
-    assert pages_of(f"A cover. [1] {fell} [1]", f"{fell} [2]", "It fell in 1903. [1]", "") == ["1"] * 4
-    built = source.text.index("The tower was built")
-    from_the_second = replace(source, start=source.start + built, text=source.text[built:], page_label="2")
-    (later,) = library.at_quotes([from_the_second], f"{fell} [1]")
-    assert later.page_label == "3"
-    (later,) = library.at_quotes([source], f"{fell} [1]")
-    view = library.source_view(later)
-    assert (view.page_index, view.opens, view.page_labels) == (0, 2, ("1", "2", "3", "4"))
-    assert library.source_view(replace(later, page_label="17")).opens == 0
-
-    ask = Ask("When was the storm in which the tower fell?", chat_mode=None)
-    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
-    assert message is not None
-    assert message.text.startswith(fell)
-    assert [cited.page_label for cited in message.cited] == ["3"]
-
-    library.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
-    assert worker_of(library).run_once()
-    assert pages_of(f"{fell} [1]") == ["1"]  # the document says something else there now
-    library.delete_file(file.id)
-    assert pages_of(f"{fell} [1]") == ["1"]
-
-
-def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
-    library = open_library()
-    built, fell = "The tower was built by Ada Penrose.", "The tower fell in the storm of 1903."
-    pages = ["A cover.", built, fell, "The end."]
-    file = library.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
-    assert worker_of(library).run_once()
-    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
-    alone = library.at_sentence(source, fell)
-    assert (alone.place, alone.text, alone.number) == ("tower.pdf, page 3", fell, source.number)
-    shown = library.source_view(alone)
-    assert (shown.page_index, shown.opens, shown.page_labels, len(shown.boxes[0])) == (2, 2, ("3",), 1)
-    assert library.at_sentence(source, "A cover.").place == "tower.pdf, page 1"
-    assert library.at_sentence(source, "It was never built.") == source
-
-    library.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
-    assert worker_of(library).run_once()
-    assert library.at_sentence(source, fell) == source  # the document says something else there now
-    library.delete_file(file.id)
-    assert library.at_sentence(source, fell) == source
-
-
-def test_a_sentence_of_a_text_is_marked_alone(open_library: Callable[..., Library]) -> None:
-    library = open_library()
-    take_in(library, "The tower was built by Ada Penrose. It fell in 1903. It is gone.", "tower.txt")
-    (source,) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
-    shown = library.source_view(library.at_sentence(source, "It fell in 1903."))
-    assert (shown.before, shown.marked, shown.after) == (
-        "The tower was built by Ada Penrose. ",
-        "It fell in 1903.",
-        " It is gone.",
-    )
-
-
 def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable[..., Library]) -> None:
     library = open_library()
     file = take_in(library, TOWER * 2000, "big.txt")
@@ -449,12 +303,12 @@ def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable
 def test_of_a_deleted_file_no_page_can_be_seen_and_no_byte_is_left(open_library: Callable[..., Library]) -> None:
     library = open_library()
     path = make_pdf(library.incoming / "given.pdf", ["The tower was built by Ada Penrose.", "It is forty metres high."])
-    added = library.add(path, "book.pdf").file
+    added = library.intake.add(path, "book.pdf").file
     assert worker_of(library).run_once()
-    assert library.page_image(added.id, 1)
+    assert draw_page(library, added.id, 1)
     library.delete_file(added.id)
     with pytest.raises(UnknownDocumentError):
-        library.page_image(added.id, 1)
+        draw_page(library, added.id, 1)
     assert [each for each in library.folder.rglob("*") if each.is_file() and ".db" not in each.name] == []
     with library.database.snapshot() as db:
         for table in ("files", "removed_files", "documents", "texts", "passages", "drafts"):
@@ -479,7 +333,7 @@ def test_what_deleting_says_is_what_the_disk_of_a_server_has_back(tmp_path: Path
     unread = library.incoming / "unread"
     unread.write_bytes(random.bytes(5_000_000))
     before = library.status().bytes_on_disk
-    failed = library.add(unread, "unread.bin").file
+    failed = library.intake.add(unread, "unread.bin").file
     worker_of(library).run_once()
     full = library.status().bytes_on_disk
     assert 5_000_000 < full - before < 6_000_000  # once, and not as a file and as rows
@@ -515,7 +369,7 @@ def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
         archive.writestr("notes/tower.txt", TOWER)
         archive.writestr("cellar.md", CELLAR)
         archive.writestr("program.exe", b"MZ\0\0binary")
-    library.add(path, "all.zip")
+    library.intake.add(path, "all.zip")
     worker = worker_of(library)
     while worker.run_once():
         pass
@@ -537,7 +391,7 @@ def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does
         with zipfile.ZipFile(path, "w") as archive:
             for name, text in members.items():
                 archive.writestr(f"{name}.txt", text)
-        library.add(path, "all.zip")
+        library.intake.add(path, "all.zip")
         while worker_of(library).run_once():
             pass
         return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
@@ -549,7 +403,7 @@ def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does
     path = library.incoming / "given.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("last.txt", "The last one.")
-    zipped = library.add(path, "last.zip").file
+    zipped = library.intake.add(path, "last.zip").file
     (library.incoming / "given").write_text("The last one.", "utf-8")
     library.files.add(library.incoming / "given", "last.txt")  # as a worker did that ended before it was done
     assert zipped.added < time.time()
@@ -651,27 +505,6 @@ def test_an_answer_goes_on_being_written_after_the_database_was_busy(
     assert run.wait(10)
 
 
-def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Library]) -> None:
-    library = open_library()
-    path = library.incoming / "given"
-    path.write_text(TOWER, "utf-8")
-    file = library.add(path, "tower.txt").file
-    deaths: Counter[str] = Counter()
-    stages = []
-    for process in ("71-here", "72-here", "73-here"):
-        library.files.claim(f"{process}-w")
-        library._release(process, deaths)
-        after = library.files.get(file.id)
-        assert after is not None
-        stages.append(after.stage)
-    assert stages == [Stage.QUEUED, Stage.QUEUED, Stage.FAILED]
-    assert after.problem is not None
-    assert "tower.txt was given up" in after.problem.what
-    library.files.retry(file.id)
-    assert worker_of(library).run_once()
-    assert library.files.get(file.id).ready  # type: ignore[union-attr]
-
-
 def test_what_an_earlier_process_left_half_taken_in_is_cleared_after_a_day(tmp_path: Path) -> None:
     incoming = tmp_path / "library" / "incoming"
     incoming.mkdir(parents=True)
@@ -713,13 +546,13 @@ def test_a_newer_version_that_another_worker_read_meanwhile_is_not_written_over(
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             newer = library.incoming / "newer"
             newer.write_text(CELLAR, "utf-8")
-            library.add(newer, "notes.txt")
+            library.intake.add(newer, "notes.txt")
             assert other.run_once()
             return super().embed_passages(texts)
 
     path = library.incoming / "given"
     path.write_text(TOWER, "utf-8")
-    file = library.add(path, "notes.txt").file
+    file = library.intake.add(path, "notes.txt").file
     Worker(library.files, library.store, Slow(), lambda: library.settings.ingest).run_once()
     deadline = time.monotonic() + 20  # it ended when the file was no longer its own; the other goes on
     while not library.files.get(file.id).ready and time.monotonic() < deadline:  # type: ignore[union-attr]
@@ -734,37 +567,11 @@ def test_an_embedder_that_breaks_is_said_to_have_failed(tmp_path: Path) -> None:
             raise ImportError("no module named torch")
 
     library = Library(tmp_path / "library", embedder=Broken())
-    library.warm()
+    library.embedder_loader.load()
     status = library.status()
     library.close()
     assert status.embedder == "failed"
     assert status.embedder_error is not None
-
-
-def test_a_source_in_a_pdf_that_was_replaced_is_shown_as_text_until_the_new_one_is_read(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
-    library = open_library()
-    library.add(make_pdf(tmp_path / "old.pdf", ["The kettle was never found."]), "kettle.pdf")
-    worker_of(library).run_once()
-    (source,) = library.sources(library.retriever(1).retrieve("Was the kettle found?"))
-    assert library.source_view(source).kind == "page"
-    added = library.add(make_pdf(tmp_path / "new.pdf", ["A cover.", "The kettle was never found."]), "kettle.pdf")
-    assert added.outcome == "replaced"
-    view = library.source_view(source)
-    assert (view.kind, view.marked) == ("text", "The kettle was never found.")
-    worker_of(library).run_once()
-    later = library.source_view(source)
-    assert (later.kind, later.page_index) == ("page", 1)
-
-
-def test_a_source_whose_passages_are_gone_before_its_file_is_said_to_be_deleted(open_library: Callable[..., Library]) -> None:
-    library = open_library()
-    file = take_in(library, TOWER, "tower.txt")
-    (source, *_) = library.sources(library.retriever(1).retrieve("Who built the tower?"))
-    library.store.delete(file.id)
-    with pytest.raises(InputError, match=r"tower\.txt has been deleted"):
-        library.source_view(source)
 
 
 def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[..., Library]) -> None:
@@ -817,7 +624,7 @@ def test_deleting_a_file_that_was_stopped_frees_what_was_made_of_it(open_library
     take_in(library, TOWER * 2000, "big.txt")
     source = library.incoming / "stopped"
     source.write_text(CELLAR * 2000, "utf-8")
-    stopped = library.add(source, "stopped.txt").file
+    stopped = library.intake.add(source, "stopped.txt").file
     vectors = np.random.default_rng(0).random((500, 1000), np.float32)  # which no database packs
     library.files.drafts.keep(stopped.id, {f"{number:064x}": vector for number, vector in enumerate(vectors)})
     with library.database.transaction() as db:

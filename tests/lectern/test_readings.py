@@ -176,7 +176,7 @@ def test_facts_tell_tokens_that_were_counted_here_and_that_the_embedder_was_bein
     take_in(library, TEXTS["tower"], "tower.txt")
     if not loaded:
         go_on.clear()
-    loading = threading.Thread(target=library.warm)
+    loading = threading.Thread(target=library.embedder_loader.load)
     loading.start()
     loading.join(20 if loaded else 0.1)
     run = AnswerRuns(library).start(library.conversations.create().id, Ask("What is tall?"))

@@ -172,7 +172,7 @@ def _make(folder: Path, data_set: DataSet, setting: TrialSetting, embedder: Embe
 
 def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: Tell) -> None:
     for path in data_set.files:
-        library.add(path, path.name)
+        library.intake.add(path, path.name)
     worker = Worker(library.files, library.store, embedder, lambda: library.settings.ingest)
     tell(f"Reading {len(data_set.files):,} files ...")
     while worker.run_once():

@@ -17,7 +17,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class TrialSetting:
-    """`embed_model`: "" is the built-in one, else as for Library.rebuild."""
+    """`embed_model`: "" is the built-in one, else as for Rebuilds.start."""
 
     name: str
     ask: Ask

@@ -187,7 +187,7 @@ def _act() -> None:
             state.viewing_asked = True
         elif do == "again":
             library.files.read_again(id_)
-            library.start_worker()
+            library.worker.start()
         elif do == "replaced":
             state.notice = _("{name} is replaced as soon as it is read.").format(name=str(asked.get("name", "")))
         elif do == "delete":

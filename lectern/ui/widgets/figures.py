@@ -55,7 +55,7 @@ def _figures(was_reading: bool) -> None:
 def rebuild() -> None:
     """Rebuild the index with other settings: what would change is said before."""
     library = resources.library()
-    if library.rebuilding() is not None:
+    if library.store.versions.coming() is not None:
         rebuilding()
         return
     if not len(library.store):
@@ -137,7 +137,7 @@ def _planned(library: Library) -> RebuildPlan:
             help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
             width=230,
         )
-    return library.plan_rebuild(
+    return library.rebuilds.plan(
         chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
     )
 
@@ -148,10 +148,10 @@ def _splitters() -> dict[SplitterName, str]:
 
 def _rebuild(index: str) -> None:
     library = resources.library()
-    library.rebuild(
+    library.rebuilds.start(
         chunk_size=int(widget(f"rebuild_size_{index}")),
         chunk_overlap=int(widget(f"rebuild_overlap_{index}")),
         embed_model=str(widget(f"rebuild_embedder_{index}") or ""),
         splitter=cast("SplitterName", widget(f"rebuild_splitter_{index}")),
     )
-    library.start_worker()
+    library.worker.start()

@@ -149,7 +149,7 @@ def _act() -> None:
     elif asked.get("do") == "retry":
         password = asked.get("password")
         library.files.retry(file_id, password if isinstance(password, str) else None)
-        library.start_worker()
+        library.worker.start()
     elif asked.get("do") == "delete":
         try:
             deleted = library.delete_file(file_id)

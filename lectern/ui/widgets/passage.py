@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import streamlit as st
 
+from lectern.explain.source_view import view_source
 from lectern.schema import Message, Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
@@ -58,7 +59,7 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False) -> None
     """
     library, quoted = resources.library(), quoted_places(answer, source.number, source.text)
     try:
-        view = library.source_view(source, quoted)
+        view = view_source(library, source, quoted)
     except RagError as error:
         if recorded:
             st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))

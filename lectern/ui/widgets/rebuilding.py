@@ -14,7 +14,7 @@ from lectern.ui.widgets.problem import problem
 
 def rebuilding() -> None:
     """An offer when the documents' passages are not those of the settings; a bar while the index is being made."""
-    coming = resources.library().rebuilding()
+    coming = resources.library().store.versions.coming()
     state = coming.state if coming else ""
     st.fragment(_rebuilding, run_every=1.0 if state == "building" else None)(state)
 
@@ -22,15 +22,15 @@ def rebuilding() -> None:
 def _rebuilding(drawn: str) -> None:
     """`drawn`: the state when the page was drawn; with another one the page is drawn anew, as only then it moves, or stops."""
     library = resources.library()
-    coming = library.rebuilding()
+    coming = library.store.versions.coming()
     if (coming.state if coming else "") != drawn:
-        if coming is None and not library.plan_rebuild().changes:
+        if coming is None and not library.rebuilds.plan().changes:
             session().notice = _("The index is rebuilt: all documents have the new passages.")
         st.rerun()
     if coming is not None:
         _progress(coming)
         return
-    plan = library.plan_rebuild()
+    plan = library.rebuilds.plan()
     if not plan.changes or not plan.passages_now:
         return
     changes = label(", ".join(map(said, plan.changes)))
@@ -38,8 +38,8 @@ def _rebuilding(drawn: str) -> None:
     about = f"{labels.count(plan.passages, 'passage')}, {labels.duration(plan.seconds)}"
     rebuild = _("Rebuild the index ({about})").format(about=about)
     if st.button(rebuild, key="rebuild", help=_("Questions are answered all the while, as before.")):
-        library.rebuild()
-        library.start_worker()
+        library.rebuilds.start()
+        library.worker.start()
         st.rerun()
 
 
@@ -57,7 +57,7 @@ def _progress(coming: IndexVersion) -> None:
     st.caption(_("Questions are answered all the while, as before."))
     with st.container(horizontal=True):
         if coming.state == "building":
-            st.button(_("Stop"), key="stop_rebuild", on_click=library.stop_rebuild)
+            st.button(_("Stop"), key="stop_rebuild", on_click=library.store.versions.stop)
         else:
-            st.button(_("Resume"), key="resume_rebuild", on_click=library.resume_rebuild)
-            st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.give_up_rebuild)
+            st.button(_("Resume"), key="resume_rebuild", on_click=library.store.versions.resume)
+            st.button(_("Keep the index as it is"), key="give_up_rebuild", on_click=library.store.versions.give_up)

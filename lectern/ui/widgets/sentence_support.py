@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
@@ -107,7 +108,7 @@ def evidence(message: Message, number: int) -> Source | None:
 def _evidence(library: Library, message: Message, one: CheckedSentence) -> Source | None:
     if one.passage is None or one.verdict == "absent":
         return None
-    return library.at_sentence(message.sources[one.passage], one.evidence)
+    return locate_sentence(library.store, message.sources[one.passage], one.evidence)
 
 
 def _shown(number: int, one: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:

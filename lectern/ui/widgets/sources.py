@@ -138,8 +138,8 @@ def _keep_link() -> None:
         session().notice = _("Nothing was added: there was no link.")
     library, anywhere = resources.library(), allowed_sources().private_network
     for link in links[:LINES]:
-        library.add_link(link, anywhere=anywhere)
-    library.start_worker()
+        library.intake.add_link(link, anywhere=anywhere)
+    library.worker.start()
     if len(links) > LINES:
         session().notice = _("The first {number} links are being added. Add the others afterwards.").format(number=LINES)
 
@@ -148,13 +148,13 @@ def _keep_text() -> None:
     library = resources.library()
     text, title = _given("pasted"), _given("pasted_title")
     try:
-        taken = library.take([sources.from_text(text, title, library.incoming)])
+        taken = library.intake.take([sources.from_text(text, title, library.incoming)])
     except RagError as error:
         session().notice = f"{said(error.what)} {said(error.hint)}"
         return
     if there := [added for added in taken if added.outcome == "duplicate"]:
         session().notice = _already(there)
-    library.start_worker()
+    library.worker.start()
 
 
 def _keep_folder() -> None:

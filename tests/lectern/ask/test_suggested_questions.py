@@ -68,7 +68,7 @@ def take_in(library: Library, *names: str) -> dict[str, str]:
     for name in names:
         path = library.incoming / "given"
         path.write_text(TEXTS[name], "utf-8")
-        ids[name] = library.add(path, name).file.id
+        ids[name] = library.intake.add(path, name).file.id
         assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     return ids
 
@@ -119,7 +119,7 @@ def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: C
     take_in(library, "rules.txt")
     path = library.incoming / "given"
     path.write_text(TEXTS["ferry.txt"], "utf-8")
-    waiting = library.add(path, "ferry.txt").file
+    waiting = library.intake.add(path, "ferry.txt").file
     assert waiting.stage is Stage.QUEUED
     assert library.suggestions.get() == Suggested(before)
     library.files.stop(waiting.id)
@@ -131,7 +131,7 @@ def test_documents_that_nothing_can_be_asked_about_are_looked_at_once(open_libra
     library = open_library()
     path = library.incoming / "given"
     path.write_text("17 4 9.", "utf-8")
-    library.add(path, "numbers.txt")
+    library.intake.add(path, "numbers.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     assert made(library) == Suggested()
     assert library.suggestions.get() == Suggested()
@@ -241,7 +241,7 @@ def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> Non
 
 def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
-    library.add_sample()
+    library.intake.add_sample()
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
     while worker.run_once():
         pass

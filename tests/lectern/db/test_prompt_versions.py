@@ -97,7 +97,7 @@ def library_of(folder: Path, llm: ScriptedLLM) -> Library:
     library = Library(folder, embedder=HashEmbedding(), llm=llm)
     path = library.incoming / "given"
     path.write_text("The tower was built by Ada Penrose in 1871.", "utf-8")
-    library.add(path, "tower.txt")
+    library.intake.add(path, "tower.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     return library
 
@@ -140,7 +140,7 @@ def test_refining_says_the_new_words_on_its_own_and_in_a_chat(tmp_path: Path) ->
     library = library_of(tmp_path / "library", llm)
     path = library.incoming / "given"
     path.write_text("The tower has a lamp that Ada Penrose lit.", "utf-8")
-    library.add(path, "lamp.txt")
+    library.intake.add(path, "lamp.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     library.prompts.save("refine", ("", " ".join(built_in("refine").texts) + " ZEBRA"))
     for mode in (None, "condense_question"):

@@ -51,7 +51,7 @@ def open_library(tmp_path: Path) -> Iterator[Callable[..., Library]]:
 
 
 def add(library: Library, path: Path, name: str) -> None:
-    library.add(path, name)
+    library.intake.add(path, name)
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
 
 

@@ -170,7 +170,7 @@ def test_a_scan_a_failed_a_stopped_and_a_waiting_file(library: Library) -> None:
     assert missed.file.name == "balloon scan.pdf"
     path = library.incoming / "given"
     path.write_text("The balloon was red and had no basket for the colour.")
-    added = library.add(path, "balloon colour.txt").file
+    added = library.intake.add(path, "balloon colour.txt").file
     assert why(library, balloon).cause is Cause.READING
     library.files.stop(added.id)
     assert why(library, balloon).cause is Cause.STOPPED
@@ -196,7 +196,7 @@ def test_documents_in_another_language_are_blamed_before_a_file_called_otherwise
 
 def test_a_page_of_a_pdf_that_is_a_picture(library: Library) -> None:
     path = make_pdf(library.incoming / "made.pdf", ["The first page tells of nets.", "", "The third page tells of boats."])
-    library.add(path, "harbour.pdf")
+    library.intake.add(path, "harbour.pdf")
     worker_of(library).run_once()
     missed = why(library, Ask("What colour was the balloon?", chat_mode=None), "The balloon was red.")
     assert (missed.cause, missed.page) == (Cause.NO_TEXT, "2")
@@ -246,7 +246,7 @@ def test_a_missed_passage_over_several_pages_is_named_by_the_page_of_its_nearest
     library: Library, expected: str
 ) -> None:
     pages = ["A cover.", "The museum was founded by sailors.", "Joan Mallory opens the museum at ten."]
-    library.add(make_pdf(library.incoming / "made.pdf", pages), "museum.pdf")
+    library.intake.add(make_pdf(library.incoming / "made.pdf", pages), "museum.pdf")
     worker_of(library).run_once()
     ask = Ask("Who opens the museum at ten?", chat_mode=None, file_ids=(id_of(library, "tower.txt"),))
     missed = why(library, ask, expected)

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
+from lectern.explain.source_view import view_source
 from lectern.export.backup import Copied, read_copy, write_copy
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
@@ -97,7 +98,7 @@ def test_a_copy_taken_in_elsewhere_has_the_same_files_passages_and_conversations
     (there,), (here,) = (list(library.conversations.dump()) for library in (full, other))
     assert [message["text"] for message in here["messages"]] == [message["text"] for message in there["messages"]]
     answer = other.conversations.messages(here["id"])[1]
-    assert other.source_view(answer.sources[0]).marked == answer.sources[0].text
+    assert view_source(other, answer.sources[0]).marked == answer.sources[0].text
 
 
 def cut(library: Library, **changes: object) -> None:
@@ -194,7 +195,7 @@ def test_a_file_that_could_not_be_read_is_not_replaced_either(open_library: Call
     locked = make_pdf(tmp_path / "locked.pdf", ["The vault is below the tower."], password="sesame").read_bytes()
     for library, data in ((there, b"%PDF-1.4 torn"), (here, locked)):
         (library.incoming / "given").write_bytes(data)
-        library.add(library.incoming / "given", "vault.pdf")
+        library.intake.add(library.incoming / "given", "vault.pdf")
         work(library)
     write_copy(there, tmp_path / "copy.lectern")
     for _ in range(2):  # what it holds is not doubled by the second time
@@ -225,14 +226,14 @@ def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
 ) -> None:
     write_copy(full, tmp_path / "copy.lectern")
     other = open_library("other")
-    add = other.add
+    add = other.intake.add
 
     def read_at_once(source: Path, name: str, *, origin: str = "", beside: bool = False) -> Added:
         added = add(source, name, origin=origin, beside=beside)
         work(other)
         return added
 
-    monkeypatch.setattr(other, "add", read_at_once)
+    monkeypatch.setattr(other.intake, "add", read_at_once)
     read_copy(other, tmp_path / "copy.lectern")
     with other.database.snapshot() as db:
         assert db.execute("SELECT count(*) FROM drafts").fetchone()[0] == 0
@@ -247,7 +248,7 @@ def test_a_file_remembers_where_it_was_fetched_from_unless_another_from_there_is
     def fetched(library: Library, text: str) -> Added:
         source = library.incoming / "attic"
         source.write_text(text, "utf-8")
-        return library.add(source, "attic.txt", origin=link)
+        return library.intake.add(source, "attic.txt", origin=link)
 
     fetched(full, "The attic is new.")
     write_copy(full, tmp_path / "copy.lectern")
@@ -271,7 +272,7 @@ def test_a_file_that_comes_while_a_copy_is_taken_in_is_not_replaced(
 
     def give(into: Library, text: str, name: str, origin: str) -> None:
         (into.incoming / "given").write_text(text, "utf-8")
-        into.add(into.incoming / "given", name, origin=origin)
+        into.intake.add(into.incoming / "given", name, origin=origin)
 
     give(library, TOWER, "tower.txt", link)
     give(library, CELLAR, "cellar.txt", "")
@@ -439,7 +440,7 @@ def test_a_copy_is_made_although_files_are_deleted_and_replaced_meanwhile(
                 other.submit(full.delete_file, gone.id).result()
                 changed = full.incoming / "changed"
                 changed.write_text("changed again.", "utf-8")
-                other.submit(full.add, changed, "changed.txt").result()
+                other.submit(full.intake.add, changed, "changed.txt").result()
                 other.submit(work, full).result()
         return location(file)
 

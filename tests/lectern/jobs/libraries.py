@@ -47,7 +47,7 @@ def paragraphs(count: int, word: str = "lamp") -> str:
 def add(library: Library, text: str, name: str) -> FileRow:
     path = library.incoming / "given"
     path.write_text(text, "utf-8")
-    return library.add(path, name).file
+    return library.intake.add(path, name).file
 
 
 def worker_of(library: Library, embedder: Embedder | None = None) -> Worker:

@@ -49,16 +49,16 @@ def row(library: Library) -> FileRow:
 
 def test_what_is_at_a_link_becomes_a_file_and_a_changed_page_takes_its_place(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
-    waiting = library.add_link(link, anywhere=True)
+    waiting = library.intake.add_link(link, anywhere=True)
     assert (waiting.name, waiting.stage) == (link, Stage.QUEUED)
-    assert library.add_link(link, anywhere=True).id == waiting.id
+    assert library.intake.add_link(link, anywhere=True).id == waiting.id
     assert fetcher_of(library).run_once()
     assert not fetcher_of(library).run_once()
     file = row(library)
     assert (file.name, file.origin, file.stage) == (NAME, link, Stage.QUEUED)
     assert worker_of(library).run_once()
     site.page("/", PAGE.replace("Frühling", "Herbst"))
-    library.add_link(link, anywhere=True)
+    library.intake.add_link(link, anywhere=True)
     assert fetcher_of(library).run_once()
     assert worker_of(library).run_once()
     assert (row(library).id, row(library).stage) == (file.id, Stage.READY)
@@ -68,7 +68,7 @@ def test_what_is_at_a_link_becomes_a_file_and_a_changed_page_takes_its_place(lib
 def test_a_page_that_is_there_already_is_said_to_be(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
     for _ in range(2):
-        library.add_link(link, anywhere=True)
+        library.intake.add_link(link, anywhere=True)
         assert fetcher_of(library).run_once()
     files = {file.name: file for file in library.files.all()}
     assert files.keys() == {NAME, link}
@@ -86,7 +86,7 @@ def test_a_page_that_was_taken_in_by_a_process_that_was_killed_just_then_is_not_
             raise KilledError
 
     link = site.page("/", PAGE)
-    library.add_link(link, anywhere=True)
+    library.intake.add_link(link, anywhere=True)
     with pytest.raises(KilledError):
         Fetcher(Killed(library.database, library.files._bytes), lambda: library.settings.ingest).run_once()
     with library.database.transaction() as db:
@@ -97,7 +97,7 @@ def test_a_page_that_was_taken_in_by_a_process_that_was_killed_just_then_is_not_
 
 def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
-    library.add_link(link, anywhere=True)
+    library.intake.add_link(link, anywhere=True)
     assert library.files.claim("dead", link=True) is not None
     assert not fetcher_of(library).run_once()
     with library.database.transaction() as db:
@@ -105,7 +105,7 @@ def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library,
     assert fetcher_of(library).run_once()
     assert row(library).name == NAME
     # And one that was killed when the file was in, and the link's row was not gone yet.
-    library.add_link(link, anywhere=True)
+    library.intake.add_link(link, anywhere=True)
     assert library.files.claim("dead", link=True) is not None
     with library.database.transaction() as db:
         db.execute("UPDATE files SET heartbeat = 0")
@@ -115,11 +115,11 @@ def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library,
 
 def test_where_a_link_may_lead_is_kept_with_it_and_a_failure_can_be_tried_again(library: Library, site: Site) -> None:
     link = site.link("/late")
-    file = library.add_link(link)
+    file = library.intake.add_link(link)
     assert fetcher_of(library).run_once()
     assert "is an address of this computer" in str(row(library).problem)
     assert site.asked == []
-    library.add_link(link, anywhere=True)
+    library.intake.add_link(link, anywhere=True)
     assert fetcher_of(library).run_once()
     assert "has no such page (404)" in str(row(library).problem)
     site.page("/late", PAGE)
@@ -129,7 +129,7 @@ def test_where_a_link_may_lead_is_kept_with_it_and_a_failure_can_be_tried_again(
 
 
 def test_a_worker_takes_the_file_behind_a_link_that_waits(library: Library, site: Site) -> None:
-    link = library.add_link(site.page("/", PAGE), anywhere=True)
+    link = library.intake.add_link(site.page("/", PAGE), anywhere=True)
     own = add(library, "My own notes.", "notes.txt")
     assert worker_of(library).run_once()
     assert not worker_of(library).run_once()
@@ -147,7 +147,7 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
         over.wait(30)
 
     site.answers["/"] = drip
-    file = library.add_link(site.link("/"), anywhere=True)
+    file = library.intake.add_link(site.link("/"), anywhere=True)
     thread = threading.Thread(target=fetcher_of(library).run_once)
     thread.start()
     own = add(library, "My own notes.", "notes.txt")
@@ -170,7 +170,7 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
     library.files.retry(file.id)
     assert fetcher_of(library).run_once()
     assert library.files.get(file.id) is None
-    library.files.remove(library.add_link(site.link("/"), anywhere=True).id)
+    library.files.remove(library.intake.add_link(site.link("/"), anywhere=True).id)
     assert not fetcher_of(library).run_once()
     with library.database.snapshot() as db:
         assert db.execute("SELECT link FROM links").fetchall() == []
@@ -179,7 +179,7 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
 def test_links_are_fetched_again_once_a_database_that_failed_is_mended(
     library: Library, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    library.add_link(site.page("/", PAGE), anywhere=True)
+    library.intake.add_link(site.page("/", PAGE), anywhere=True)
     claim, tries = library.files.claim, iter(["damaged", "mended"])
 
     def damaged_at_first(worker: str, *, link: bool) -> FileRow | None:

@@ -74,16 +74,16 @@ def run(library: Library, embedder: HashEmbedding | None = None) -> None:
 
 
 def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> None:
-    plan = library.plan_rebuild(chunk_size=48, chunk_overlap=8)
+    plan = library.rebuilds.plan(chunk_size=48, chunk_overlap=8)
     assert plan.changes == ("passage length: 16 → 48 tokens", "overlap: 0 → 8 tokens")
     assert plan.passages_now == len(library.store) == 180
     assert plan.seconds > 0
-    library.rebuild(chunk_size=48, chunk_overlap=8)
+    library.rebuilds.start(chunk_size=48, chunk_overlap=8)
     run(library)
     assert plan.passages == pytest.approx(len(library.store), rel=0.5)
-    assert library.plan_rebuild().changes == ()
+    assert library.rebuilds.plan().changes == ()
     with pytest.raises(ConfigError, match="16 tokens cannot overlap by 16"):
-        library.plan_rebuild(chunk_size=16, chunk_overlap=16)
+        library.rebuilds.plan(chunk_size=16, chunk_overlap=16)
 
 
 def test_how_long_it_takes_goes_by_what_the_texts_weigh_and_how_often_they_are_in_passages(library: Library) -> None:
@@ -93,15 +93,15 @@ def test_how_long_it_takes_goes_by_what_the_texts_weigh_and_how_often_they_are_i
     assert sum(map(weight, texts)) > 2 * sum(map(len, texts))
     costs, told = library.files.costs(), list[float]()
     seconds = sum(map(weight, texts)) * (2 * costs.of("embed") + costs.of("rest"))
-    assert library.plan_rebuild(chunk_size=128, chunk_overlap=64).seconds == pytest.approx(seconds, rel=0.3)
+    assert library.rebuilds.plan(chunk_size=128, chunk_overlap=64).seconds == pytest.approx(seconds, rel=0.3)
 
     class Watched(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            coming = library.rebuilding()
+            coming = library.store.versions.coming()
             told.append((coming and coming.seconds_left) or 0.0)
             return super().embed_passages(texts)
 
-    library.rebuild(chunk_size=128, chunk_overlap=64)
+    library.rebuilds.start(chunk_size=128, chunk_overlap=64)
     run(library, Watched())
     assert told[0] == pytest.approx(seconds, rel=0.3)
 
@@ -115,23 +115,23 @@ def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library
         return [node.text for node in library.store.nodes(library.store.passage_ids(headings.id))]
 
     whole = texts()
-    plan = library.plan_rebuild(chunk_size=200, splitter="section")
+    plan = library.rebuilds.plan(chunk_size=200, splitter="section")
     assert plan.changes == ("passage length: 16 → 200 tokens", "cut at: sentences → headings")
-    library.rebuild(chunk_size=200, splitter="section")
+    library.rebuilds.start(chunk_size=200, splitter="section")
     assert texts() == whole  # the old index answers until then
     assert library.store.versions.splitter() == "sentence"
     run(library)
     assert texts() == ["# One\n\nA short one.", "# Two\n\nA short two."]
     assert library.store.versions.splitter() == library.settings.ingest.splitter == "section"
-    assert library.plan_rebuild().changes == ()
+    assert library.rebuilds.plan().changes == ()
     add(library, "# Three\n\nA.\n\n# Four\n\nB.\n", "later.md")
     run(library)
     later = next(file for file in library.files.all() if file.name == "later.md")
     assert later.passages == 2
-    library.rebuild(splitter="token")
-    library.give_up_rebuild()
+    library.rebuilds.start(splitter="token")
+    library.store.versions.give_up()
     run(library)
-    assert library.plan_rebuild().changes == ("cut at: headings → even lengths",)  # what is asked for, and not yet made
+    assert library.rebuilds.plan().changes == ("cut at: headings → even lengths",)  # what is asked for, and not yet made
     assert library.store.versions.splitter() == "section"
 
 
@@ -145,19 +145,19 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
             assert len(library.store) == before
             return super().embed_passages(texts)
 
-    library.rebuild(chunk_size=64)
+    library.rebuilds.start(chunk_size=64)
     run(library, Asking())
     assert set(answers) == {"barrel.txt"}
     is_made_with(library, 64)
     assert found(library, "barrel number 7") == "barrel.txt"
-    assert library.rebuilding() is None
+    assert library.store.versions.coming() is None
     assert library.settings.ingest.chunk_size == 64
     with library.database.snapshot() as db:
         assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current()[0]]
 
 
 def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library) -> None:
-    library.rebuild(chunk_size=17)
+    library.rebuilds.start(chunk_size=17)
     counting = Counting()
     run(library, counting)
     is_made_with(library, 17)
@@ -167,12 +167,12 @@ def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library)
 def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     add(library, paragraphs(400, "crane"), "crane.txt")
     run(library)
-    library.rebuild(chunk_size=40)
+    library.rebuilds.start(chunk_size=40)
     first, second, whole = Counting(dies_at=4), Counting(), Counting()
     worker = worker_of(library, first)
     with pytest.raises(KilledError):
         worker.rebuild_once()
-    coming = library.rebuilding()
+    coming = library.store.versions.coming()
     assert coming is not None
     assert 0 < coming.fraction < 1
     run(library, second)
@@ -185,20 +185,20 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
 def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
     class Stopping(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            library.stop_rebuild()
+            library.store.versions.stop()
             return super().embed_passages(texts)
 
-    library.rebuild(chunk_size=40)
+    library.rebuilds.start(chunk_size=40)
     run(library, Stopping())
-    assert library.rebuilding().state == "stopped"  # type: ignore[union-attr]
+    assert library.store.versions.coming().state == "stopped"  # type: ignore[union-attr]
     is_made_with(library, 16)
-    library.resume_rebuild()
+    library.store.versions.resume()
     run(library)
     is_made_with(library, 40)
-    library.rebuild(chunk_size=80)
-    library.give_up_rebuild()
+    library.rebuilds.start(chunk_size=80)
+    library.store.versions.give_up()
     run(library)
-    assert library.rebuilding() is None
+    assert library.store.versions.coming() is None
     is_made_with(library, 40)
 
 
@@ -228,7 +228,7 @@ def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Libr
             told.append((left, now[1]))
             return super().embed_passages(texts)
 
-    library.rebuild(chunk_size=64)
+    library.rebuilds.start(chunk_size=64)
     run(library, Slow())
     assert len(told) > 8
     assert all(after == pytest.approx(before, rel=0.01) for before, after in told)
@@ -238,11 +238,11 @@ def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Libr
 def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> None:
     add(library, paragraphs(400, "crane"), "crane.txt")
     run(library)
-    library.rebuild(chunk_size=40)
+    library.rebuilds.start(chunk_size=40)
     with pytest.raises(KilledError):
         worker_of(library, Counting(dies_at=4)).rebuild_once()
     assert drafts(library) > 0
-    library.give_up_rebuild()
+    library.store.versions.give_up()
     run(library)
     assert drafts(library) == 0
 
@@ -265,7 +265,7 @@ def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(l
                     pass
             return super().embed_passages(texts)
 
-    library.rebuild(chunk_size=40)
+    library.rebuilds.start(chunk_size=40)
     run(library, Busy())
     assert acted
     is_made_with(library, 40)
@@ -274,7 +274,7 @@ def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(l
 
 
 def test_another_embedder_embeds_the_questions_from_the_switch_on(library: Library) -> None:
-    library.rebuild(embed_model="hashing")
+    library.rebuilds.start(embed_model="hashing")
 
     class Never(HashEmbedding):
         name = "never"
@@ -299,7 +299,7 @@ def test_a_file_embedded_for_an_index_that_was_replaced_meanwhile_is_read_again(
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             if not self.switched:
                 self.switched = True
-                library.rebuild(embed_model="hashing")
+                library.rebuilds.start(embed_model="hashing")
                 other = worker_of(library, HashEmbedding())
                 while other.rebuild_once():
                     pass
@@ -318,9 +318,9 @@ def test_an_embedder_that_cannot_be_used_is_said_and_the_old_index_stays(library
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             raise EmbeddingError("It is out of order.", hint="Mend it.")
 
-    library.rebuild(chunk_size=40)
+    library.rebuilds.start(chunk_size=40)
     run(library, Broken())
-    coming = library.rebuilding()
+    coming = library.store.versions.coming()
     assert coming is not None
     assert coming.problem is not None
     assert (coming.state, coming.problem.what) == ("failed", "It is out of order.")
@@ -335,7 +335,7 @@ def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch:
     run(library)
     sizes = [disk_bytes(library.folder)]
     for chunk_size in (17, 16):
-        library.rebuild(chunk_size=chunk_size)
+        library.rebuilds.start(chunk_size=chunk_size)
         run(library)
         sizes.append(disk_bytes(library.folder))
     library.close()
@@ -351,7 +351,7 @@ def test_an_application_that_has_answered_from_the_old_index_lets_go_of_it(
         add(application, paragraphs(60, word), f"{word}.txt")
     run(worker)
     assert found(application, "barrel number 7") == "barrel.txt"
-    application.rebuild(chunk_size=40)
+    application.rebuilds.start(chunk_size=40)
     application.delete_file(next(file.id for file in application.files.all() if file.name == "kettle.txt"))
     assert found(application, "barrel number 7") == "barrel.txt"
     run(worker)

@@ -46,7 +46,7 @@ def text_of(library: Library, name: str) -> str:
 
 
 def add_link(library: Library, link: str) -> str:
-    (added,) = library.take([sources.from_link(link, library.incoming, INSIDE, max_mb=5)])
+    (added,) = library.intake.take([sources.from_link(link, library.incoming, INSIDE, max_mb=5)])
     return added.outcome
 
 
@@ -68,7 +68,7 @@ def test_two_links_with_the_same_title_are_two_files(library: Library, site: Sit
     assert sorted(file.name for file in library.files.all()) == ["Home (2).html", "Home (3).html", "Home.html"]
     own = library.incoming / "own"
     own.write_text("<p>My own.")
-    assert library.add(own, "Home.html").outcome == "replaced"  # a person's own file goes by its name
+    assert library.intake.add(own, "Home.html").outcome == "replaced"  # a person's own file goes by its name
 
 
 def test_a_link_into_the_network_is_refused_unless_allowed(library: Library, site: Site) -> None:
@@ -83,7 +83,7 @@ def test_a_link_into_the_network_is_refused_unless_allowed(library: Library, sit
 
 def test_pasted_text_is_called_by_its_first_words(library: Library) -> None:
     def add(text: str, title: str = "") -> tuple[str, str]:
-        (added,) = library.take([sources.from_text(text, title, library.incoming)])
+        (added,) = library.intake.take([sources.from_text(text, title, library.incoming)])
         return added.file.name, added.outcome
 
     assert add("The harbour was built in 1902.\n\nIt has a wall.") == (
@@ -107,14 +107,15 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
     (root / "link.txt").symlink_to(outside)
     (root / "inner.txt").symlink_to(root / "a.md")
     allowed = AllowedSources(folders=(root,))
-    assert len(library.take(sources.from_folder(str(root), library.incoming, allowed, max_mb=5))) == 3
+    assert len(library.intake.take(sources.from_folder(str(root), library.incoming, allowed, max_mb=5))) == 3
     files = {file.name: file for file in library.files.all()}
     assert sorted(files) == ["a (2).md", "a.md", "link.txt"]
     assert files["link.txt"].stage is Stage.FAILED
     assert "link out of its folder" in str(files["link.txt"].problem)
     (root / "below" / "a.md").write_text("# changed")
     assert [
-        added.outcome for added in library.take(sources.from_folder(str(root / "below"), library.incoming, allowed, max_mb=5))
+        added.outcome
+        for added in library.intake.take(sources.from_folder(str(root / "below"), library.incoming, allowed, max_mb=5))
     ] == ["replaced"]
     assert text_of(library, "a (2).md") == "# changed"
 
@@ -161,7 +162,7 @@ def database(tmp_path: Path) -> str:
 
 
 def query(library: Library, address: str, sql: str, allowed: AllowedSources) -> str:
-    (added,) = library.take([sources.from_database(address, sql, library.incoming, allowed, max_mb=5)])
+    (added,) = library.intake.take([sources.from_database(address, sql, library.incoming, allowed, max_mb=5)])
     return added.outcome
 
 
@@ -330,15 +331,15 @@ def storage() -> Iterator[str]:
 
 def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
     allowed = AllowedSources(storage=("memory://reports/",))
-    added = library.take(sources.from_storage(storage, library.incoming, allowed, max_mb=5))
+    added = library.intake.take(sources.from_storage(storage, library.incoming, allowed, max_mb=5))
     assert sorted((each.file.name, each.file.origin) for each in added) == [
         ("a.md", "memory://reports/a.md"),
         ("b.txt", "memory://reports/below/b.txt"),
     ]
-    (again,) = library.take(sources.from_storage(f"{storage}/a.md", library.incoming, allowed, max_mb=5))
+    (again,) = library.intake.take(sources.from_storage(f"{storage}/a.md", library.incoming, allowed, max_mb=5))
     assert again.outcome == "duplicate"
     with pytest.raises(InputError, match="no documents at"):
-        library.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
+        library.intake.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
 
 
 def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others_come(
@@ -360,7 +361,7 @@ def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others
         "None",
     ]
     assert [path for path in tmp_path.iterdir() if path.is_file()] == [gathered[1].path]
-    assert [added.file.name for added in library.take(gathered)] == ["b.txt"]
+    assert [added.file.name for added in library.intake.take(gathered)] == ["b.txt"]
     (failed,) = library.files.all(Stage.FAILED)
     assert failed.name == "a.md"
 
@@ -404,5 +405,5 @@ def test_what_is_too_large_is_not_even_copied(library: Library, tmp_path: Path, 
     ]
     assert [type(each.problem) for each in gathered] == [TooLargeError, TooLargeError]
     assert list(library.incoming.iterdir()) == []
-    assert library.take(gathered) == []
+    assert library.intake.take(gathered) == []
     assert sorted(file.name for file in library.files.all()) == ["large.md", "vast.md"]

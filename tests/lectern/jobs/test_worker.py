@@ -122,7 +122,7 @@ def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_
     monkeypatch.setenv("PATH", str(folder))
     end_readers()
     try:
-        file = library.add(scanned(tmp_path / "mixed.pdf", "=Typed.", SENTENCES[0], SENTENCES[1]), "mixed.pdf").file
+        file = library.intake.add(scanned(tmp_path / "mixed.pdf", "=Typed.", SENTENCES[0], SENTENCES[1]), "mixed.pdf").file
         assert worker_of(library).run_once()
         row = library.files.get(file.id)
         assert row is not None
@@ -310,7 +310,7 @@ def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_fol
     worker = worker_of(in_folder)
     while worker.run_once():
         pass
-    in_folder.rebuild(chunk_size=18)
+    in_folder.rebuilds.start(chunk_size=18)
     rebuilder = Rebuilder(in_folder.files, in_folder.store, Embedders(HashEmbedding()), "w", ThreadPoolExecutor(1))
     assert rebuilder.run_once(lambda: True)  # after the first document
     first = min(in_folder.files.all(), key=lambda file: file.added)
@@ -417,7 +417,7 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
         *(make_text(tmp_path / f"{number}.html", f"{script}<p>A short note, number {number}.") for number in range(3)),
     ]
     for path in given:
-        library.add(path, path.name)
+        library.intake.add(path, path.name)
     began, seen = time.monotonic(), list[tuple[float, float]]()
 
     class Slow(HashEmbedding):
@@ -445,7 +445,7 @@ def test_a_scanned_page_that_no_look_saw_does_not_count_as_slow_reading(in_folde
     pages = [f"={sentence}" for sentence in paragraphs(40).split("\n\n")]
     path = scanned(tmp_path / "mixed.pdf", pages[0], SENTENCES[0], *pages[2:])
     assert amount_of(path, ReadOptions(path.name)).pictures == 0
-    in_folder.add(path, path.name)
+    in_folder.intake.add(path, path.name)
     worker_of(in_folder).run_once()
     assert {"recognise", "read.pdf"} & in_folder.files.costs().known.keys() == {"recognise"}
 
@@ -582,7 +582,7 @@ def zipped(library: Library, **members: str) -> FileRow:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in members.items():
             archive.writestr(f"{name}.txt", text)
-    return library.add(path, "all.zip").file
+    return library.intake.add(path, "all.zip").file
 
 
 def meanwhile(library: Library, unwrapped: type[Files]) -> Worker:

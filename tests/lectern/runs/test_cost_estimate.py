@@ -54,7 +54,7 @@ def open_library(tmp_path: Path) -> Iterator[Callable[[ScriptedLLM], Library]]:
                 )
                 path = library.incoming / name
                 path.write_text(text, "utf-8")
-                library.add(path, name)
+                library.intake.add(path, name)
             while Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once():
                 continue
         return library
@@ -144,7 +144,7 @@ def test_thousands_of_passages_are_priced_quickly_and_nearly_right(tmp_path: Pat
     path.write_text(
         "\n\n".join(f"Entry {n}. " + "The lamp burns the oil of whales. " * (9 + n % 9) for n in range(2400)), "utf-8"
     )
-    library.add(path, "long.txt")
+    library.intake.add(path, "long.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     passages = len(library.store)
     assert passages > 1000
@@ -222,7 +222,7 @@ def test_the_built_in_reader_is_known_to_skim_a_long_prompt(tmp_path: Path) -> N
     library = Library(tmp_path, embedder=HashEmbedding())
     path = library.incoming / "long.txt"
     path.write_text("\n\n".join(f"Entry {n} tells of the lamp of tower {n % 17}. " * 9 for n in range(120)), "utf-8")
-    library.add(path, "long.txt")
+    library.intake.add(path, "long.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     few = Ask("Which tower has the lamp?", chat_mode=None, top_k=2)
     assert AnswerRuns(library).start(library.conversations.create("query").id, few).wait(30)

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.library import SAMPLE, Library
+from lectern.jobs.intake import SAMPLE
+from lectern.library import Library
 from lectern.runs.answer_runs import Run
 from lectern.runs.recorded_demo import (
     CHAT,
@@ -188,7 +189,7 @@ def test_each_piece_comes_at_its_time_and_never_before(times: list[float], delay
 def test_sources_are_those_of_the_documents_that_are_here(library: Library) -> None:
     path = library.incoming / "given"
     path.write_text("The tower", "utf-8")
-    file = library.add(path, "tower.txt").file
+    file = library.intake.add(path, "tower.txt").file
     assert located([SOURCE], library) == (SOURCE,)  # it is not read yet
     with library.database.transaction() as db:
         db.execute("UPDATE files SET stage = 'ready' WHERE id = ?", (file.id,))

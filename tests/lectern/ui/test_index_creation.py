@@ -40,7 +40,7 @@ def with_files(where: Path, count: int) -> Library:
     for number in range(count):
         path = library.incoming / "given"
         path.write_text(f"The tower number {number} is high.", "utf-8")
-        library.add(path, f"{number}.txt")
+        library.intake.add(path, f"{number}.txt")
     return library
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lectern.ask.asked_documents import count_unread
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Message
@@ -34,7 +35,7 @@ def library(tmp_path: Path, llm: ScriptedLLM) -> Iterator[Library]:
 def queue(library: Library, name: str) -> str:
     path = library.incoming / "given"
     path.write_text(f"The Penrose Tower was built by Ada. This is {name}.", "utf-8")
-    return library.add(path, name).file.id
+    return library.intake.add(path, name).file.id
 
 
 def kept(library: Library, message_id: str) -> Message:
@@ -71,8 +72,8 @@ def test_before_the_first_document_is_read_the_model_is_not_asked_and_the_same_q
 def test_only_the_documents_that_were_chosen_count(library: Library) -> None:
     ready = take_in(library, "The tower was built by Ada.", "ready.txt").id
     waiting = queue(library, "waiting.txt")
-    assert library.being_read(Ask("?", file_ids=(ready,))) == 0
-    assert library.being_read(Ask("?", file_ids=(ready, waiting))) == library.being_read(ASK) == 1
+    assert count_unread(library.files, Ask("?", file_ids=(ready,))) == 0
+    assert count_unread(library.files, Ask("?", file_ids=(ready, waiting))) == count_unread(library.files, ASK) == 1
     library.answer(Ask("?", chat_mode=None, file_ids=(ready, waiting)))
     with pytest.raises(StillReadingError, match="1 document is still being read"):
         library.answer(Ask("?", chat_mode=None, file_ids=(waiting,)))
@@ -81,10 +82,10 @@ def test_only_the_documents_that_were_chosen_count(library: Library) -> None:
 def test_what_needs_no_document_waits_for_none(library: Library) -> None:
     ask = Ask("Good morning", chat_mode="simple")
     queue(library, "a.txt")
-    assert library.being_read(ask) == 0
+    assert count_unread(library.files, ask) == 0
     assert "".join(library.answer(ask)) == "Ada built it [1]."
 
 
 def test_without_documents_there_is_nothing_to_wait_for(library: Library) -> None:
-    assert library.being_read(ASK) == 0
+    assert count_unread(library.files, ASK) == 0
     library.answer(ASK)

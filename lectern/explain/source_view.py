@@ -1,0 +1,179 @@
+"""A cited passage where it stands: on the pages of its PDF, or in the text of its document."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from lectern.jobs.files import FileRow
+from lectern.library import Library
+from lectern.schema import Source
+from ragcore.errors import InputError, StoreError, UnknownDocumentError
+from ragcore.schema import Document, Page
+from ragcore.text.quotable_sentences import first_place, place_of, quoted_from
+from ragcore.vector_stores.base import Store
+
+if TYPE_CHECKING:
+    from ragcore.readers.pdf.page_images import Box
+
+SURROUNDINGS = 1500  # characters of text shown on each side of a passage
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A cited passage in its document: boxes on the images of its pages, or marked text with what surrounds it.
+
+    `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches. `page_labels` are
+    theirs, and `opens` is the index of the one that the source names. What is quoted from the passage has boxes of its own, or
+    is `quoted`, (start, end) in `marked`.
+    """
+
+    kind: Literal["page", "text"]
+    file_id: str
+    file_name: str
+    page_word: str
+    page_labels: tuple[str, ...] = ()
+    page_index: int = 0
+    opens: int = 0
+    page_count: int = 0
+    boxes: tuple[tuple[Box, ...], ...] = ()
+    quoted_boxes: tuple[tuple[Box, ...], ...] = ()
+    quoted: tuple[tuple[int, int], ...] = ()
+    before: str = ""
+    marked: str = ""
+    after: str = ""
+
+
+def view_source(library: Library, source: Source, quoted: Sequence[tuple[int, int]] = ()) -> SourceView:
+    """The passage in its document as that is now. InputError when the document is gone or no longer says it.
+
+    `quoted`: (start, end) in the text of the source of what stands out within it.
+    """
+    file, document = _find_document(library, source)
+    start, end = _locate(source, document)
+    page = document.page_at(start)
+    # A file that was replaced answers from its old text until the new one is read; the pages of the new one do not fit it.
+    if file.kind == "PDF" and page is not None and document.metadata.get("path") == file.path:
+        return _view_pages(library, file, document, page, end, source, quoted)
+    return SourceView(
+        "text",
+        file.id,
+        file.name,
+        document.page_word,
+        before=document.text[max(start - SURROUNDINGS, 0) : start],
+        marked=document.text[start:end],
+        quoted=tuple(quoted),
+        after=document.text[end : end + SURROUNDINGS],
+    )
+
+
+def _find_document(library: Library, source: Source) -> tuple[FileRow, Document]:
+    file = library.files.get(source.file_id)
+    if file is not None:
+        try:
+            return file, library.store.document(source.file_id)
+        except UnknownDocumentError:
+            pass
+    raise InputError(
+        f"{source.file_name} has been deleted since this answer was given.",
+        hint="The passage itself was kept with the answer and is shown below.",
+    )
+
+
+def _locate(source: Source, document: Document) -> tuple[int, int]:
+    """(start, end) of the passage in the document's text as it is now."""
+    if document.text[source.start : source.end] == source.text:
+        return source.start, source.end
+    start = document.text.find(source.text)
+    if start < 0:
+        raise InputError(
+            f"{source.file_name} has changed since this answer was given, and no longer holds this passage.",
+            hint="Ask again to get an answer from the document as it is now.",
+        )
+    return start, start + len(source.text)
+
+
+def _view_pages(
+    library: Library,
+    file: FileRow,
+    document: Document,
+    page: Page,
+    end: int,
+    source: Source,
+    quoted: Sequence[tuple[int, int]],
+) -> SourceView:
+    """`page` is the one on which the passage begins; it ends at the character `end` of the document."""
+    from lectern.jobs.sandbox import find_isolated
+    from ragcore.readers.base import ReadOptions
+
+    index = document.pages.index(page)
+    last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
+    reached = range(index, max(last, index + 1))
+    labels = tuple(document.pages[each].label for each in reached)
+    boxes, quoted_boxes = find_isolated(
+        library.files.location(file),
+        reached,
+        source.text,
+        ReadOptions(file.name, library.files.password(file.id)),
+        parts=quoted,
+        memory_mb=library.settings.ingest.read_memory_mb,
+    )
+    return SourceView(
+        "page",
+        file.id,
+        file.name,
+        document.page_word,
+        labels,
+        index,
+        opens=index + (labels.index(source.page_label) if source.page_label in labels else 0),
+        page_count=len(document.pages),
+        boxes=tuple(map(tuple, boxes)),
+        quoted_boxes=tuple(map(tuple, quoted_boxes)),
+    )
+
+
+def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
+    """A page of a PDF as an image; `scale` 1.0 is 72 dots per inch. UnknownDocumentError, InputError."""
+    from lectern.jobs.sandbox import draw_isolated
+    from ragcore.readers.base import ReadOptions
+
+    file = library.files.get(file_id)
+    if file is None or file.kind != "PDF":
+        raise UnknownDocumentError(file_id)
+    options, memory_mb = ReadOptions(file.name, library.files.password(file_id)), library.settings.ingest.read_memory_mb
+    return draw_isolated(library.files.location(file), page_index, options, scale=scale, memory_mb=memory_mb)
+
+
+def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:
+    """The sources, each with the page of the first sentence that the answer quotes from it, where it has several pages."""
+    quoted, document_of = quoted_from(answer), cache(store.document)
+
+    def locate(source: Source) -> Source:
+        place = first_place(quoted.get(source.number, ()), source.text) if source.page_label else None
+        if not place:  # nothing, or the passage's first words
+            return source
+        return replace(source, page_label=_part(source, place, len(source.text), document_of).page_label)
+
+    return tuple(map(locate, sources))
+
+
+def locate_sentence(store: Store, source: Source, sentence: str) -> Source:
+    """This sentence of the source alone, with its own page; the source where its document no longer holds it so."""
+    place = place_of(sentence, source.text)
+    return _part(source, *place, store.document) if place else source
+
+
+def _part(source: Source, start: int, end: int, document_of: Callable[[str], Document]) -> Source:
+    """`source.text[start:end]` as a source with the page that it begins on."""
+    try:
+        document = document_of(source.file_id)
+    except StoreError:  # deleted since the answer was given, or damaged
+        return source
+    page = document.page_at(source.start + start)
+    if document.text[source.start : source.end] != source.text:
+        return source
+    part = replace(source, start=source.start + start, end=source.start + end, text=source.text[start:end])
+    return replace(part, page_label=page.label) if page and source.page_label else part

@@ -1,0 +1,124 @@
+"""The worker process of an open library: it reads what is added, and another takes its place where it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from lectern.jobs.files import Files, process_name
+from lectern.settings import DATABASE, on_server
+from ragcore.errors import StoreError, UnreadableFileError
+
+logger = logging.getLogger(__name__)
+
+RESTART_SECONDS = 1.0  # before a worker that died is replaced; twice as long each time when it dies young
+LONGEST_RESTART = 60.0  # seconds
+YOUNG_SECONDS = 30.0
+CLOSE_SECONDS = 5.0  # that a worker gets to end by itself
+DEATHS = 3  # of workers over the same file, before the file is given up
+LOG_BYTES = 1_000_000  # of the worker's log, before another is begun
+
+
+class WorkerProcess:
+    """`where` is the library: its folder, or the address of its server. `folder` has the worker's log, on this machine."""
+
+    def __init__(self, where: Path | str, folder: Path, files: Files) -> None:
+        self._where = where
+        self._folder = folder
+        self._files = files
+        self._process: subprocess.Popen[bytes] | None = None
+        self._deaths: Counter[str] = Counter()  # by file
+        self._closed = False
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's number; None while there is no process."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """See to it that a worker reads what is added, until this is closed. A library that is read-only needs none."""
+        with self._lock:
+            if self._process is None and not self._closed and (on_server(self._where) or os.access(self._folder, os.W_OK)):
+                self._process = self._spawn()
+                threading.Thread(target=self._keep_alive, name="keep-worker", daemon=True).start()
+
+    def close(self) -> None:
+        """End the worker, and queue again what it was working on."""
+        with self._lock:
+            self._closed = True
+            process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin:
+            process.stdin.close()  # which it takes for the end
+        try:
+            process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait()
+        with contextlib.suppress(StoreError):  # then the next worker waits until this one's silence is long enough
+            self._files.release(process_name(process.pid))
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        path = self._folder / "worker.log"
+        with contextlib.suppress(OSError):  # not there yet, or held open by another worker
+            if path.stat().st_size > LOG_BYTES:
+                path.replace(path.with_suffix(".old.log"))
+        with path.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "lectern.jobs.worker", str(self._folder)],
+                env=self._environment(),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _environment(self) -> dict[str, str]:
+        """Where the library is, if on a server: not an argument, as those are for all of the machine to see."""
+        others = {name: value for name, value in os.environ.items() if name != DATABASE}
+        return {**others, DATABASE: str(self._where)} if on_server(self._where) else others
+
+    def _keep_alive(self) -> None:
+        """Put another worker in the place of one that has died."""
+        pause = RESTART_SECONDS
+        while (process := self._process) is not None:
+            began = time.monotonic()
+            status = process.wait()
+            if process.stdin:
+                process.stdin.close()
+            if self._closed:
+                return
+            logger.warning("the worker ended with status %d and is started again", status)
+            try:
+                self._release(process_name(process.pid))
+            except StoreError:
+                logger.exception("what the worker held waits until its silence is long enough")
+            pause = min(2 * pause, LONGEST_RESTART) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
+            time.sleep(pause)
+            with self._lock:
+                if not self._closed:
+                    try:
+                        self._process = self._spawn()
+                    except OSError:
+                        logger.exception("the worker cannot be started; another attempt follows")
+
+    def _release(self, process: str) -> None:
+        """Queue what a dead worker held, unless it is what workers die of."""
+        for file in self._files.release(process):
+            self._deaths[file.id] += 1
+            if self._deaths[file.id] >= DEATHS:
+                del self._deaths[file.id]
+                error = UnreadableFileError(
+                    f"{file.name} was given up: the process that reads it ended {DEATHS} times.",
+                    hint="It may need more memory than there is. Split it into several files, or close other programs "
+                    "and try again.",
+                )
+                self._files.give_up(file.id, error)

@@ -1,0 +1,171 @@
+"""Cited passages where they stand: on the pages of a PDF, in a text, and where their document has changed or is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lectern.explain.source_view import draw_page, locate_quotes, locate_sentence, view_source
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask, Source, build_sources
+from ragcore.errors import InputError
+from tests.lectern.test_library import TOWER, finished, take_in, worker_of
+from tests.making import make_pdf
+
+
+def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
+    open_library: Callable[..., Library],
+) -> None:
+    library = open_library()
+    file = take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built the tower?")))
+    assert message is not None
+    (source,) = message.sources
+    view = view_source(library, source)
+    assert (view.kind, view.before + view.marked + view.after) == ("text", TOWER)
+    assert view.marked == source.text
+
+    take_in(library, "Something else altogether stands here now.", "tower.txt")
+    with pytest.raises(InputError, match="has changed"):
+        view_source(library, source)
+    library.delete_file(file.id)
+    with pytest.raises(InputError, match="has been deleted"):
+        view_source(library, source)
+
+
+def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+    library = open_library()
+    path = library.incoming / "given.pdf"
+    make_pdf(path, ["Nothing of note happens on this first page.", "The tower was built by Ada Penrose in 1871."])
+    library.intake.add(path, "tower.pdf")
+    assert worker_of(library).run_once()
+    ask = Ask("Who built the tower?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    cited = next(source for source in message.sources if "Penrose" in source.text)
+    view = view_source(library, cited)
+    assert view.kind == "page"
+    assert view.page_count == 2
+    assert any(view.boxes)
+    assert draw_page(library, cited.file_id, view.page_index)[:4] in (b"RIFF", b"\x89PNG")
+
+
+def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    path = library.incoming / "given.pdf"
+    make_pdf(path, ["A cover.", "The tower was built by Ada Penrose in 1871.", "It fell in the storm of 1903.", "The end."])
+    file = library.intake.add(path, "tower.pdf").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    start, end = text.index("The tower"), text.index("1903.") + len("1903.")
+    source = Source(1, "n", file.id, file.name, start, end, text[start:end], page_index=1)
+    view = view_source(library, source)
+    assert (view.page_index, view.opens, view.page_labels) == (1, 1, ("2", "3"))
+    assert [len(boxes) for boxes in view.boxes] == [1, 1]
+    fell = text[start:end].index("It fell")
+    view = view_source(library, source, [(fell, end - start)])
+    assert [len(boxes) for boxes in view.boxes] == [1, 1]
+    assert view.quoted_boxes == ((), view.boxes[1])
+
+
+def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_first(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    fell = "The tower fell in the storm of 1903."
+    pages = ["A cover.", "The tower was built by Ada Penrose.", fell, "The end."]
+    file = library.intake.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
+    assert worker_of(library).run_once()
+    (source,) = build_sources(library.retriever(1).retrieve("Who built the tower?"))
+    assert source.page_label == "1"
+
+    def pages_of(*answers: str) -> list[str | None]:
+        return [locate_quotes(library.store, [source], answer)[0].page_label for answer in answers]
+
+    assert pages_of(f"{fell} [1]", f"{fell} [1] A cover. [1]", f"Never. [1] A cover. {fell} [1]") == ["3"] * 3
+    assert pages_of(f"A cover. [1] {fell} [1]", f"{fell} [2]", "It fell in 1903. [1]", "") == ["1"] * 4
+    built = source.text.index("The tower was built")
+    from_the_second = replace(source, start=source.start + built, text=source.text[built:], page_label="2")
+    (later,) = locate_quotes(library.store, [from_the_second], f"{fell} [1]")
+    assert later.page_label == "3"
+    (later,) = locate_quotes(library.store, [source], f"{fell} [1]")
+    view = view_source(library, later)
+    assert (view.page_index, view.opens, view.page_labels) == (0, 2, ("1", "2", "3", "4"))
+    assert view_source(library, replace(later, page_label="17")).opens == 0
+
+    ask = Ask("When was the storm in which the tower fell?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    assert message.text.startswith(fell)
+    assert [cited.page_label for cited in message.cited] == ["3"]
+
+    library.intake.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
+    assert worker_of(library).run_once()
+    assert pages_of(f"{fell} [1]") == ["1"]  # the document says something else there now
+    library.delete_file(file.id)
+    assert pages_of(f"{fell} [1]") == ["1"]
+
+
+def test_a_sentence_of_a_passage_is_shown_alone_on_its_own_page(open_library: Callable[..., Library], tmp_path: Path) -> None:
+    library = open_library()
+    built, fell = "The tower was built by Ada Penrose.", "The tower fell in the storm of 1903."
+    pages = ["A cover.", built, fell, "The end."]
+    file = library.intake.add(make_pdf(tmp_path / "given.pdf", pages), "tower.pdf").file
+    assert worker_of(library).run_once()
+    (source,) = build_sources(library.retriever(1).retrieve("Who built the tower?"))
+    alone = locate_sentence(library.store, source, fell)
+    assert (alone.place, alone.text, alone.number) == ("tower.pdf, page 3", fell, source.number)
+    shown = view_source(library, alone)
+    assert (shown.page_index, shown.opens, shown.page_labels, len(shown.boxes[0])) == (2, 2, ("3",), 1)
+    assert locate_sentence(library.store, source, "A cover.").place == "tower.pdf, page 1"
+    assert locate_sentence(library.store, source, "It was never built.") == source
+
+    library.intake.add(make_pdf(tmp_path / "turned.pdf", pages[::-1]), "tower.pdf")
+    assert worker_of(library).run_once()
+    assert locate_sentence(library.store, source, fell) == source  # the document says something else there now
+    library.delete_file(file.id)
+    assert locate_sentence(library.store, source, fell) == source
+
+
+def test_a_sentence_of_a_text_is_marked_alone(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    take_in(library, "The tower was built by Ada Penrose. It fell in 1903. It is gone.", "tower.txt")
+    (source,) = build_sources(library.retriever(1).retrieve("Who built the tower?"))
+    shown = view_source(library, locate_sentence(library.store, source, "It fell in 1903."))
+    assert (shown.before, shown.marked, shown.after) == (
+        "The tower was built by Ada Penrose. ",
+        "It fell in 1903.",
+        " It is gone.",
+    )
+
+
+def test_a_source_in_a_pdf_that_was_replaced_is_shown_as_text_until_the_new_one_is_read(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    library.intake.add(make_pdf(tmp_path / "old.pdf", ["The kettle was never found."]), "kettle.pdf")
+    worker_of(library).run_once()
+    (source,) = build_sources(library.retriever(1).retrieve("Was the kettle found?"))
+    assert view_source(library, source).kind == "page"
+    added = library.intake.add(make_pdf(tmp_path / "new.pdf", ["A cover.", "The kettle was never found."]), "kettle.pdf")
+    assert added.outcome == "replaced"
+    view = view_source(library, source)
+    assert (view.kind, view.marked) == ("text", "The kettle was never found.")
+    worker_of(library).run_once()
+    later = view_source(library, source)
+    assert (later.kind, later.page_index) == ("page", 1)
+
+
+def test_a_source_whose_passages_are_gone_before_its_file_is_said_to_be_deleted(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    file = take_in(library, TOWER, "tower.txt")
+    (source, *_) = build_sources(library.retriever(1).retrieve("Who built the tower?"))
+    library.store.delete(file.id)
+    with pytest.raises(InputError, match=r"tower\.txt has been deleted"):
+        view_source(library, source)
