@@ -27,7 +27,8 @@ import numpy as np
 
 from benchmarks.extractive import DATA, lines
 from benchmarks.passages import documents, vectors
-from lectern.explain.missed_passages import Cause, why_missed
+from lectern.explain.missed_cause import Cause
+from lectern.explain.missed_passages import why_missed
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Message, Retrieval

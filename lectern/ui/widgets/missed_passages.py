@@ -7,7 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from lectern.explain.missed_passages import Cause, Missed, nearest, why_missed
+from lectern.explain.missed_cause import Cause, Missed
+from lectern.explain.missed_passages import nearest, why_missed
 from lectern.library import Library
 from lectern.schema import Message
 from lectern.ui import labels, resources

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lectern.explain.missed_passages import Cause, Missed, why_missed
+from lectern.explain.missed_cause import Cause, Missed
+from lectern.explain.missed_passages import why_missed
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Message, Retrieval

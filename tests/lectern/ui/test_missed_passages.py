@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lectern.explain.missed_passages import Cause, Missed
+from lectern.explain.missed_cause import Cause, Missed
 from lectern.jobs.files import FileRow, Stage
 from lectern.schema import Ask, Source
 from lectern.ui.widgets.missed_passages import _snippet, button_text, cause_text

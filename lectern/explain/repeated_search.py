@@ -1,0 +1,116 @@
+"""The search of an answer, made once more in the whole library, and what the answer did with what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lectern.explain.missed_cause import Cause, Missed
+from lectern.jobs.files import FileRow
+from lectern.library import Library
+from lectern.schema import Ask, Message, Source, build_sources
+from ragcore.extractive.sentence_support import SentenceCheck
+from ragcore.observe import Span
+from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.vector_stores.base import Scope
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
+
+MOST_PASSAGES = 100  # that an answer can be made from; how far down ranks are known
+
+
+class RepeatedSearch:
+    """`searched`: the question as it was looked up, nothing misspelt; `condensed`: it is not the one that was asked. `used`:
+    the ids of the passages that the answer was made from."""
+
+    def __init__(self, library: Library, message: Message, ask: Ask, check: SentenceCheck) -> None:
+        self.library, self.message, self.ask, self.check = library, message, ask, check
+        trace = library.conversations.trace(message.id)
+        self._steps: list[Span] = trace.named("retrieve") if trace else []
+        standalone = self._standalone()
+        self.condensed = standalone != ask.question
+        self.searched = (message.facts and message.facts.meant) or standalone
+        self.used = {source.node_id for source in message.sources}
+        self._vectors: dict[str, Vector] = {}
+
+    @cached_property
+    def everywhere(self) -> list[NodeWithScore]:
+        """The best passages of the whole library."""
+        return self.ranked(self.searched)
+
+    @cached_property
+    def within(self) -> list[NodeWithScore]:
+        """The best passages of the documents that were chosen."""
+        return self.everywhere if self.ask.file_ids is None else self.ranked(self.searched, self.ask.file_ids)
+
+    def ranked(
+        self,
+        question: str,
+        file_ids: Sequence[str] | None = None,
+        count: int = MOST_PASSAGES,
+        *,
+        weaker: bool = True,
+    ) -> list[NodeWithScore]:
+        """The best passages as the answer's own search finds them, before any later step. `weaker`: with those that are far
+        weaker than the best."""
+        library, how = self.library, self.ask.retrieval
+        if question not in self._vectors:
+            self._vectors[question] = library.embedder.embed_query(question)
+        scope = Scope(None if file_ids is None else tuple(file_ids))
+        retriever = HybridRetriever(
+            library.store,
+            library.embedder,
+            count,
+            scope,
+            cosine_share=how.dense_share,
+            feedback=usual_feedback(how.dense_share),
+            weaker=weaker,
+        )
+        return retriever.retrieve(QueryBundle(question, embedding=self._vectors[question]))
+
+    def report(
+        self,
+        cause: Cause,
+        node: TextNode | None = None,
+        rank: int | None = None,
+        *,
+        ask: Ask | None = None,
+        file: FileRow | None = None,
+        page: str = "",
+    ) -> Missed:
+        source = self.source_of(node) if node is not None else None
+        return Missed(cause, self.searched, len(self.message.sources), source, rank, ask, file, page)
+
+    def report_used(self, node: TextNode) -> Missed:
+        """The answer was made from it, and said something else; each passage can be asked on its own."""
+        ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
+        number = next((source.number for source in self.message.sources if source.node_id == node.id_), None)
+        return self.report(Cause.USED, node, number, ask=ask)
+
+    def source_of(self, node: TextNode) -> Source:
+        known = next((source for source in self.message.sources if source.node_id == node.id_), None)
+        return known or build_sources([NodeWithScore(node)])[0]
+
+    def took_central(self) -> bool:
+        """Whether the answer was made from the central passages, for a summary."""
+        return any(step.facts.get("retriever") == "overview" for step in self._steps)
+
+    def reach(self) -> int:
+        """How many passages the search handed to the later steps."""
+        found = max((len(step.facts.get("found", ())) for step in self._steps), default=0)
+        return found or self.ask.top_k
+
+    def _standalone(self) -> str:
+        """A follow-up as it stands alone."""
+        asked = next((str(step.facts["question"]) for step in self._steps if "question" in step.facts), "")
+        condensed = self.message.facts.condensed if self.message.facts else None
+        return asked or condensed or self.ask.question
+
+
+def place_among(node: TextNode, hits: Sequence[NodeWithScore]) -> tuple[int | None, float]:
+    """(rank, 1 for the best; score), or (None, 0.0)."""
+    return next(((rank, hit.get_score()) for rank, hit in enumerate(hits, 1) if hit.node.id_ == node.id_), (None, 0.0))
