@@ -67,7 +67,7 @@ def test_the_readme_gives_the_licence_of_every_dependency() -> None:
 
 def test_the_readme_tells_the_defaults_of_the_settings() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    defaults = settings.Settings()
+    defaults = settings.AppSettings()
     for line, value in [
         ("Context window", f"{defaults.llm.context_window:,}"),
         ("Room for the answer", str(defaults.llm.num_output)),
