@@ -1,20 +1,29 @@
 """Installs Lectern and starts it, or runs its tests, with nothing but Python 3.11 or newer.
 
-    python start.py              install and start the application
+    python start.py              install and start the application; --port NUMBER and the other arguments of lectern follow
     python start.py test         install and run all tests, or those that pytest's own arguments behind it name
 
-Inside a virtual environment it installs there; otherwise it makes one in the folder .venv beside this file.
+Inside a virtual environment it installs there; otherwise it makes one in the folder .venv next to this file. On Linux without
+an NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import venv
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
+from threading import Thread
+from urllib.request import Request, urlopen
 
 HERE = Path(__file__).resolve().parent
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+INDEX_SECONDS = 3.0  # how long the CPU index may take to answer
 
 
 def main() -> int:
@@ -63,11 +72,56 @@ def install(python: str, extra: str) -> bool:
     if stamp.exists() and stamp.read_text("utf-8") in (f"{HERE}[test]{wanted}", f"{HERE}{extra}{wanted}"):
         return True
     print("Installing; this takes some minutes the first time.", flush=True)
-    if subprocess.call([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{HERE}{extra}"]):
+    options: list[str] = []
+    if sys.platform == "linux" and not has_torch(python, wanted):
+        options, choice = torch_build(CPU_INDEX, card=has_nvidia_card())
+        print(choice, flush=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if subprocess.call([*pip, *options, "-e", f"{HERE}{extra}"]):
         print("The installation failed; what pip says above tells why.", file=sys.stderr)
         return False
     stamp.write_text(f"{HERE}{extra}{wanted}", "utf-8")
     return True
+
+
+def has_torch(python: str, project: str) -> bool:
+    """Whether that Python has the release of PyTorch that `project`, the text of pyproject.toml, pins, in whichever build."""
+    pinned = re.search(r'"torch==([\d.]+)"', project)
+    code = "from importlib.metadata import version; print(version('torch').partition('+')[0])"
+    installed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+    return pinned is not None and installed == pinned[1]
+
+
+def has_nvidia_card(driver: Path = Path("/proc/driver/nvidia")) -> bool:
+    return driver.exists() or shutil.which("nvidia-smi") is not None
+
+
+def torch_build(index: str, *, card: bool, seconds: float = INDEX_SECONDS) -> tuple[list[str], str]:
+    """The options with which pip installs PyTorch, and a sentence about the choice. `index`: of the CPU builds.
+
+    The index is an additional one, because pip prefers 2.13.0+cpu to 2.13.0 (PEP 440). Everything else still comes from the
+    person's own index, and if the CPU index lacks this version or fails later, pip installs the usual build.
+    """
+    if card:
+        return [], "PyTorch: the build that pip finds, because this computer has an NVIDIA card."
+    if not answers(index, seconds):
+        return [], f"PyTorch: the build that pip finds, because {index} did not list torch within {seconds:g} seconds."
+    return ["--extra-index-url", index], f"PyTorch: the CPU build from {index}, because this computer has no NVIDIA card."
+
+
+def answers(index: str, seconds: float) -> bool:
+    """Whether the package index lists torch, within `seconds` in all."""
+    listed: list[bool] = []
+
+    def ask() -> None:
+        with suppress(OSError, HTTPException), urlopen(Request(f"{index}/torch/", method="HEAD"), timeout=seconds) as reply:
+            listed.append(reply.status == 200)
+
+    # A thread, because the time-out of urlopen does not limit the look-up of the name.
+    asking = Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(seconds)
+    return listed == [True]
 
 
 if __name__ == "__main__":

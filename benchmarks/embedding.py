@@ -37,7 +37,7 @@ def passages(count: int, shortest: int, longest: int) -> tuple[list[str], list[i
     encoder = Tokenizer.from_file(str(Path(get_model_path()) / "tokenizer.json"))
     encoder.no_padding()
     encoder.no_truncation()
-    text = long_text(ROOT / "README.md")[:1_000_000]
+    text = long_text(ROOT / "docs" / "llamaindex.md")[:1_000_000]
     offsets = encoder.encode(text, add_special_tokens=False).offsets
     draw = random.Random(7)
     texts = []

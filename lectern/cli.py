@@ -1,6 +1,6 @@
 """The library from a terminal.
 
-lectern                      start the application
+lectern [--port NUMBER]      start the application
 lectern add WHAT ...         take in files, folders, web links or storage addresses, and wait until they are read
 lectern ask QUESTION         an answer with its sources
 lectern export FILE          the whole library in one file, also while it is in use
@@ -41,7 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; gives its exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that this terminal or file cannot hold is no reason to end
         sys.stdout.reconfigure(errors="replace")
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.port is not None and given.command not in (None, "serve"):
+        parser.error(f"--port starts the application; it cannot be used with {given.command}")
     try:
         return _run(given)
     except RagError as error:
@@ -56,9 +59,12 @@ def _parser() -> argparse.ArgumentParser:
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--library", type=Path, default=None, metavar="FOLDER", help="where the library is kept")
     place.add_argument("--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}")
+    port_help = "the port of the application; by default 8501, or the next free one"
+    parser.add_argument("--port", type=_port, metavar="NUMBER", help=port_help)
     commands = parser.add_subparsers(dest="command")
     serve = commands.add_parser("serve", help="start the application (the default)")
-    serve.add_argument("--port", type=int, help="8501, or the next free one")
+    # SUPPRESS: the default of a command's option would replace the value given before the command.
+    serve.add_argument("--port", type=_port, metavar="NUMBER", help=port_help, default=argparse.SUPPRESS)
     add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
     add.add_argument("what", nargs="+", help="a file, a folder, https://..., s3://...; with --query the address of a database")
     add.add_argument("--query", metavar="SELECT", help="take in the rows that a database gives")
@@ -98,7 +104,7 @@ def _run(given: argparse.Namespace) -> int:
             return _eval(given)
         case "record":
             return _record(where, given.into)
-    return _serve(where, getattr(given, "port", None))
+    return _serve(where, given.port)
 
 
 def _opened(where: Path | str) -> closing[Library]:
@@ -113,6 +119,12 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 65535")
+    return int(text)
+
+
 def _serve(where: Path | str, port: int | None) -> int:
     """Start the application, and open it in the browser of whoever sits at this terminal. It ends with this process."""
     import os
@@ -124,7 +136,7 @@ def _serve(where: Path | str, port: int | None) -> int:
             "The application's screens are not installed beside the library.",
             hint="Install from a checkout, with: python -m pip install -e .",
         )
-    port = port or _free_port()
+    port = _free_port(port)
     command = [sys.executable, "-m", "streamlit", "run", str(APP), f"--server.port={port}"]
     in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
     place = {config.DATABASE: str(where)} if config.on_server(where) else in_folder
@@ -140,14 +152,18 @@ def _serve(where: Path | str, port: int | None) -> int:
             server.terminate()
 
 
-def _free_port() -> int:
-    """8501, or the next that nobody uses."""
+def _free_port(port: int | None) -> int:
+    """`port`, or without one 8501 or the next free port. ConfigError when none of these is free."""
     import socket
 
-    for port in range(FIRST_PORT, FIRST_PORT + 100):
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-    raise ConfigError("No port is free for the application.", hint="Choose one with: lectern serve --port NUMBER")
+    ports = range(FIRST_PORT, FIRST_PORT + 100) if port is None else [port]
+    for each in ports:
+        with suppress(OSError), socket.create_server(("127.0.0.1", each)):
+            return each
+    raise ConfigError(
+        "No port is free for the application." if port is None else f"Port {port} is in use, or is not open to this account.",
+        hint="Choose another one with: lectern --port NUMBER",
+    )
 
 
 def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:

@@ -1,4 +1,4 @@
-"""What the package as a whole promises: it is light to import, its names are there, and its README tells the truth."""
+"""What the package as a whole promises: it is light to import, its names are there, and its documentation is true."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def test_every_public_name_is_there_and_a_wrong_one_is_said_to_be_missing() -> N
         getattr(ragcore, "VectorStorIndex")  # noqa: B009 - a type checker would object to the plain way
 
 
-def test_the_readme_gives_the_licence_of_every_dependency() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+def test_the_documentation_gives_the_licence_of_every_dependency() -> None:
+    licences = (ROOT / "docs" / "licences.md").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     for requirement in [*project["dependencies"], *(one for extra in extras.values() for one in extra)]:
         name = re.split(r"[<>=\[]", requirement)[0]
-        assert re.search(rf"\| {re.escape(name)} \| [^|]*\| [A-Z]", readme), f"{name} is not in the table of licences"
+        assert re.search(rf"\| {re.escape(name)} \| [^|]*\| [A-Z]", licences), f"{name} is not in the table of licences"
 
 
-def test_the_readme_tells_the_defaults_of_the_settings() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    defaults = settings.Settings()
+def test_the_documentation_gives_the_defaults_of_the_settings() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    defaults = settings.AppSettings()
     for line, value in [
         ("Context window", f"{defaults.llm.context_window:,}"),
         ("Room for the answer", str(defaults.llm.num_output)),
@@ -77,11 +77,4 @@ def test_the_readme_tells_the_defaults_of_the_settings() -> None:
         ("Passage size, overlap", f"{defaults.ingest.chunk_size}, {defaults.ingest.chunk_overlap}"),
         ("Largest file, largest text", f"{defaults.ingest.max_file_mb}, {defaults.ingest.max_text_mb}"),
     ]:
-        assert re.search(rf"{line}\W.*\| {re.escape(value)} \|", readme), line
-
-
-def test_the_pictures_of_the_readme_are_there() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", readme)
-    assert pictures
-    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
+        assert re.search(rf"{line}\W.*\| {re.escape(value)} \|", page), line

@@ -1,9 +1,8 @@
-"""The examples of README.md, run one after the other in a folder with a text about a tower."""
+"""The examples of README.md and docs, page by page, in a folder with a text about a tower."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -14,10 +13,12 @@ import pytest
 from ragcore import Settings
 from ragcore.observe import Span
 from ragcore.settings import SettingsOfAScript
+from tests.documentation import DOCS, PAGES, WALKTHROUGH, examples
 from tests.scripted_server import ScriptedServer, plausible_answer
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+LIBRARY = DOCS / "library.md"
+WITH_EXAMPLES = [page for page in PAGES if "```python" in page.read_text("utf-8")]
+OTHERS = [page for page in WITH_EXAMPLES if page not in (LIBRARY, *WALKTHROUGH)]
 TEXT = "The tower was built by Ada Penrose in 1871. It is forty metres high."
 
 
@@ -45,28 +46,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         setattr(Settings, each.name, None)
 
 
-def test_the_examples_do_what_the_readme_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {"__name__": "readme"}
-    quoted, kept, chatted, acted, observed = EXAMPLES
+def run(page: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], list[str]]:
+    """The names after the last example, and what each example printed, which is what the page shows below it."""
+    names: dict[str, Any] = {"__name__": "example"}
+    outputs = []
+    for number, example in enumerate(examples(page), 1):
+        exec(compile(example.code, f"{page.name}, example {number}", "exec", dont_inherit=True), names)
+        outputs.append(capsys.readouterr().out)
+        if example.output:
+            assert outputs[-1] == f"{example.output}\n"
+    return names, outputs
 
-    exec(compile(quoted, "README.md", "exec"), names)
-    shown = re.search(r"^```\n\n    (.+)$", README, re.MULTILINE)
-    assert shown is not None
-    assert capsys.readouterr().out == f"{shown[1]}\n"
 
-    exec(compile(kept, "README.md", "exec"), names)
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
+def test_the_examples_of_a_page_print_what_it_shows(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(run(page, capsys)[1]) == page.read_text("utf-8").count("```python")
+
+
+def test_the_examples_of_the_library_do_what_their_page_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names, (_, _, chatted, _, outlined, _, _, compared) = run(LIBRARY, capsys)
     assert (folder / "storage").is_dir()
-
-    exec(compile(chatted, "README.md", "exec"), names)
-    assert capsys.readouterr().out.startswith("The documents say: “The tower was built by Ada Penrose")
-    assert [hit.text for hit in names["index"].as_retriever().retrieve("Who?")] == [TEXT]
-
-    exec(compile(acted, "README.md", "exec"), names)
-    assert capsys.readouterr().out == "29 years.\n"
-
-    exec(compile(observed, "README.md", "exec"), names)
-    answer = names["chat_engine"].chat("And how high is it?")
-    names["stop"]()
-    assert answer.trace.outline().startswith("chat: ")
+    assert chatted.startswith("The documents say: “The tower was built by Ada Penrose")
+    assert outlined == f"{names['answer'].trace.outline()}\n"
+    assert outlined.startswith("chat: ")
     (line,) = (folder / "traces.jsonl").read_text("utf-8").splitlines()
-    assert Span.from_dict(json.loads(line)).outline() == answer.trace.outline()
+    assert Span.from_dict(json.loads(line)).outline().startswith("chat: ")
+    assert [hit.text for hit in names["index"].as_retriever().retrieve("Who?")] == [TEXT]
+    assert (folder / "chroma").is_dir()
+    assert [line.partition(":")[0] for line in compared.splitlines()] == ["user", "assistant", "assistant"]

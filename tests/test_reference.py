@@ -1,4 +1,4 @@
-"""docs/reference.md names every public name, where it is imported from, and the test that pins it; and it is true.
+"""docs/reference names every public name, where it is imported from, and the test that pins it; and it is true.
 
 Below it: what a name stands for where only its kind is promised, such as the base of a family or what a call gives.
 """
@@ -9,6 +9,7 @@ import inspect
 import re
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
@@ -33,8 +34,11 @@ from ragcore.storage import ChatStore, SimpleChatStore
 from ragcore.vector_stores import MemoryStore, SimpleVectorStore, VectorStoreQueryMode
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")
-ROWS = re.findall(r"^\| `([\w.]+)` \| ([^|]+) \| \[([\w/.]+)\]\(\.\./tests/([\w/.]+)\) \|$", PAGE, re.MULTILINE)
+PAGE = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs" / "reference").glob("*.md")))
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+IMPORTS = re.compile(r"^ *(?:>>> )?from ((?:ragcore|lectern)[\w.]*) import (?:\(([\w,\s]+)\)|([\w, ]+))", re.MULTILINE)
+COMMANDS = re.compile(r"python -m ((?:benchmarks|lectern|ragcore|sample|tests|ui)\b[\w.]*)")
+ROWS = re.findall(r"^\| `([\w.]+)` \| ([^|]+) \| \[([\w/.]+)\]\(\.\./\.\./tests/([\w/.]+)\) \|$", PAGE, re.MULTILINE)
 
 
 @cache
@@ -49,7 +53,7 @@ def exported() -> list[str]:
     return [f"{module.__name__}.{name}" for module in modules for name in getattr(module, "__all__", ())]
 
 
-def test_the_page_is_made_of_rows_that_can_be_read() -> None:
+def test_the_pages_have_only_rows_that_can_be_read() -> None:
     lines = [line for line in PAGE.splitlines() if line.startswith("| `")]
     assert len(lines) == len(ROWS) > 150
     paths = [path for path, *_ in ROWS]
@@ -69,6 +73,27 @@ def test_every_exported_name_has_a_row() -> None:
     told = {(path.rsplit(".", 1)[-1], id(found(path))) for path, *_ in ROWS}
     missing = [path for path in exported() if (path.rsplit(".", 1)[-1], id(found(path))) not in told]
     assert missing == []
+
+
+def imported_in(text: str) -> set[str]:
+    """Names that a text imports, with their modules: "ragcore.schema.TextNode"."""
+    lists = [(module, several or one) for module, several, one in IMPORTS.findall(text)]
+    return {f"{module}.{name.split()[0]}" for module, names in lists for name in names.split(",") if name.strip()}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_what_a_text_imports_or_runs_is_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for path in imported_in(text):
+        assert found(path) is not None
+    assert [name for name in COMMANDS.findall(text) if find_spec(name.rstrip(".")) is None] == []
+
+
+def test_imports_are_found_on_one_line_and_on_several() -> None:
+    text = (
+        "from ragcore import Document, TextNode as Node\na, b = f()\n  from lectern.ask import (\n    Ask,\n    Source,\n  )\n"
+    )
+    assert imported_in(text) == {"ragcore.Document", "ragcore.TextNode", "lectern.ask.Ask", "lectern.ask.Source"}
 
 
 # --- families -----------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Every example of docs/walkthrough.md, run from top to bottom in one folder, and what must be true after each.
+"""Every example of docs/walkthrough, run from top to bottom in one folder, and what must be true after each.
 
 The models are those the examples name, reached the way a person would have them: the embedding model is a folder of that name,
 and the language models are a server on this machine that the environment points to.
@@ -31,18 +31,17 @@ from ragcore.observe import Listener, Span, add_listener
 from ragcore.schema import MetadataMode
 from ragcore.settings import SettingsOfAScript
 from ragcore.text.tokens import default_tokenizer, has_vocabulary, tiktoken_tokenizer
+from tests.documentation import ROOT, WALKTHROUGH, examples
 from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.scripted_server import ScriptedServer, ToolCalls, plausible_answer
 
 find_vocabulary()
 
-ROOT = Path(__file__).parents[1]
 ESSAY = ROOT.parent / "shared" / "data" / "paul_graham" / "paul_graham_essay.txt"
 SAMPLE = ROOT / "sample" / "documents"
 QUESTION = "What did the author do growing up?"
-BLOCK = re.compile(r"^```python ([UV]\d+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGE = (ROOT / "docs" / "walkthrough.md").read_text("utf-8")
-BLOCKS = dict(BLOCK.findall(PAGE))
+EXAMPLES = [example for page in WALKTHROUGH for example in examples(page)]
+CODE = {example.name: example.code for example in EXAMPLES}
 USERS = [(1, "Ada", "ada@example.org"), (2, "Grace", "grace@example.org"), (3, "Alan", "alan@example.org")]
 
 
@@ -73,7 +72,7 @@ class Walk:
     seen: dict[str, SimpleNamespace] = field(default_factory=dict)
 
     def after(self, name: str) -> SimpleNamespace:
-        for each, code in BLOCKS.items():
+        for each, code, _ in EXAMPLES:
             if each not in self.seen:
                 self.seen[each] = self._run(each, code)
             if each == name:
@@ -84,7 +83,7 @@ class Walk:
         first = len(self.server.requests)
         said = io.StringIO()
         with heard() as ear, contextlib.redirect_stdout(said):
-            exec(compile(code, f"docs/walkthrough.md, {name}", "exec", dont_inherit=True), self.names)
+            exec(compile(code, f"docs/walkthrough, {name}", "exec", dont_inherit=True), self.names)
         requests = self.server.requests[first:]
         return SimpleNamespace(**self.names, printed=said.getvalue(), heard=ear, requests=requests)
 
@@ -188,13 +187,12 @@ def found_by(index: VectorStoreIndex) -> list[tuple[str, Any]]:
 needs_essay = pytest.mark.skipif(not ESSAY.exists(), reason="needs the essay")
 
 
-# --- the page -----------------------------------------------------------------------------------------------------------------
+# --- the pages ----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_has_every_example_once() -> None:
-    names = [name for name, _ in BLOCK.findall(PAGE)]
+def test_the_pages_have_every_example_once() -> None:
+    names = [example.name for example in EXAMPLES]
     assert sorted(names) == sorted([*(f"U{number}" for number in range(1, 25)), "V1", "V2", "V3", "V4", "V5"])
-    assert len(names) == PAGE.count("```python")
 
 
 @pytest.mark.parametrize(
@@ -480,7 +478,7 @@ WAYS = [asked_at_once, asked_in_pieces, asked_beside_others, asked_in_pieces_bes
 
 def test_u19_the_example_goes_through_all_modes_with_four_turns_each(walk: Walk) -> None:
     after = walk.after("U19")
-    assert [line for line in MODES if f'"{line}"' in BLOCKS["U19"]] == MODES
+    assert [line for line in MODES if f'"{line}"' in CODE["U19"]] == MODES
     turns = after.chat_engine.chat_history
     assert [turn.content for turn in turns if turn.role is MessageRole.USER] == [
         "What did the author work on?", "And before college?", "Where was that?", "And then?",

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import numpy as np
-
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.similarity import similarity
 from ragcore.observe import Span, span
@@ -172,5 +170,7 @@ def query_vector(embedder: Embedder, query: QueryBundle) -> Vector:
     texts = query.embedding_strs or (query.query_str,)
     if len(texts) == 1:
         return embedder.embed_query(texts[0])
+    import numpy as np  # loaded here, so that naming an embedder loads nothing heavy
+
     mean: Vector = np.mean(embedder.embed_passages(texts), axis=0, dtype=np.float32)
     return mean

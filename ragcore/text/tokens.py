@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from ragcore.errors import ConfigError, MissingPackageError
+from ragcore.errors import ConfigError
 
 if TYPE_CHECKING:
     import tiktoken
@@ -237,7 +237,7 @@ def as_tokenizer(given: Tokenizer | Callable[[str], Sized]) -> Tokenizer:
 
 
 def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
-    """ConfigError when the encoding's vocabulary is not on this disk; MissingPackageError without tiktoken."""
+    """ConfigError when the encoding's vocabulary is not on this disk. Nothing is downloaded."""
     if encoding not in _VOCABULARIES:
         raise ConfigError(
             f"There is no tokenizer called {encoding!r}.", hint=f"Choose one of: {', '.join(sorted(_VOCABULARIES))}."
@@ -247,10 +247,8 @@ def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
             f"The vocabulary of the tokenizer {encoding!r} is not on this computer.",
             hint="Set TIKTOKEN_CACHE_DIR to a folder that holds it, or use the built-in tokenizer.",
         )
-    try:
-        import tiktoken
-    except ImportError as error:
-        raise MissingPackageError("tiktoken", extra="tiktoken") from error
+    import tiktoken
+
     with _loading:
         return TiktokenTokenizer(tiktoken.get_encoding(encoding))
 

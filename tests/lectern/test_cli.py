@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -196,14 +197,17 @@ def test_the_application_starts_says_where_it_is_and_ends_on_ctrl_c(tmp_path: Pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_application_ends_with_the_command_that_started_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["--port"], ["serve", "--port"]])
+def test_the_application_answers_at_the_port_asked_for_and_ends_with_its_command(arguments: list[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), *arguments, str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
         assert started.stdout is not None
         try:
-            assert any("Lectern is at" in line for line in started.stdout)
+            assert any(f"Lectern is at http://localhost:{port}." in line for line in started.stdout)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=10) as health:
+                assert health.status == 200
             started.terminate()  # which a service manager or a container does, to this process alone
             started.wait(30)
             with socket.socket() as probe:
@@ -211,6 +215,36 @@ def test_the_application_ends_with_the_command_that_started_it(tmp_path: Path) -
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
+
+
+def test_a_port_in_use_is_refused_without_starting_the_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        assert cli.main(["--library", str(tmp_path / "library"), "--port", str(port)]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"Port {port} is in use, or is not open to this account.\nChoose another one with: lectern --port NUMBER\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--port", "99999"], "'99999' is not a number from 1 to 65535"),
+        (["--port", "0"], "'0' is not a number from 1 to 65535"),
+        (["--port", "8601", "worker"], "--port starts the application; it cannot be used with worker"),
+        (["--ports", "8601"], "invalid choice: '8601'"),
+        (["--verbose"], "unrecognized arguments: --verbose"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused_with_the_reason(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert reason in capsys.readouterr().err
 
 
 def test_a_database_that_is_no_server_is_refused_without_showing_it(

@@ -252,7 +252,7 @@ def test_for_a_plain_text_nothing_is_loaded_that_only_other_formats_need(
     of_each = [{name.partition(".")[0] for name in process.read_text().split()} for process in noted.iterdir()]
     imported = set().union(*(names for names in of_each if "ragcore" in names))
     # Before anything can be read, these are there. `org` is tried for the sake of Jython.
-    assert imported - sys.stdlib_module_names == {"cloudpickle", "loky", "org", "psutil", "ragcore"}
+    assert imported - sys.stdlib_module_names == {"cloudpickle", "loky", "org", "psutil", "lectern", "ragcore"}
 
 
 def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str], Path]) -> None:
