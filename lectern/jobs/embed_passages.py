@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from lectern.jobs.embedding_drafts import content_of
 from ragcore.embeddings.base import Embedder, groups_by_length
 from ragcore.errors import DamagedStoreError
-from ragcore.readers.workload import weight
 from ragcore.schema import TextNode
 from ragcore.vector_stores.base import Store
 
@@ -28,15 +27,13 @@ During = Callable[[Callable[[], "Vectors"]], "Vectors"]  # does the work, and en
 class Step:
     """Some more passages have their vectors, `made` by content; `done` of all have one now.
 
-    These had `characters`; `characters_left` are to be embedded yet, and `characters_next` with the next step: all by their
-    `ragcore.readers.workload.weight`. `seconds` that it took, without loading the embedder.
+    These had `characters`; `characters_left` are to be embedded yet. `seconds` that it took, without loading the embedder.
     """
 
     made: dict[str, Vector]
     done: int
     characters: int
     characters_left: int
-    characters_next: int
     seconds: float
 
 
@@ -74,20 +71,19 @@ class PassageEmbedder:
         contents = self.contents(nodes)
         vectors = {content: known[content] for content in contents if content in known}
         texts = {content: node.text for content, node in zip(contents, nodes, strict=True) if content not in vectors}
-        places, weights = Counter(contents), {content: weight(text) for content, text in texts.items()}
-        left = sum(weights.values())
+        places, left = Counter(contents), sum(map(len, texts.values()))
         done = sum(places[content] for content in vectors)
         missing = list(texts)
         groups = [[missing[index] for index in group] for group in _spread(list(groups_by_length(list(texts.values()))))]
-        sizes = [*(sum(weights[content] for content in group) for group in groups), 0]
-        note(Step({}, done, 0, left, sizes[0], 0.0))
-        for contents_made, characters, characters_next in zip(groups, sizes, sizes[1:], strict=False):
+        note(Step({}, done, 0, left, 0.0))
+        for contents_made in groups:
             rows, seconds = self._make([texts[content] for content in contents_made], during)
             made = dict(zip(contents_made, rows, strict=True))
             vectors |= made
             done += sum(places[content] for content in made)
+            characters = sum(len(texts[content]) for content in made)
             left -= characters
-            note(Step(made, done, characters, left, characters_next, seconds))
+            note(Step(made, done, characters, left, seconds))
         return [node.with_embedding(vectors[content]) for node, content in zip(nodes, contents, strict=True)]
 
     def _make(self, texts: list[str], during: During) -> tuple[Vectors, float]:

@@ -32,10 +32,9 @@ from lectern.jobs.embedding_drafts import SCHEMA as DRAFTS_SCHEMA
 from lectern.jobs.embedding_drafts import Drafts, drop_drafts
 from lectern.jobs.file_storage import FileBytes, Received
 from lectern.jobs.time_left import SCHEMA as PACES_SCHEMA
-from lectern.jobs.time_left import Costs, kind_of, note_amount, read_costs, remember
+from lectern.jobs.time_left import Costs, kind_of, read_costs, remember
 from lectern.settings import IngestSettings
 from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLargeError
-from ragcore.readers.workload import Amount
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, Database, writable
 
@@ -204,25 +203,10 @@ class Files:
                 (self._clock(), began - SILENT_SECONDS, began + SILENT_SECONDS),
             )
 
-    def costs(self, digest: str | None = None) -> Costs:
-        """What reading and embedding were seen to cost. `digest`: with what was seen in the file of this hash alone."""
+    def costs(self) -> Costs:
+        """What reading and embedding the last files cost."""
         with self.database.snapshot() as db:
-            return read_costs(db, digest)
-
-    def unseen(self, limit: int) -> list[FileRow]:
-        """Files that wait, and of which nobody knows how much is in them; the largest first, at most `limit`."""
-        unknown = "stage = 'queued' AND path != '' AND hash NOT IN (SELECT hash FROM amounts)"
-        asked = f"SELECT {_COLUMNS} FROM files WHERE {unknown}"
-        with self.database.snapshot() as db:
-            rows = db.execute(f"{asked} ORDER BY size DESC, id LIMIT {int(limit)}").fetchall()
-        return [_row(row, Costs(), self._clock()) for row in rows]
-
-    def saw(self, file: FileRow, amount: Amount) -> None:
-        """How much is in a file that is not read yet; nothing happens where it has been meanwhile, or is gone."""
-        with self.database.transaction() as db:
-            unread = "SELECT id FROM files WHERE id = ? AND hash = ? AND stage != 'ready'"
-            if db.execute(unread, (file.id, file.hash)).fetchone() is not None:
-                note_amount(db, file.hash, amount)
+            return read_costs(db)
 
     def add(
         self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "", beside: bool = False
@@ -398,7 +382,7 @@ class Files:
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:
             row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
-            return _row(row, read_costs(db, row["hash"]), self._clock()) if row else None
+            return _row(row, read_costs(db), self._clock()) if row else None
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
@@ -464,7 +448,6 @@ class Files:
 
     @staticmethod
     def _forget(db: Connection, file_id: str) -> None:
-        _forget_amount(db, file_id)
         db.execute("DELETE FROM files WHERE id = ?", (file_id,))
         _forget_links(db)
         drop_drafts(db, file_id)
@@ -549,8 +532,7 @@ class Files:
         """The file is ready; False when the row was deleted, stopped or taken over meanwhile.
 
         Its drafts go, and so does its password, unless pages are to be drawn with it. `problem`: why a part of it was left out;
-        it can be tried again. `paces`: what its work cost, see
-        `lectern.jobs.time_left.remember`.
+        it can be tried again. `paces`: what its work cost, see `lectern.jobs.time_left.remember`.
         """
         with self.database.transaction() as db:
             changed = db.execute(
@@ -562,7 +544,6 @@ class Files:
             ).rowcount
             if changed:
                 drop_drafts(db, file_id)
-                _forget_amount(db, file_id)
                 for work, cost, amount in paces:
                     remember(db, work, cost, amount)
                 self._bytes.drop_versions_before(self._must(file_id).path)
@@ -627,7 +608,6 @@ class Files:
             for row in db.execute("SELECT id FROM removed_files").fetchall():
                 self._bytes.drop(row["id"])
             db.execute("DELETE FROM removed_files")
-            db.execute("DELETE FROM amounts WHERE hash NOT IN (SELECT hash FROM files)")
             rows = db.execute("SELECT path, max(added) AS added FROM files GROUP BY path").fetchall()
             self._bytes.sweep({row["path"]: row["added"] for row in rows})
 
@@ -731,11 +711,6 @@ def _forget_links(db: Connection) -> None:
     db.execute("DELETE FROM links WHERE file_id NOT IN (SELECT id FROM files)")
 
 
-def _forget_amount(db: Connection, file_id: str) -> None:
-    """It is read, or gone."""
-    db.execute("DELETE FROM amounts WHERE hash = (SELECT hash FROM files WHERE id = ?)", (file_id,))
-
-
 def _before(db: Connection, name: str, origin: str) -> Any:
     """The row that a file of this name, or from this origin if it has one, takes the place of: one with bytes before others."""
     column, value = ("origin", origin) if origin else ("name", name)
@@ -766,7 +741,7 @@ def _row(row: Any, costs: Costs, now: float) -> FileRow:
     if stage in WORKING and abs(now - heartbeat) > SILENT_SECONDS:
         stage = Stage.QUEUED  # nobody is at it
     if stage is Stage.QUEUED or (stage in WORKING and left is None):  # or it was only just begun
-        left = costs.file(name, size, hash_)
+        left = sum(costs.file(name, size))
     return FileRow(
         id_,
         name,

@@ -11,9 +11,8 @@ from typing import TypeVar
 
 from lectern.jobs.files import FileRow, Files, Stage
 from lectern.jobs.sandbox import Cancelled
-from lectern.jobs.time_left import Estimate, nothing
+from lectern.jobs.time_left import Estimate
 from ragcore.errors import RagError
-from ragcore.readers.workload import Amount
 
 T = TypeVar("T")
 
@@ -29,35 +28,21 @@ def failure_of_ours(name: str, error: Exception) -> RagError:
 
 
 class Lease:
-    """Of the file that `worker` has claimed. `threads` do what cannot be broken off. `loading` as of an Estimate."""
+    """Of the file that `worker` has claimed. `threads` do what cannot be broken off."""
 
-    def __init__(
-        self, files: Files, file: FileRow, worker: str, threads: Executor, *, loading: Callable[[], float] = nothing
-    ) -> None:
+    def __init__(self, files: Files, file: FileRow, worker: str, threads: Executor) -> None:
         self.file = file
         self.worker = worker
         self._files = files
-        self._loading = loading
-        self.estimate = self._estimate()
+        self.estimate = Estimate(files.costs(), file.name, file.size, file.fraction)
         self._threads = threads
         self._signed = time.monotonic()
         self._told = Stage.READING, 0, 0
-
-    def saw(self, amount: Amount) -> None:
-        """How much there is to do."""
-        self._files.saw(self.file, amount)
-        self.estimate = self._estimate()
-
-    def _estimate(self) -> Estimate:
-        file = self.file
-        costs = self._files.costs(file.hash)
-        return Estimate(costs, file.name, file.size, time.monotonic(), file.fraction, digest=file.hash, loading=self._loading)
 
     def unwanted(self) -> bool:
         """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""
         if time.monotonic() - self._signed < SIGN_SECONDS:
             return not self._files.wanted(self.file.id, self.worker)
-        self.estimate.waited(self._files.costs(self.file.hash), time.monotonic())
         return not self._advance(*self._told)
 
     def tell(self, stage: Stage, done: int, total: int) -> None:
@@ -72,21 +57,9 @@ class Lease:
         return self._files.advance(self.file.id, self.worker, stage, done, total, fraction=fraction, left=left)
 
     def reading(self, done: int, total: int) -> None:
-        """Write down how many pages are read or bytes unpacked, unless that was just done."""
-        now = time.monotonic()
-        if now - self._signed >= LOOK_SECONDS or done == total:
-            self.estimate.reading(done, total, now)
-            self.tell(Stage.READING, done, total)
-
-    def recognised(self) -> None:
-        """A page's text was recognised in a picture. It is written down with what is read."""
-        self.estimate.recognised += 1
-
-    def fetching(self, done: int, total: int) -> None:
-        """As `reading`, of the bytes of a file that is on its way here; in whichever thread."""
-        now = time.monotonic()
-        if now - self._signed >= LOOK_SECONDS or done == total:
-            self.estimate.fetching(done, total, now)
+        """Write down how many pages are read, or bytes unpacked or fetched, unless that was just done; in whichever thread."""
+        if time.monotonic() - self._signed >= LOOK_SECONDS or done == total:
+            self.estimate.reading(done, total)
             self.tell(Stage.READING, done, total)
 
     def during(self, work: Callable[[], T]) -> T:

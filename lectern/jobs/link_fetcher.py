@@ -57,7 +57,7 @@ class Fetcher:
         settings, allowed = self._settings(), AllowedSources(private_network=link.anywhere)
         found = lease.during(
             lambda: from_link(
-                link.address, self._files.incoming(), allowed, max_mb=settings.max_file_mb, progress=lease.fetching
+                link.address, self._files.incoming(), allowed, max_mb=settings.max_file_mb, progress=lease.reading
             )
         )
         added = self._files.add(found.path, found.name, settings, origin=found.origin)

@@ -21,7 +21,7 @@ from lectern.jobs.files import Files
 from lectern.jobs.index_versions import CurrentStore, IndexVersion
 from lectern.jobs.lease import awaited
 from lectern.jobs.sandbox import Cancelled
-from lectern.jobs.time_left import Costs, Recent
+from lectern.jobs.time_left import Costs
 from lectern.settings import IngestSettings, KeptSettings, SplitterName
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.vector_stores.base import Store, StoredDocument
@@ -74,13 +74,13 @@ def planned(store: Store, costs: Costs, before: MadeWith, after: MadeWith) -> Re
     characters = sum(document.characters for document in documents)
     ratio = (old_size - old_overlap) / (size - overlap)
     passages = sum(max(1, round(document.passages * ratio)) for document in documents if document.passages)
-    seconds = characters * _each(costs, size, overlap, costs.of("embed"))
+    seconds = characters * _each(costs, size, overlap)
     return RebuildPlan(tuple(changes), len(store), passages, seconds)
 
 
-def _each(costs: Costs, size: int, overlap: int, embed: float) -> float:
-    """Seconds for a character of a document, when embedding one takes `embed`: some are in more than one passage."""
-    return costs.of("weight") * (size / (size - overlap) * embed + costs.of("rest"))
+def _each(costs: Costs, size: int, overlap: int) -> float:
+    """Seconds for a character of a document: some are in more than one passage."""
+    return size / (size - overlap) * costs.of("embed")
 
 
 class Rebuilds:
@@ -245,7 +245,6 @@ class _Making:
         self._passages = PassageEmbedder(embedders.of(version.embed_model))
         self._same_embedder = store.versions.current()[1] == version.embed_model
         self._costs = files.costs()
-        self._embed = Recent(self._costs, "embed")
         self._left = self._total = 0  # characters, also those of the document at hand,
         self._here = 0.0  # of which these are done
 
@@ -276,7 +275,7 @@ class _Making:
             nonlocal length
             length = length or max(step.characters_left, 1)
             if step.made:
-                self._embed.add(step.seconds, step.characters)
+                self._costs = self._costs.add("embed", step.seconds, step.characters)
             with self._files.transaction():
                 if step.made and step.characters_left:  # the last ones go into the index at once
                     drafts.keep(owner, step.made)
@@ -308,6 +307,6 @@ class _Making:
         left = max(self._left - self._here, 0.0)
         fraction = 1 - left / self._total if self._total else 1.0
         version = self._version
-        seconds = left * _each(self._costs, version.chunk_size, version.chunk_overlap, self._embed.cost)
+        seconds = left * _each(self._costs, version.chunk_size, version.chunk_overlap)
         if not self._store.versions.sign(version.name, self._worker, fraction=fraction, left=seconds):
             raise Cancelled

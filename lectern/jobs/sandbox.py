@@ -25,7 +25,6 @@ import ragcore.errors
 from lectern.jobs.sandbox_limits import BEGUN, WATCHED, confine, done_as_json, ready
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.workload import Amount
 from ragcore.readers.zip.archive import Unpacked
 from ragcore.schema import Document, Page
 
@@ -52,8 +51,7 @@ def read_isolated(
     the whole file; `memory_mb` of address space, where the system limits it.
 
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
-    0.2 seconds after `cancelled` says so. `options.progress`, `options.recognised` and `options.left_out` are called in the
-    caller's thread.
+    0.2 seconds after `cancelled` says so. `options.progress` and `options.left_out` are called in the caller's thread.
     """
     result = _isolated("read", path, options, timeout, memory_mb, cancelled)
     for told in result["left_out"]:
@@ -64,12 +62,6 @@ def read_isolated(
         pages=tuple(Page(label, start, end) for label, start, end in result["pages"]),
         page_word=result["page_word"],
     )
-
-
-def look_isolated(path: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]) -> Amount:
-    """`amount_of` in a process of its own, with the limits of `read_isolated`."""
-    result = _isolated("look", path, options, timeout, memory_mb, cancelled)
-    return Amount(result["characters"], result["pictures"])
 
 
 def unpack_isolated(
@@ -222,15 +214,12 @@ class _Reader:
         self.files += 1
         end = time.monotonic() + LONGEST * timeout
         got_on = time.monotonic()
-        before, known = (0, 0), 0
+        before = (0, 0)
 
-        def progress(done: int, total: int, pictures: int) -> None:
-            nonlocal got_on, before, known
+        def progress(done: int, total: int) -> None:
+            nonlocal got_on, before
             if (done, total) > before:
                 got_on, before = time.monotonic(), (done, total)
-            for _ in range(pictures - known):
-                options.recognised()
-            known = pictures
             options.progress(done, total)
 
         self._begun, reading = False, True
@@ -266,7 +255,7 @@ class _Reader:
             reading = self._listen(progress)
         return result
 
-    def _listen(self, progress: Callable[[int, int, int], None]) -> bool:
+    def _listen(self, progress: Callable[[int, int], None]) -> bool:
         """Hand progress on, for at most LOOK_SECONDS; False when there will be no more of this file."""
         for end in wait([self._signals, self._said], LOOK_SECONDS):
             if end is self._said:
@@ -274,8 +263,8 @@ class _Reader:
             elif (message := self._signals.recv_bytes()) == BEGUN:
                 self._begun = True
             elif message:
-                done, total, pictures = map(int, message.split())
-                progress(done, total, pictures)
+                done, total = map(int, message.split())
+                progress(done, total)
             else:
                 return False
         return True

@@ -91,13 +91,6 @@ def _read(order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _look(order: dict[str, Any]) -> dict[str, Any]:
-    from ragcore.readers.workload import amount_of
-
-    amount = amount_of(Path(order["path"]), _options(order))
-    return {"characters": amount.characters, "pictures": amount.pictures}
-
-
 def _unpack(order: dict[str, Any]) -> dict[str, Any]:
     from ragcore.readers.zip.archive import unpack
 
@@ -128,7 +121,6 @@ def _find(order: dict[str, Any]) -> dict[str, Any]:
 _WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "read": _read,
     "unpack": _unpack,
-    "look": _look,
     "draw": _draw,
     "find": _find,
 }
@@ -141,27 +133,21 @@ def _told(error: RagError) -> dict[str, Any]:
 def _options(order: dict[str, Any]) -> ReadOptions:
     from ragcore.readers.base import ReadOptions
 
-    progress, recognised = _reporters()
-    most = order["max_text_chars"]
-    return ReadOptions(order["name"], order["password"], progress, recognised=recognised, max_text_chars=most)
+    return ReadOptions(order["name"], order["password"], _reporter(), max_text_chars=order["max_text_chars"])
 
 
-def _reporters() -> tuple[Callable[[int, int], None], Callable[[], None]]:
-    """Of progress, and of pages that were recognised, which are told with it."""
-    last, pictures = 0.0, 0
+def _reporter() -> Callable[[int, int], None]:
+    """Of progress."""
+    last = 0.0
 
     def progress(done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= SIGNAL_SECONDS or done == total:
             last = now
-            _signals.send_bytes(b"%d %d %d" % (done, total, pictures))
+            _signals.send_bytes(b"%d %d" % (done, total))
 
-    def recognised() -> None:
-        nonlocal pictures
-        pictures += 1
-
-    return progress, recognised
+    return progress
 
 
 def _limit(timeout: float, memory_mb: int) -> None:

@@ -26,8 +26,7 @@ def _unheard(error: RagError) -> None: ...
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes;
-    `recognised()` hears of each page whose text was recognised in a picture, before it is counted; `left_out(error)` why a part
-    of the file could not be read, where the rest could.
+    `left_out(error)` hears why a part of the file could not be read, where the rest could.
 
     `encoding` and `errors` are those of `ragcore.readers.encodings.decode`, for every format that is text inside.
     """
@@ -35,7 +34,6 @@ class ReadOptions:
     name: str
     password: str | None = None
     progress: Callable[[int, int], None] = _silent
-    recognised: Callable[[], None] = _silent
     left_out: Callable[[RagError], None] = _unheard
     max_text_chars: int = 50_000_000  # characters of text that one document may have
     encoding: str | None = None

@@ -89,11 +89,6 @@ class WordPieceTokenizer:
             total += len(ids) if self._unknown not in ids else len(self._positions(part, ids, encoding.offsets))
         return total
 
-    def marks(self, text: str) -> int:
-        """How many the model itself has of `text`, those around it and one for a word that it does not know among them: what
-        it costs to embed."""
-        return sum(len(self._encoder.encode(part).ids) for _, part in slices(text))
-
     def starts(self, text: str) -> Positions:
         found = array("q")
         for offset, part in slices(text):

@@ -38,7 +38,6 @@ from lectern.schema import Ask
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.readers.registry import read_file
-from ragcore.readers.workload import amount_of
 from ragcore.readers.zip.archive import unpack
 from ragcore.vector_stores.disk import DiskStore
 from tests import postgres
@@ -325,7 +324,6 @@ def _die_at(step: int, library: Library) -> Callable[[], int]:
 def in_this_process() -> None:
     """Have files read here. A process for it would take most of the time; test_worker_faults.py kills workers that have one."""
     worker.read_isolated = _here(read_file)
-    worker.look_isolated = _here(amount_of)
     worker.unpack_isolated = _here(unpack)
 
 
@@ -425,7 +423,7 @@ def _holds_nothing_else(library: Library) -> None:
     """No drafts of what is finished, nothing of what waits, no index but the current one, no file that nobody names."""
     current = library.store.versions.current()[0]
     with library.database.snapshot() as db:
-        for column in ("owner FROM drafts", "hash FROM amounts", "file_id FROM links"):
+        for column in ("owner FROM drafts", "file_id FROM links"):
             assert db.execute(f"SELECT {column}").fetchall() == []
         assert [row["name"] for row in db.execute("SELECT name FROM indexes")] == [current]
         assert {row["name"] for row in db.execute("SELECT name FROM index_versions")} <= {current}

@@ -34,17 +34,6 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(text, metadata={"file_name": options.name}, pages=stretches if len(pages) > 1 else ())
 
 
-def frames(path: Path) -> int:
-    """How many pictures are in the file; 1 where that cannot be seen."""
-    from PIL import Image
-
-    try:
-        with Image.open(path) as picture:
-            return int(getattr(picture, "n_frames", 1))
-    except (Image.DecompressionBombError, OSError, SyntaxError, ValueError, EOFError):
-        return 1  # reading it will say what is wrong
-
-
 def _texts(path: Path, options: ReadOptions) -> Iterator[str]:
     import warnings
 
@@ -59,7 +48,6 @@ def _texts(path: Path, options: ReadOptions) -> Iterator[str]:
             for frame in range(count):
                 picture.seek(frame)
                 yield paragraphs(plain(tesseract.recognised(_upright(picture, options.name), options.name)))
-                options.recognised()
                 options.progress(frame + 1, count)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise _too_large(options.name) from error

@@ -125,9 +125,7 @@ def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> tuple[list[Line], b
             return lines, False
         if not tesseract.installed():
             return lines, True
-        recognised = tesseract.recognised(_picture(page), options.name)
-        options.recognised()
-        return _with_recognised(lines, recognised), False
+        return _with_recognised(lines, tesseract.recognised(_picture(page), options.name)), False
     finally:
         text.close()
         page.close()

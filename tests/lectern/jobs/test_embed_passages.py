@@ -6,23 +6,21 @@ import pytest
 
 from lectern.jobs.embed_passages import PassageEmbedder, Step
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.readers.workload import weight
 from ragcore.schema import TextNode
 
 
 def test_the_pace_of_what_is_embedded_tells_of_what_is_left_however_long_passages_are() -> None:
-    """A short one takes longer for each of its characters, even by their weight: here, as much as a long one."""
+    """A short one takes longer for each of its characters: here, as much as a long one."""
     nodes = [TextNode(f"{number} {'lamp ' * 200}"[: 30 + number * 37 % 970], str(number)) for number in range(970)]
     steps: list[Step] = []
     PassageEmbedder(HashEmbedding(8)).embed(nodes, {}, lambda work: work(), steps.append)
-    characters = sum(weight(node.text) for node in nodes)
+    characters = sum(len(node.text) for node in nodes)
     told = [(step.done, sum(each.characters for each in steps[: place + 1])) for place, step in enumerate(steps)]
     after_a_tenth = [(done, of) for done, of in told if characters / 10 <= of]
     assert len(after_a_tenth) > 40
     for done, of in after_a_tenth:
         assert characters * done / of == pytest.approx(len(nodes), rel=0.25)
     assert told[-1] == (970, characters)
-    assert [step.characters_next for step in steps] == [step.characters for step in steps[1:]] + [0]
 
 
 def test_passages_that_are_all_known_are_embedded_by_nobody() -> None:
@@ -31,4 +29,4 @@ def test_passages_that_are_all_known_are_embedded_by_nobody() -> None:
     known = dict(zip(embedder.contents(nodes), HashEmbedding(8).embed_passages(["lamp", "harbour"]), strict=True))
     for given in (nodes, []):
         assert len(embedder.embed(given, known, lambda work: pytest.fail("embedded"), steps.append)) == len(given)
-    assert [(step.done, step.characters_left, step.characters_next) for step in steps] == [(2, 0, 0), (0, 0, 0)]
+    assert [(step.done, step.characters_left) for step in steps] == [(2, 0), (0, 0)]

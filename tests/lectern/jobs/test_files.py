@@ -20,7 +20,6 @@ from lectern.jobs.file_storage import FolderBytes, ServerBytes
 from lectern.jobs.files import ACTIVE, SCHEMA, Added, FileRow, Files, Link, Stage, process_name, seconds_left
 from lectern.settings import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
-from ragcore.readers.workload import Amount
 from ragcore.sql.postgres import PostgresDatabase
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests.databases import KINDS, opening
@@ -448,9 +447,7 @@ def test_time_left_is_shown_as_the_worker_gave_it_and_estimated_for_what_waits(f
     assert files.get(waiting.id).seconds_left == rows[waiting.id].seconds_left  # type: ignore[union-attr]
     assert seconds_left(files.all()) == 30.0  # of two at work, the longest
     # Whoever has seen a million characters take fifty seconds says ten for the second file.
-    files.finish(
-        running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1.0, 1.0), ("rest", 1e-9, 1.0)]
-    )
+    files.finish(running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1e6, 1e6)])
     assert files.get(waiting.id).seconds_left == pytest.approx(10, rel=0.05)  # type: ignore[union-attr]
     assert files.get(running.id).seconds_left is None  # type: ignore[union-attr]
 
@@ -557,16 +554,6 @@ def test_files_of_one_name_from_several_places_are_numbered_past_those_that_are_
         files.add(given(tmp_path, f"of place {number}"), taken[0], origin=f"https://example.org/{number}")
     added = {file.origin: file.name for file in files.all() if file.origin}
     assert list(added.values())[::-1] == [f"Übersicht%_ ({number}).html" for number in (2, 4, 5)]
-
-
-def test_what_was_seen_in_one_file_is_told_of_that_alone(files: Files, tmp_path: Path) -> None:
-    tower, ferry = (files.add(given(tmp_path, name), name).file for name in ("tower.txt", "ferry.txt"))
-    files.saw(tower, Amount(84_000))
-    files.saw(ferry, Amount(9, 1))
-    assert files.costs(tower.hash).seen == {tower.hash: Amount(84_000)}
-    assert files.costs().seen == {tower.hash: Amount(84_000), ferry.hash: Amount(9, 1)}
-    told = {file.id: file.seconds_left for file in files.all()}
-    assert {file.id: files.get(file.id).seconds_left for file in (tower, ferry)} == told  # type: ignore[union-attr]
 
 
 def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Path) -> None:

@@ -15,20 +15,11 @@ from pathlib import Path
 import pytest
 
 from lectern.jobs import sandbox
-from lectern.jobs.sandbox import (
-    Cancelled,
-    draw_isolated,
-    end_readers,
-    find_isolated,
-    look_isolated,
-    read_isolated,
-    unpack_isolated,
-)
+from lectern.jobs.sandbox import Cancelled, draw_isolated, end_readers, find_isolated, read_isolated, unpack_isolated
 from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, TooLargeError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.pdf.page_images import highlight_boxes, render_page
 from ragcore.readers.registry import read_file
-from ragcore.readers.workload import Amount, weight
 from ragcore.schema import Document
 from tests.making import make_pdf, make_pptx, make_text, make_zip
 
@@ -76,20 +67,6 @@ def test_it_reads_what_read_file_reads(tmp_path: Path) -> None:
             there.pages,
             there.page_word,
         )
-
-
-def test_a_look_says_how_much_there_is_to_read(tmp_path: Path) -> None:
-    def look(path: Path) -> Amount:
-        return look_isolated(path, ReadOptions(path.name), timeout=30, memory_mb=1_000, cancelled=lambda: False)
-
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    pages = [" ".join(f"{letter}{place}lamp" for place in range(1 + number // 2)) for number, letter in enumerate(letters)]
-    pdf, text = make_pdf(tmp_path / "a.pdf", pages), make_text(tmp_path / "a.txt", "Grüße.")
-    assert look(text) == Amount(weight("Grüße."))
-    assert look(pdf).pictures == 0
-    assert look(pdf).characters == pytest.approx(weight(isolated(pdf).text), rel=0.3)
-    with pytest.raises(EncryptedFileError):
-        look(make_pdf(tmp_path / "locked.pdf", pages, password="sesame"))
 
 
 def test_an_archive_is_unpacked_there_and_nothing_stays_of_one_that_is_broken_off(tmp_path: Path) -> None:
@@ -152,19 +129,6 @@ def test_progress_comes_through(tmp_path: Path) -> None:
     read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
     assert seen[-1] == (30, 30)
     assert seen == sorted(seen)
-
-
-def test_each_page_that_was_recognised_is_told_before_it_is_counted(hostile: Callable[[str], Path]) -> None:
-    path = hostile(
-        "import time\nfrom ragcore.schema import Document\nfor page in range(1, 5):\n    if page in (2, 3):\n"
-        "        options.recognised()\n    time.sleep(0.15)\n    options.progress(page, 4)\nreturn Document('words')"
-    )
-    seen: list[int | str] = []
-    options = ReadOptions(
-        path.name, progress=lambda done, total: seen.append(done), recognised=lambda: seen.append("recognised")
-    )
-    read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
-    assert seen == [1, "recognised", 2, "recognised", 3, 4]
 
 
 def test_a_reader_that_hangs_is_stopped(hostile: Callable[[str], Path]) -> None:

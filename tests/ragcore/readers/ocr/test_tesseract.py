@@ -16,7 +16,6 @@ from ragcore.errors import DamagedFileError, NoTextError, TooLargeError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr import tesseract
 from ragcore.readers.registry import read_file
-from ragcore.readers.workload import amount_of
 from ragcore.schema import Document
 
 SENTENCES = ["The cliff railway opened in spring.", "Ada Penrose built its tower."]
@@ -85,19 +84,17 @@ def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, mon
     real = tesseract.recognised
     monkeypatch.setattr(tesseract, "recognised", lambda picture, name: asked.append(picture.size) or real(picture, name))
     path = scanned(tmp_path / "mixed.pdf", "=This page is text.", SENTENCES[0], "", f"={SENTENCES[1]}")
-    seen, told = list[tuple[int, int]](), list[int]()  # pages, and where among them it was told of one that was recognised
+    seen = list[tuple[int, int]]()  # pages
     document = read_file(
         path,
         ReadOptions(
             "mixed.pdf",
             progress=lambda done, total: seen.append((done, total)),
-            recognised=lambda: told.append(len(seen)),
         ),
     )
     texts = [document.text[page.start : page.end] for page in document.pages]
     assert texts == ["This page is text.", SENTENCES[0], "", SENTENCES[1]]
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert told == [1]
     assert asked == [(1751, 1200)]  # 300 dots per inch; the empty page is not asked for
 
 
@@ -123,7 +120,6 @@ def test_a_scan_with_a_stamp_on_it_is_recognised_and_keeps_the_stamp(inside: boo
     texts = [document.text[page.start : page.end] for page in document.pages]
     assert [text.splitlines()[0] for text in texts] == SENTENCES
     assert [text.count(f"NORTH {number:06}") for number, text in enumerate(texts)] == [1, 1]
-    assert amount_of(tmp_path / "filed.pdf", ReadOptions("filed.pdf")).pictures == 2
 
 
 @with_tesseract
@@ -149,22 +145,6 @@ def test_a_page_of_text_and_one_with_a_title_over_a_picture_stay_as_they_are(tmp
     first, second, third = (document.text[page.start : page.end] for page in document.pages)
     assert (first, third) == ("Über uns", "Figure 1")
     assert second == " ".join(words)
-    assert amount_of(tmp_path / "talk.pdf", ReadOptions("talk.pdf")).pictures == 1
-
-
-@with_tesseract
-def test_a_look_sees_scans_at_either_end_of_a_long_document(tmp_path: Path) -> None:
-    typed, scans = [f"={SENTENCES[0]}"] * 104, [SENTENCES[1]] * 10
-    for name, pages in (("first.pdf", [*scans, *typed]), ("last.pdf", [*typed, *scans])):
-        amount = amount_of(scanned(tmp_path / name, *pages), ReadOptions(name))
-        assert amount.pictures == pytest.approx(10, abs=2)
-
-
-@with_tesseract
-def test_a_look_counts_the_pages_to_be_recognised(tmp_path: Path) -> None:
-    pdf, photo = scanned(tmp_path / "scan.pdf", SENTENCES[0], "=Typed.", "", SENTENCES[1]), tmp_path / "photo.png"
-    drawn(*SENTENCES).save(photo)
-    assert [amount_of(path, ReadOptions(path.name)).pictures for path in (pdf, photo)] == [2, 1]
 
 
 @with_tesseract
