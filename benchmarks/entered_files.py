@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from types import FrameType
 
+from lectern.jobs.file_rows import ACTIVE
 from lectern.library import Library
 from lectern.runs.answer_runs import check_question
 from lectern.schema import Ask, Retrieval
@@ -50,11 +51,11 @@ def main() -> None:
     parser.add_argument("--question", default="How long is lost property kept?")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, closing(Library(Path(folder))) as library:
-        library.add_sample()
-        library.start_worker()
-        while library.has_work:
+        library.intake.add_sample()
+        library.worker.start()
+        while library.files.all(*ACTIVE, limit=1):
             time.sleep(0.2)
-        library.warm()
+        library.embedder_loader.load()
         how = library.settings.answers
         ask = Ask(options.question, how.chat_mode, how.response_mode, how.top_k, retrieval=Retrieval(weaker=how.weaker))
         check_question(ask.question)  # as the chat does, whose module is loaded with the screens

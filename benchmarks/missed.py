@@ -171,7 +171,7 @@ class Failures:
         path.write_text(item.text, "utf-8")
         row = self.library.intake.add(path, name).file
         yield from self.both(Cause.READING, message, item)
-        files.stop(row.id)
+        files.queue.stop(row.id)
         yield from self.both(Cause.STOPPED, message, item)
         files.remove(row.id)
 

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from lectern.jobs.files import seconds_left
+from lectern.jobs.file_rows import seconds_left
 from lectern.library import Library
 from ragcore.readers.ocr import tesseract
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.jobs.files import ACTIVE, Stage
+from lectern.jobs.file_rows import ACTIVE, Stage
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import ask_in_chat, chat_ask, why_not
 from lectern.ui.i18n import _

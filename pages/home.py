@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from lectern.ui import places, resources
 from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _

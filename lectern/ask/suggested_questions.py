@@ -17,7 +17,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError, StoreError
 from ragcore.extractive.question_generation import asked_about, language_of, questions_of_sentences, topics_in
 from ragcore.questions.fixed_replies import is_refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from lectern.jobs.files import FileRow
+from lectern.jobs.file_rows import FileRow
 from lectern.schema import Ask, Source
 
 

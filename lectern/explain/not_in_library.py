@@ -7,7 +7,7 @@ from dataclasses import replace
 from lectern.explain.expected_passages import find_nearest
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.repeated_search import RepeatedSearch, place_among
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lectern.explain.missed_cause import Cause, Missed
-from lectern.jobs.files import FileRow
+from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
 from lectern.schema import Ask, Message, Source, build_sources
 from ragcore.extractive.sentence_support import SentenceCheck

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from lectern.jobs.files import FileRow
+from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
 from lectern.schema import Source
 from ragcore.errors import InputError, StoreError, UnknownDocumentError

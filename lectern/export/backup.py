@@ -31,7 +31,7 @@ from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, Unre
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
-    from lectern.jobs.files import FileRow
+    from lectern.jobs.file_rows import FileRow
     from lectern.library import Library
 
 SUFFIX = ".lectern"

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast, runtime_checkable
 
-from lectern.jobs.files import SILENT_SECONDS
+from lectern.jobs.file_rows import SILENT_SECONDS
 from lectern.settings import SplitterName
 from ragcore.errors import Problem, RagError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode, new_id

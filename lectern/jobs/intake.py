@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lectern.jobs.file_rows import FileRow
 from lectern.jobs.file_storage import unwritten
-from lectern.jobs.files import Added, FileRow, Files, Link, check_size
+from lectern.jobs.files import Added, Files, check_size
+from lectern.jobs.links import Link
 from lectern.settings import KeptSettings
 from ragcore.errors import InputError
 from ragcore.schema import new_id
@@ -64,7 +66,7 @@ class Intake:
 
     def add_link(self, address: str, *, anywhere: bool = False) -> FileRow:
         """Queue what is at a web link; the worker fetches it. `anywhere`: see `Link`."""
-        return self._files.add_link(Link(address, anywhere))
+        return self._files.links.add(Link(address, anywhere))
 
     def add_sample(self) -> list[Added]:
         """Take in the sample documents."""

@@ -9,7 +9,8 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for
 from typing import TypeVar
 
-from lectern.jobs.files import FileRow, Files, Stage
+from lectern.jobs.file_rows import FileRow, Stage
+from lectern.jobs.files import Files
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.time_left import Estimate
 from ragcore.errors import RagError
@@ -42,7 +43,7 @@ class Lease:
     def unwanted(self) -> bool:
         """Whether the file was stopped, deleted, or taken over. Signs the row when it is time."""
         if time.monotonic() - self._signed < SIGN_SECONDS:
-            return not self._files.wanted(self.file.id, self.worker)
+            return not self._files.claimed.wanted(self.file.id, self.worker)
         return not self._advance(*self._told)
 
     def tell(self, stage: Stage, done: int, total: int) -> None:
@@ -54,7 +55,7 @@ class Lease:
     def _advance(self, stage: Stage, done: int, total: int) -> bool:
         self._signed = time.monotonic()
         fraction, left = self.estimate.fraction, self.estimate.left
-        return self._files.advance(self.file.id, self.worker, stage, done, total, fraction=fraction, left=left)
+        return self._files.claimed.advance(self.file.id, self.worker, stage, done, total, fraction=fraction, left=left)
 
     def reading(self, done: int, total: int) -> None:
         """Write down how many pages are read, or bytes unpacked or fetched, unless that was just done; in whichever thread."""

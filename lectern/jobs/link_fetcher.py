@@ -8,7 +8,9 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from lectern.jobs.files import Files, Stage, process_name
+from lectern.jobs.file_queue import process_name
+from lectern.jobs.file_rows import Stage
+from lectern.jobs.files import Files
 from lectern.jobs.lease import Lease, failure_of_ours
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.sources import from_link
@@ -29,21 +31,21 @@ class Fetcher:
 
     def run_once(self) -> bool:
         """Fetch from the link that has waited longest; False when none waits."""
-        row = self._files.claim(self._name, link=True)
+        row = self._files.queue.claim(self._name, link=True)
         if row is None:
             return False
         threads = ThreadPoolExecutor(1, thread_name_prefix="fetch")
         try:
             self._fetch(Lease(self._files, row, self._name, threads))
         except Cancelled:
-            self._files.halt(row.id, self._name)
+            self._files.claimed.halt(row.id, self._name)
         except RagError as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise  # the database is away
-            self._files.fail(row.id, self._name, error)
+            self._files.claimed.fail(row.id, self._name, error)
         except Exception as error:  # one link must not stop the others
             logger.exception("%s failed", row.id)
-            self._files.fail(row.id, self._name, failure_of_ours(row.name, error))
+            self._files.claimed.fail(row.id, self._name, failure_of_ours(row.name, error))
         finally:
             threads.shutdown(wait=False)  # a server that is silent ends by itself, unheard
         return True
@@ -51,13 +53,13 @@ class Fetcher:
     def _fetch(self, lease: Lease) -> None:
         """What is there becomes a file with a row of its own, and the row of the link goes."""
         lease.tell(Stage.READING, 0, 0)
-        link = self._files.link(lease.file.id)
+        link = self._files.links.get(lease.file.id)
         if link is None:  # deleted meanwhile
             raise Cancelled
         settings, allowed = self._settings(), AllowedSources(private_network=link.anywhere)
         found = lease.during(
             lambda: from_link(
-                link.address, self._files.incoming(), allowed, max_mb=settings.max_file_mb, progress=lease.reading
+                link.address, self._files.storage.incoming(), allowed, max_mb=settings.max_file_mb, progress=lease.reading
             )
         )
         added = self._files.add(found.path, found.name, settings, origin=found.origin)

@@ -191,7 +191,7 @@ class Rebuilder:
 
     def _switch(self, version: IndexVersion) -> None:
         new = self._store.index(version.name)
-        with self._files.long_transaction() as db:
+        with self._files.claimed.long_transaction() as db:
             if missing(self._store, new):
                 return  # a file came in the meantime: the next time
             there = {document.id_ for document in self._store.documents()}
@@ -208,7 +208,7 @@ class Rebuilder:
     def _drop_old(self) -> bool:
         names = self._versions.old()
         for name in names:
-            with self._files.long_transaction() as db:
+            with self._files.claimed.long_transaction() as db:
                 self._store.index(name).drop()
                 drop_drafts_below(db, name)
                 self._versions.forget(name)
@@ -284,7 +284,7 @@ class _Making:
 
         nodes = self._passages.embed(nodes, known, self._awaited, note)
         put = self._awaited(lambda: self._new.prepared(document, nodes))
-        with self._files.long_transaction() as db:
+        with self._files.claimed.long_transaction() as db:
             self._here = stored.characters
             self._sign()
             if self._store.document(stored.id_).hash != document.hash:

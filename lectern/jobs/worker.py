@@ -26,7 +26,9 @@ from lectern.jobs.chunking import passages_of
 from lectern.jobs.embed_passages import PassageEmbedder, Step
 from lectern.jobs.embedders import Embedders
 from lectern.jobs.embedding_drafts import drop_drafts
-from lectern.jobs.files import FileRow, Files, Stage, process_name
+from lectern.jobs.file_queue import process_name
+from lectern.jobs.file_rows import FileRow, Stage
+from lectern.jobs.files import Files
 from lectern.jobs.index_versions import CurrentStore, Healable, IndexStore
 from lectern.jobs.lease import Lease, failure_of_ours
 from lectern.jobs.link_fetcher import Fetcher
@@ -75,7 +77,7 @@ class Worker:
 
     def run_once(self) -> bool:
         """Take one file from the queue to its end; False when none waits."""
-        file = self._files.claim(self._name)
+        file = self._files.queue.claim(self._name)
         if file is None:
             return False
         self._work_on(file)
@@ -89,24 +91,26 @@ class Worker:
             else:
                 self._ingest(lease)
         except Cancelled:
-            self._files.halt(file.id, self._name)
+            self._files.claimed.halt(file.id, self._name)
         except RagError as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise  # the database is away, and the file is not at fault
             logger.info("%s failed: %s", file.id, type(error).__name__)
-            self._files.fail(file.id, self._name, error)
+            self._files.claimed.fail(file.id, self._name, error)
         except Exception as error:  # one file must not stop the queue
-            if not self._files.sign(file.id, self._name):  # deleted or stopped meanwhile: the file went from under our hands
-                self._files.halt(file.id, self._name)
+            if not self._files.claimed.sign(
+                file.id, self._name
+            ):  # deleted or stopped meanwhile: the file went from under our hands
+                self._files.claimed.halt(file.id, self._name)
                 return
             # One file must not stop the queue. The row keeps what happened, and the log the trace of our bug.
             logger.exception("%s failed", file.id)
-            self._files.fail(file.id, self._name, failure_of_ours(file.name, error))
+            self._files.claimed.fail(file.id, self._name, failure_of_ours(file.name, error))
 
     def rebuild_once(self) -> bool:
         """Go on with an index that is being made anew, until a file waits; False when there is none."""
         rebuilder = Rebuilder(self._files, self._store, self._embedders, self._name, self._threads)
-        return rebuilder.run_once(self._files.waiting)
+        return rebuilder.run_once(self._files.queue.waiting)
 
     def damaged(self) -> list[str]:
         """The documents whose vectors are not what was written. From then on search by words alone finds them."""
@@ -135,7 +139,7 @@ class Worker:
             with self._files.transaction():
                 index.document(document_id)
                 drafts.keep(document_id, step.made)
-            if step.characters_left and self._files.waiting():
+            if step.characters_left and self._files.queue.waiting():
                 raise Cancelled
 
         nodes = passages.embed(list(index.passages(document_id)), drafts.vectors(document_id), lambda work: work(), note)
@@ -174,12 +178,12 @@ class Worker:
     ) -> None:
         """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
         put = lease.during(lambda: self._store.index(current[0]).prepared(document, nodes))
-        with self._files.long_transaction():
+        with self._files.claimed.long_transaction():
             if self._store.versions.current() != current:  # another index took its place while this was embedded
-                self._files.queue_again(lease.file.id)
+                self._files.queue.restart(lease.file.id)
                 return
             put()
-            if not self._files.finish(
+            if not self._files.claimed.finish(
                 lease.file.id,
                 lease.worker,
                 passages=len(nodes),
@@ -307,7 +311,7 @@ def main() -> None:
     for _ in range(FETCHERS):
         fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
         threading.Thread(target=fetch_all, args=(fetcher,), daemon=True).start()
-    outlasting(parts.files.release_ended)
+    outlasting(parts.files.queue.release_ended)
     outlasting(lambda: tidy(parts.files, parts.store))
     outlasting(worker.damaged)
     healed = -HEAL_SECONDS

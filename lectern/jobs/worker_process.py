@@ -12,7 +12,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from lectern.jobs.files import Files, process_name
+from lectern.jobs.file_queue import process_name
+from lectern.jobs.files import Files
 from lectern.settings import DATABASE, on_server
 from ragcore.errors import StoreError, UnreadableFileError
 
@@ -65,7 +66,7 @@ class WorkerProcess:
             process.terminate()
             process.wait()
         with contextlib.suppress(StoreError):  # then the next worker waits until this one's silence is long enough
-            self._files.release(process_name(process.pid))
+            self._files.queue.release(process_name(process.pid))
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         path = self._folder / "worker.log"
@@ -112,7 +113,7 @@ class WorkerProcess:
 
     def _release(self, process: str) -> None:
         """Queue what a dead worker held, unless it is what workers die of."""
-        for file in self._files.release(process):
+        for file in self._files.queue.release(process):
             self._deaths[file.id] += 1
             if self._deaths[file.id] >= DEATHS:
                 del self._deaths[file.id]
@@ -121,4 +122,4 @@ class WorkerProcess:
                     hint="It may need more memory than there is. Split it into several files, or close other programs "
                     "and try again.",
                 )
-                self._files.give_up(file.id, error)
+                self._files.queue.give_up(file.id, error)

@@ -10,7 +10,8 @@ from typing import TypeVar
 from lectern.export.backup import Copied
 from lectern.indexes import FIRST_NAME
 from lectern.jobs.embedders import BUILT_IN, HASHING
-from lectern.jobs.files import Added, FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
+from lectern.jobs.files import Added
 from lectern.runs.recorded_demo import PREPARED
 from lectern.schema import AnswerFacts, Price, Reading, Source, State
 from lectern.ui.i18n import _, day, language, ngettext, numeral

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from lectern.evaluate.jobs import EvaluationJobs
 from lectern.explain.embedding_map import Surveys
 from lectern.indexes import MAIN, Indexes
-from lectern.jobs.files import ACTIVE
+from lectern.jobs.file_rows import ACTIVE
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import Replays

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.worker import Worker
 from lectern.keys import write_key
 from lectern.library import Library
@@ -106,7 +106,7 @@ def test_an_encrypted_file_asks_for_its_password_and_opens_with_it(library: Libr
     assert row.problem is not None
     assert row.problem.needs_password
     for password, opens in (("wrong", False), ("open sesame", True)):
-        library.files.retry(row.id, password=password)
+        library.files.queue.retry(row.id, password=password)
         worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
         assert worker.run_once()
         tried = library.files.get(row.id)

@@ -17,7 +17,7 @@ import pytest
 
 from lectern.export.backup import write_copy
 from lectern.jobs import index_versions
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from lectern.jobs.sources import from_text
 from lectern.library import Library
 from lectern.schema import Ask
@@ -127,7 +127,7 @@ def fill_it_up(disk: Path) -> None:
                 assert all(texts[name] in (BEFORE[name], change.after[name]) for name in BEFORE.keys() & change.after.keys())
             with library_of.opened() as library:
                 for file in library.files.all():
-                    library.files.retry(file.id)
+                    library.files.queue.retry(file.id)
                 with library.database.transaction() as db:
                     for table in ("files", "index_versions"):  # of workers that could not even write that they end
                         db.execute(f"UPDATE {table} SET heartbeat = 0")

@@ -31,7 +31,7 @@ import pytest
 
 from lectern.jobs import index_versions, worker
 from lectern.jobs.chunking import passages_of
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from lectern.jobs.sandbox import Cancelled
 from lectern.library import Library
 from lectern.schema import Ask

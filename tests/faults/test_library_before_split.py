@@ -20,7 +20,8 @@ from typing import Any
 from lectern.db.evaluations import Setting
 from lectern.db.feedback import Verdict
 from lectern.indexes import Indexes
-from lectern.library import SAMPLE, Library
+from lectern.jobs.intake import SAMPLE
+from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Conversation, Message, Retrieval
 from ragcore.evaluation.question_sets import Question, Wanted
@@ -122,7 +123,7 @@ def reading(where: Path | str) -> Iterator[Library]:
     """A library whose worker reads what is added; at the end, all of it is ready."""
     with closing(Library.open(where)) as library:
         yield library
-        library.start_worker()
+        library.worker.start()
         until = time.monotonic() + 120
         while not all(file.ready for file in library.files.all()):
             assert time.monotonic() < until
@@ -135,9 +136,9 @@ def make(folder: Path) -> None:
         changed = {part: getattr(now, part).model_copy(update=values) for part, values in CHANGES.items()}
         library.update_settings(now.model_copy(update=changed))
         for name in NAMES:
-            library.add(SAMPLE / name, name)
+            library.intake.add(SAMPLE / name, name)
     with reading(Indexes(folder).create("Minutes").where) as minutes:
-        minutes.add(SAMPLE / MINUTES, MINUTES)
+        minutes.intake.add(SAMPLE / MINUTES, MINUTES)
     with closing(Library(folder)) as library:
         conversation = ask_in_chat(library, "May I bring a large dog?", "And two of them?")
         _, first, _, second = library.conversations.messages(conversation.id)

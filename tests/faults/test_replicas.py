@@ -21,8 +21,9 @@ from urllib.parse import quote
 
 import pytest
 
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.file_storage import ServerBytes
-from lectern.jobs.files import FileRow, Files, Stage
+from lectern.jobs.files import Files
 from lectern.jobs.index_versions import CurrentStore, IndexVersions
 from lectern.jobs.open_library import open_parts
 from lectern.jobs.worker import Worker, outlasting

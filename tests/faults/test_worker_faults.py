@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lectern.indexes import Indexes
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.library import Library
 from tests.lectern.jobs.libraries import vectors_held
 from tests.ragcore.readers.web.test_download import Site
@@ -75,11 +75,11 @@ def test_a_file_is_stopped_within_two_seconds_and_resumed(library: Library) -> N
     file_id = add(library, LONG, "long.txt")
     wait(library, file_id, embedding)
     asked = time.monotonic()
-    library.files.stop(file_id)
+    library.files.queue.stop(file_id)
     wait(library, file_id, lambda file: file.stage is Stage.STOPPED, seconds=10)
     assert time.monotonic() - asked < 4  # two, with room for a machine busy with other tests
     assert len(library.store) == 0
-    library.files.retry(file_id)
+    library.files.queue.retry(file_id)
     wait(library, file_id, embedding)
     library.delete_file(file_id)
 
@@ -180,7 +180,7 @@ def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_i
     again = wait(library, killed, embedding)
     assert again.done >= before.done
     assert library.files.get(waiting).stage is Stage.QUEUED  # type: ignore[union-attr]
-    library.files.stop(killed)
+    library.files.queue.stop(killed)
     wait(library, killed, lambda file: file.stage is Stage.STOPPED, seconds=4)
     library.close()
 

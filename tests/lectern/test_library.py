@@ -18,7 +18,7 @@ import pytest
 
 from lectern.explain.source_view import draw_page
 from lectern.export.backup import read_copy, write_copy
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.worker import Worker, tidy
 from lectern.library import Library
 from lectern.runs.answer_runs import AlreadyAnsweringError, AnswerRuns

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from lectern.jobs.files import ACTIVE, FileRow
+from lectern.jobs.file_rows import ACTIVE, FileRow
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day_and_time, numeral, said
 from lectern.ui.state import event, fill_widget, session, widget
@@ -186,7 +186,7 @@ def _act() -> None:
             state.viewing, state.viewing_at, state.viewing_found, state.viewing_passage = id_, 0, -1, ""
             state.viewing_asked = True
         elif do == "again":
-            library.files.read_again(id_)
+            library.files.queue.read_again(id_)
             library.worker.start()
         elif do == "replaced":
             state.notice = _("{name} is replaced as soon as it is read.").format(name=str(asked.get("name", "")))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import streamlit as st
 
 from lectern.jobs.embedders import BUILT_IN, HASHING
-from lectern.jobs.files import ACTIVE
+from lectern.jobs.file_rows import ACTIVE
 from lectern.settings import SplitterName
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, said

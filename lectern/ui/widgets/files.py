@@ -6,7 +6,7 @@ from collections import Counter
 
 import streamlit as st
 
-from lectern.jobs.files import ACTIVE, FileRow, Stage, seconds_left
+from lectern.jobs.file_rows import ACTIVE, FileRow, Stage, seconds_left
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, said
 from lectern.ui.live_fragments import draw_anew
@@ -145,10 +145,10 @@ def _act() -> None:
         return
     library, file_id = resources.library(), str(asked.get("id", ""))
     if asked.get("do") == "stop":
-        library.files.stop(file_id)
+        library.files.queue.stop(file_id)
     elif asked.get("do") == "retry":
         password = asked.get("password")
-        library.files.retry(file_id, password if isinstance(password, str) else None)
+        library.files.queue.retry(file_id, password if isinstance(password, str) else None)
         library.worker.start()
     elif asked.get("do") == "delete":
         try:

@@ -168,7 +168,7 @@ def _ask_again(message: Message, missed: Missed) -> None:
 
 def _read(message: Message, missed: Missed) -> None:
     if missed.file is not None:
-        resources.library().files.retry(missed.file.id)
+        resources.library().files.queue.retry(missed.file.id)
         session().notice = _("{name} is being read. Ask again when it is ready.").format(name=missed.file.name)
     look_again(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
 

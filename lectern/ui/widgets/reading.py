@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from lectern.jobs.files import ACTIVE
+from lectern.jobs.file_rows import ACTIVE
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.live_fragments import be_still

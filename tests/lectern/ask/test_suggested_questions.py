@@ -24,7 +24,7 @@ from lectern.ask.suggested_questions import (
     is_near,
     of_the_sample,
 )
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.settings import LLMSettings
@@ -122,7 +122,7 @@ def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: C
     waiting = library.intake.add(path, "ferry.txt").file
     assert waiting.stage is Stage.QUEUED
     assert library.suggestions.get() == Suggested(before)
-    library.files.stop(waiting.id)
+    library.files.queue.stop(waiting.id)
     assert library.suggestions.get().pending
     library.suggestions.wait(60)
 

@@ -173,7 +173,7 @@ def test_a_scan_a_failed_a_stopped_and_a_waiting_file(library: Library) -> None:
     path.write_text("The balloon was red and had no basket for the colour.")
     added = library.intake.add(path, "balloon colour.txt").file
     assert why(library, balloon).cause is Cause.READING
-    library.files.stop(added.id)
+    library.files.queue.stop(added.id)
     assert why(library, balloon).cause is Cause.STOPPED
 
 

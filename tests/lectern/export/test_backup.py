@@ -29,7 +29,8 @@ from tests.lectern.test_library import CELLAR, TOWER, finished, take_in, worker_
 from tests.making import make_pdf
 
 if TYPE_CHECKING:
-    from lectern.jobs.files import Added, FileRow
+    from lectern.jobs.file_rows import FileRow
+    from lectern.jobs.files import Added
     from ragcore.schema import Vectors
 
 
@@ -324,7 +325,7 @@ def test_keys_and_passwords_stay_at_home(full: Library, tmp_path: Path) -> None:
     from lectern.keys import write_key
 
     write_key(full.folder, "openai", "sk-very-secret-key")
-    full.files.stop(full.files.all()[0].id)
+    full.files.queue.stop(full.files.all()[0].id)
     with full.database.transaction() as db:
         db.execute("UPDATE files SET password = 'hunter2'")
     write_copy(full, tmp_path / "copy.lectern")

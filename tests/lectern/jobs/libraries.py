@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lectern.jobs.files import FileRow
+from lectern.jobs.file_rows import FileRow
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from ragcore.embeddings.base import Embedder

@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from lectern.jobs.file_queue import process_name
+from lectern.jobs.file_rows import ACTIVE, FileRow, Stage, seconds_left
 from lectern.jobs.file_storage import SCHEMA as BYTES_SCHEMA
 from lectern.jobs.file_storage import FolderBytes, ServerBytes
-from lectern.jobs.files import ACTIVE, SCHEMA, Added, FileRow, Files, Link, Stage, process_name, seconds_left
+from lectern.jobs.files import SCHEMA, Added, Files
+from lectern.jobs.links import Link
 from lectern.settings import IngestSettings
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, TooLargeError
 from ragcore.sql.postgres import PostgresDatabase
@@ -64,7 +67,7 @@ def advance(
     fraction: float = 0.5,
     left: float | None = None,
 ) -> bool:
-    return files.advance(file_id, worker, stage, done, total, fraction=fraction, left=left)
+    return files.claimed.advance(file_id, worker, stage, done, total, fraction=fraction, left=left)
 
 
 def given(tmp_path: Path, text: str = "hello") -> Path:
@@ -133,8 +136,8 @@ def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others
     places = [("a.txt", ""), ("b.txt", ""), ("c.txt", ""), ("a.txt", "/folder/a.txt")]
     assert [give("one", *place) for place in places] == ["added", *["duplicate"] * 3]
     (first,) = files.all()
-    files.claim("w")
-    files.finish(first.id, "w", passages=3, pages=0)
+    files.queue.claim("w")
+    files.claimed.finish(first.id, "w", passages=3, pages=0)
     assert give("two", "b.txt") == "added"
     assert kept() == {"a.txt": "one", "b.txt": "two"}
     assert give("two", "a.txt") == "replaced"
@@ -144,8 +147,8 @@ def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others
     assert give("three", "a.txt", "/folder/a.txt") == "replaced"
     assert kept() == {"a.txt": "two", "b.txt": "two", "a (2).txt": "three", "c.txt": "one"}
     for file in files.all():
-        files.claim("w")
-        files.finish(file.id, "w", passages=1, pages=0)
+        files.queue.claim("w")
+        files.claimed.finish(file.id, "w", passages=1, pages=0)
     assert kept() == {"a.txt": "two", "b.txt": "two", "a (2).txt": "three", "c.txt": "one"}
     assert give("four", "c.txt") == "replaced"
     assert len(kept()) == 4
@@ -199,8 +202,8 @@ def test_a_file_that_was_refused_may_be_there_under_another_name(files: Files, t
 def test_a_version_that_was_refused_does_not_stand_in_the_way_of_the_next(files: Files, tmp_path: Path) -> None:
     there = files.add(given(tmp_path, "old"), "notes.txt").file
     files.refuse("notes.txt", 5, EmptyFileError("notes.txt is empty."))
-    files.claim("w")
-    files.finish(there.id, "w", passages=1, pages=0)
+    files.queue.claim("w")
+    files.claimed.finish(there.id, "w", passages=1, pages=0)
     assert files.add(given(tmp_path, "new"), "notes.txt").file.id == there.id
 
 
@@ -208,13 +211,13 @@ def test_other_bytes_under_the_same_name_replace_the_file_and_old_bytes_go_once_
     files: Files, tmp_path: Path
 ) -> None:
     first = files.add(given(tmp_path, "old"), "notes.txt").file
-    files.claim("w")
-    files.finish(first.id, "w", passages=1, pages=0)
+    files.queue.claim("w")
+    files.claimed.finish(first.id, "w", passages=1, pages=0)
     second = files.add(given(tmp_path, "new"), "notes.txt")
     assert (second.outcome, second.file.id, second.file.stage) == ("replaced", first.id, Stage.QUEUED)
     assert files.location(first).read_text("utf-8") == "old"
-    files.claim("w")
-    assert files.finish(first.id, "w", passages=1, pages=0)
+    files.queue.claim("w")
+    assert files.claimed.finish(first.id, "w", passages=1, pages=0)
     assert not files.location(first).exists()
     assert files.location(second.file).read_text("utf-8") == "new"
 
@@ -231,7 +234,7 @@ def test_an_empty_file_and_one_over_the_limit_are_refused_and_nothing_is_left_be
 def test_files_are_claimed_in_the_order_they_came_and_by_one_worker_only(files: Files, tmp_path: Path) -> None:
     first = files.add(given(tmp_path, "1"), "1.txt").file
     second = files.add(given(tmp_path, "2"), "2.txt").file
-    claimed = [files.claim("a"), files.claim("b"), files.claim("a")]
+    claimed = [files.queue.claim("a"), files.queue.claim("b"), files.queue.claim("a")]
     assert [file and file.id for file in claimed] == [first.id, second.id, None]
 
 
@@ -239,56 +242,56 @@ def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_
     files: Files, tmp_path: Path, clock: Clock
 ) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("dead")
+    files.queue.claim("dead")
     clock.now += 9
-    assert not files.waiting()
-    assert files.claim("alive") is None
+    assert not files.queue.waiting()
+    assert files.queue.claim("alive") is None
     clock.now += 2
-    assert files.waiting()
-    again = files.claim("alive")
+    assert files.queue.waiting()
+    again = files.queue.claim("alive")
     assert again is not None
     assert again.id == file.id
     assert not advance(files, file.id, "dead", Stage.EMBEDDING, 1, 2)
-    assert not files.finish(file.id, "dead", passages=9, pages=9)
+    assert not files.claimed.finish(file.id, "dead", passages=9, pages=9)
     assert advance(files, file.id, "alive", Stage.EMBEDDING, 1, 2)
 
 
 def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(files: Files, tmp_path: Path) -> None:
     running = files.add(given(tmp_path, "1"), "1.txt").file
     waiting = files.add(given(tmp_path, "2"), "2.txt").file
-    files.claim("w")
-    files.stop(running.id)
-    files.stop(waiting.id)
+    files.queue.claim("w")
+    files.queue.stop(running.id)
+    files.queue.stop(waiting.id)
     assert files.get(waiting.id).stage is Stage.STOPPED  # type: ignore[union-attr]
-    assert not files.sign(running.id, "w")
+    assert not files.claimed.sign(running.id, "w")
     assert not advance(files, running.id, "w", Stage.EMBEDDING, 1, 2)
-    files.halt(running.id, "w")
-    files.retry(running.id)
+    files.claimed.halt(running.id, "w")
+    files.queue.retry(running.id)
     assert files.get(running.id).stage is Stage.QUEUED  # type: ignore[union-attr]
-    assert files.claim("w").id == running.id  # type: ignore[union-attr]
-    assert files.sign(running.id, "w")
+    assert files.queue.claim("w").id == running.id  # type: ignore[union-attr]
+    assert files.claimed.sign(running.id, "w")
 
 
 def test_a_file_that_is_given_again_before_its_worker_has_stopped_goes_on(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("w")
-    files.stop(file.id)
+    files.queue.claim("w")
+    files.queue.stop(file.id)
     assert files.add(given(tmp_path), "notes.txt").outcome == "duplicate"
-    assert not files.sign(file.id, "w")
-    files.halt(file.id, "w")
-    assert files.claim("other").id == file.id  # type: ignore[union-attr]
-    assert files.sign(file.id, "other")
+    assert not files.claimed.sign(file.id, "w")
+    files.claimed.halt(file.id, "w")
+    assert files.queue.claim("other").id == file.id  # type: ignore[union-attr]
+    assert files.claimed.sign(file.id, "other")
 
 
 def test_a_link_that_is_given_again_before_it_has_stopped_is_fetched(files: Files) -> None:
     link = Link("https://example.org/", anywhere=False)
-    row = files.add_link(link)
-    files.claim("w", link=True)
-    files.stop(row.id)
-    files.add_link(link)
-    assert not files.sign(row.id, "w")
-    assert files.claim("other", link=True).id == row.id  # type: ignore[union-attr]
-    assert files.sign(row.id, "other")
+    row = files.links.add(link)
+    files.queue.claim("w", link=True)
+    files.queue.stop(row.id)
+    files.links.add(link)
+    assert not files.claimed.sign(row.id, "w")
+    assert files.queue.claim("other", link=True).id == row.id  # type: ignore[union-attr]
+    assert files.claimed.sign(row.id, "other")
 
 
 def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once(
@@ -296,7 +299,7 @@ def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once
 ) -> None:
     dead, begun, waiting = (files.add(given(tmp_path, text * 100_000), f"{text}.txt").file for text in "abc")
     for worker, file in (("dead", dead), ("alive", begun)):
-        files.claim(worker)
+        files.queue.claim(worker)
         advance(files, file.id, worker, Stage.EMBEDDING, 5, 10, left=30.0)
     clock.now += 11
     assert advance(files, begun.id, "alive", Stage.EMBEDDING, 6, 10, left=28.0)
@@ -304,26 +307,26 @@ def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once
     assert [rows[file.id].stage for file in (dead, begun, waiting)] == [Stage.QUEUED, Stage.EMBEDDING, Stage.QUEUED]
     assert rows[dead.id].seconds_left == rows[waiting.id].seconds_left
     assert seconds_left(list(rows.values())) == 28.0 + 2 * (rows[waiting.id].seconds_left or 0)  # one worker is at work
-    files.stop(dead.id)
+    files.queue.stop(dead.id)
     assert files.get(dead.id).stage is Stage.STOPPED  # type: ignore[union-attr]
     assert not advance(files, dead.id, "dead", Stage.EMBEDDING, 6, 10)
-    assert files.claim("other").id == waiting.id  # type: ignore[union-attr]
-    assert files.claim("other") is None
-    files.retry(dead.id)
-    assert files.claim("other").id == dead.id  # type: ignore[union-attr]
+    assert files.queue.claim("other").id == waiting.id  # type: ignore[union-attr]
+    assert files.queue.claim("other") is None
+    files.queue.retry(dead.id)
+    assert files.queue.claim("other").id == dead.id  # type: ignore[union-attr]
 
 
 def test_a_failed_file_stays_with_what_happened_until_it_is_tried_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "secret.pdf").file
-    files.claim("w")
+    files.queue.claim("w")
     error = EncryptedFileError("secret.pdf is protected by a password.", hint="Enter it.")
-    files.fail(file.id, "w", error)
+    files.claimed.fail(file.id, "w", error)
     failed = files.get(file.id)
     assert failed is not None
     assert failed.stage is Stage.FAILED
     assert failed.problem is not None
     assert (failed.problem.what, failed.problem.hint, failed.problem.needs_password) == (error.what, error.hint, True)
-    files.retry(file.id, password="open sesame")
+    files.queue.retry(file.id, password="open sesame")
     assert files.password(file.id) == "open sesame"
     tried = files.get(file.id)
     assert tried is not None
@@ -332,8 +335,8 @@ def test_a_failed_file_stays_with_what_happened_until_it_is_tried_again(files: F
 
 def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("w")
-    files.fail(file.id, "w", DamagedFileError("notes.txt is damaged."))
+    files.queue.claim("w")
+    files.claimed.fail(file.id, "w", DamagedFileError("notes.txt is damaged."))
     again = files.add(given(tmp_path), "notes.txt")
     assert (again.outcome, again.file.id, again.file.stage) == ("replaced", file.id, Stage.QUEUED)
 
@@ -342,14 +345,14 @@ def test_a_failed_file_given_under_another_name_is_tried_again_and_not_doubled_u
     files: Files, tmp_path: Path
 ) -> None:
     file = files.add(given(tmp_path), "locked.pdf").file
-    files.claim("w")
+    files.queue.claim("w")
     advance(files, file.id, "w", Stage.READING, 1, 2)
-    files.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
+    files.claimed.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
     again = files.add(given(tmp_path), "copy.PDF")
     assert (again.outcome, again.file.id, again.file.stage) == ("duplicate", file.id, Stage.QUEUED)
     assert again.file.fraction == 0
-    files.claim("w")
-    files.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
+    files.queue.claim("w")
+    files.claimed.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
     other = files.add(given(tmp_path), "other.txt")
     assert other.outcome == "added"
     assert files.add(given(tmp_path), "another copy.pdf") == Added(other.file, "duplicate", "another copy.pdf")
@@ -358,20 +361,20 @@ def test_a_failed_file_given_under_another_name_is_tried_again_and_not_doubled_u
 def test_nobody_is_taken_for_silent_who_had_to_wait_for_a_long_transaction(files: Files, tmp_path: Path, clock: Clock) -> None:
     for name in ("dead.txt", "waits.txt", "long.txt"):
         files.add(given(tmp_path, name), name)
-    dead, waits, long = (files.claim(worker) for worker in ("dead", "waits", "long"))
+    dead, waits, long = (files.queue.claim(worker) for worker in ("dead", "waits", "long"))
     assert dead
     assert waits
     assert long
     clock.now += 9
-    assert files.sign(waits.id, "waits")
+    assert files.claimed.sign(waits.id, "waits")
     clock.now += 3
-    with files.long_transaction():
+    with files.claimed.long_transaction():
         clock.now += 15
-        assert files.finish(long.id, "long", passages=1, pages=0)
-    assert files.claim("other") == files.get(dead.id)
-    assert files.claim("other") is None
+        assert files.claimed.finish(long.id, "long", passages=1, pages=0)
+    assert files.queue.claim("other") == files.get(dead.id)
+    assert files.queue.claim("other") is None
     clock.now += 12
-    taken = files.claim("other")
+    taken = files.queue.claim("other")
     assert taken is not None
 
 
@@ -379,15 +382,15 @@ def test_a_signature_from_the_future_is_silence_too_as_after_the_clock_was_set_b
     files: Files, tmp_path: Path, clock: Clock
 ) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("dead")
+    files.queue.claim("dead")
     clock.now -= 9
-    assert files.claim("alive") is None
+    assert files.queue.claim("alive") is None
     clock.now -= 3600
-    again = files.claim("alive")
+    again = files.queue.claim("alive")
     assert again is not None
     assert again.id == file.id
-    assert not files.sign(file.id, "dead")
-    assert files.claim("third") is None
+    assert not files.claimed.sign(file.id, "dead")
+    assert files.queue.claim("third") is None
 
 
 def test_many_workers_at_once_never_get_the_same_file(files: Files, tmp_path: Path) -> None:
@@ -395,7 +398,7 @@ def test_many_workers_at_once_never_get_the_same_file(files: Files, tmp_path: Pa
     claimed: list[FileRow] = []
 
     def work(name: str) -> None:
-        while (file := files.claim(name)) is not None:
+        while (file := files.queue.claim(name)) is not None:
             claimed.append(file)
 
     threads = [threading.Thread(target=work, args=(f"w{number}",)) for number in range(4)]
@@ -409,13 +412,13 @@ def test_many_workers_at_once_never_get_the_same_file(files: Files, tmp_path: Pa
 
 def test_the_bar_never_goes_back_and_is_full_only_when_the_file_is_ready(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("w")
+    files.queue.claim("w")
     seen = [0.0]
     for fraction in (0.1, 0.05, 0.4, 0.3, 1.0):
         advance(files, file.id, "w", Stage.EMBEDDING, 1, 10, fraction)
         seen.append(files.get(file.id).fraction)  # type: ignore[union-attr]
     assert seen == [0.0, 0.1, 0.1, 0.4, 0.4, 0.99]
-    files.finish(file.id, "w", passages=10, pages=4)
+    files.claimed.finish(file.id, "w", passages=10, pages=4)
     done_row = files.get(file.id)
     assert done_row is not None
     assert (done_row.fraction, done_row.passages, done_row.pages) == (1.0, 10, 4)
@@ -425,29 +428,29 @@ def test_the_bar_stays_where_it_was_when_a_worker_dies_or_is_stopped_and_begins_
     files: Files, tmp_path: Path, clock: Clock
 ) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("dead")
+    files.queue.claim("dead")
     advance(files, file.id, "dead", Stage.EMBEDDING, 1, 10, 0.6)
     clock.now += 60
-    assert files.claim("w").fraction == 0.6  # type: ignore[union-attr]
-    files.stop(file.id)
-    files.halt(file.id, "w")
-    files.retry(file.id)
-    assert files.claim("w").fraction == 0.6  # type: ignore[union-attr]
+    assert files.queue.claim("w").fraction == 0.6  # type: ignore[union-attr]
+    files.queue.stop(file.id)
+    files.claimed.halt(file.id, "w")
+    files.queue.retry(file.id)
+    assert files.queue.claim("w").fraction == 0.6  # type: ignore[union-attr]
     assert files.add(given(tmp_path, "other"), "notes.txt").file.fraction == 0.0
 
 
 def test_time_left_is_shown_as_the_worker_gave_it_and_estimated_for_what_waits(files: Files, tmp_path: Path) -> None:
     running = files.add(given(tmp_path, "a" * 100_000), "1.txt").file
     waiting = files.add(given(tmp_path, "b" * 200_000), "2.txt").file
-    files.claim("w")
+    files.queue.claim("w")
     advance(files, running.id, "w", Stage.EMBEDDING, 5, 10, left=30.0)
     rows = {row.id: row for row in files.all()}
     assert rows[running.id].seconds_left == 30.0
-    files.claim("other")
+    files.queue.claim("other")
     assert files.get(waiting.id).seconds_left == rows[waiting.id].seconds_left  # type: ignore[union-attr]
     assert seconds_left(files.all()) == 30.0  # of two at work, the longest
     # Whoever has seen a million characters take fifty seconds says ten for the second file.
-    files.finish(running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1e6, 1e6)])
+    files.claimed.finish(running.id, "w", passages=1, pages=0, paces=[("embed", 50.0, 1e6), ("text.txt", 1e6, 1e6)])
     assert files.get(waiting.id).seconds_left == pytest.approx(10, rel=0.05)  # type: ignore[union-attr]
     assert files.get(running.id).seconds_left is None  # type: ignore[union-attr]
 
@@ -478,7 +481,7 @@ def test_a_name_with_folders_and_quotes_never_becomes_a_path(files: Files, tmp_p
 
 def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(in_folder: Files, tmp_path: Path) -> None:
     first = in_folder.add(given(tmp_path, "old"), "notes.txt").file
-    in_folder.claim("w")
+    in_folder.queue.claim("w")
     arriving, arrived, finished = threading.Event(), threading.Event(), threading.Event()
     newer = in_folder.location(first).with_name("newer.txt")
 
@@ -496,7 +499,7 @@ def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(in_fo
 
     thread = threading.Thread(target=add_in_another_process)
     in_folder.database.connection().set_trace_callback(at_statement)
-    assert in_folder.finish(first.id, "w", passages=1, pages=0)
+    assert in_folder.claimed.finish(first.id, "w", passages=1, pages=0)
     finished.set()
     thread.join()
     assert newer.read_text("utf-8") == "new"
@@ -506,11 +509,11 @@ def test_the_password_is_kept_only_where_pages_are_drawn_with_it(files: Files, t
     kept = {}
     for name in ("secret.pdf", "secret.docx"):
         file = files.add(given(tmp_path, name), name).file
-        files.claim("w")
-        files.fail(file.id, "w", EncryptedFileError(f"{name} is protected with a password."))
-        files.retry(file.id, password="sesame")
-        files.claim("w")
-        files.finish(file.id, "w", passages=1, pages=1)
+        files.queue.claim("w")
+        files.claimed.fail(file.id, "w", EncryptedFileError(f"{name} is protected with a password."))
+        files.queue.retry(file.id, password="sesame")
+        files.queue.claim("w")
+        files.claimed.finish(file.id, "w", passages=1, pages=1)
         kept[name] = files.password(file.id)
     assert kept == {"secret.pdf": "sesame", "secret.docx": None}
 
@@ -560,8 +563,8 @@ def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Pat
     names = ("mine.txt", "others.txt", "another machine's.txt")
     mine, others, elsewhere = (files.add(given(tmp_path, name), name).file for name in names)
     for worker in ("12-web-a", "123-web-a", "12-web-1-a"):
-        files.claim(worker)
-    assert [file.id for file in files.release("12-web")] == [mine.id]
+        files.queue.claim(worker)
+    assert [file.id for file in files.queue.release("12-web")] == [mine.id]
     assert files.get(mine.id).stage is Stage.QUEUED  # type: ignore[union-attr]
     assert files.get(others.id).stage is Stage.READING  # type: ignore[union-attr]
     assert files.get(elsewhere.id).stage is Stage.READING  # type: ignore[union-attr]
@@ -569,13 +572,13 @@ def test_what_a_dead_worker_held_is_queued_and_named(files: Files, tmp_path: Pat
 
 def test_what_a_dead_worker_was_asked_to_stop_is_stopped(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.claim("12-web-a")
-    files.stop(file.id)
-    files.release("12-web")
+    files.queue.claim("12-web-a")
+    files.queue.stop(file.id)
+    files.queue.release("12-web")
     assert files.get(file.id).stage is Stage.STOPPED  # type: ignore[union-attr]
-    files.retry(file.id)
-    assert files.claim("w") is not None
-    assert files.sign(file.id, "w")
+    files.queue.retry(file.id)
+    assert files.queue.claim("w") is not None
+    assert files.claimed.sign(file.id, "w")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells containers apart")
@@ -587,8 +590,8 @@ def test_what_a_process_of_a_container_of_the_same_name_holds_is_left_to_it(file
     if there.returncode:
         pytest.skip("no containers can be made here")
     held = files.add(given(tmp_path), "notes.txt").file
-    files.claim(f"{there.stdout.decode().strip()}-a")
-    files.release_ended()
+    files.queue.claim(f"{there.stdout.decode().strip()}-a")
+    files.queue.release_ended()
     assert files.get(held.id).stage is Stage.READING  # type: ignore[union-attr]
 
 
@@ -600,16 +603,16 @@ def test_what_processes_of_this_machine_held_that_have_ended_is_queued(files: Fi
     names = [process_name(ended.pid), process_name(os.getpid()), elsewhere, "nobody"]
     held = [files.add(given(tmp_path, name), f"{name}.txt").file for name in names]
     for name in names:
-        files.claim(f"{name}-a")
-    files.release_ended()
+        files.queue.claim(f"{name}-a")
+    files.queue.release_ended()
     stages = [files.get(file.id).stage for file in held]  # type: ignore[union-attr]
     assert stages == [Stage.QUEUED, Stage.READING, Stage.READING, Stage.READING]
 
 
 def test_a_file_given_up_is_not_claimed_again(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
-    files.give_up(file.id, DamagedFileError("notes.txt is damaged."))
-    assert files.claim("w") is None
+    files.queue.give_up(file.id, DamagedFileError("notes.txt is damaged."))
+    assert files.queue.claim("w") is None
     assert files.get(file.id).problem.what == "notes.txt is damaged."  # type: ignore[union-attr]
 
 

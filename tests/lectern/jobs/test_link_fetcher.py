@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lectern.jobs.files import FileRow, Files, Stage
+from lectern.jobs.file_rows import FileRow, Stage
+from lectern.jobs.files import Files
 from lectern.jobs.link_fetcher import Fetcher
 from lectern.jobs.worker import fetch_all
 from lectern.library import Library
@@ -88,7 +89,7 @@ def test_a_page_that_was_taken_in_by_a_process_that_was_killed_just_then_is_not_
     link = site.page("/", PAGE)
     library.intake.add_link(link, anywhere=True)
     with pytest.raises(KilledError):
-        Fetcher(Killed(library.database, library.files._bytes), lambda: library.settings.ingest).run_once()
+        Fetcher(Killed(library.database, library.files.storage), lambda: library.settings.ingest).run_once()
     with library.database.transaction() as db:
         db.execute("UPDATE files SET heartbeat = 0")
     assert fetcher_of(library).run_once()
@@ -98,7 +99,7 @@ def test_a_page_that_was_taken_in_by_a_process_that_was_killed_just_then_is_not_
 def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
     library.intake.add_link(link, anywhere=True)
-    assert library.files.claim("dead", link=True) is not None
+    assert library.files.queue.claim("dead", link=True) is not None
     assert not fetcher_of(library).run_once()
     with library.database.transaction() as db:
         db.execute("UPDATE files SET heartbeat = 0")
@@ -106,7 +107,7 @@ def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library,
     assert row(library).name == NAME
     # And one that was killed when the file was in, and the link's row was not gone yet.
     library.intake.add_link(link, anywhere=True)
-    assert library.files.claim("dead", link=True) is not None
+    assert library.files.queue.claim("dead", link=True) is not None
     with library.database.transaction() as db:
         db.execute("UPDATE files SET heartbeat = 0")
     assert fetcher_of(library).run_once()
@@ -123,7 +124,7 @@ def test_where_a_link_may_lead_is_kept_with_it_and_a_failure_can_be_tried_again(
     assert fetcher_of(library).run_once()
     assert "has no such page (404)" in str(row(library).problem)
     site.page("/late", PAGE)
-    library.files.retry(file.id)
+    library.files.queue.retry(file.id)
     assert fetcher_of(library).run_once()
     assert row(library).name == NAME
 
@@ -161,13 +162,13 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
     assert 0 < now.fraction < 1
     silent.set()
     asked = time.monotonic()
-    library.files.stop(file.id)
+    library.files.queue.stop(file.id)
     thread.join(10)
     assert time.monotonic() - asked < 2
     over.set()
     assert library.files.get(file.id).stage is Stage.STOPPED  # type: ignore[union-attr]
     site.page("/", "The lamp is lit.", "text/plain")
-    library.files.retry(file.id)
+    library.files.queue.retry(file.id)
     assert fetcher_of(library).run_once()
     assert library.files.get(file.id) is None
     library.files.remove(library.intake.add_link(site.link("/"), anywhere=True).id)
@@ -180,7 +181,7 @@ def test_links_are_fetched_again_once_a_database_that_failed_is_mended(
     library: Library, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     library.intake.add_link(site.page("/", PAGE), anywhere=True)
-    claim, tries = library.files.claim, iter(["damaged", "mended"])
+    claim, tries = library.files.queue.claim, iter(["damaged", "mended"])
 
     def damaged_at_first(worker: str, *, link: bool) -> FileRow | None:
         match next(tries, "over"):
@@ -190,7 +191,7 @@ def test_links_are_fetched_again_once_a_database_that_failed_is_mended(
                 raise SystemExit
         return claim(worker, link=link)
 
-    monkeypatch.setattr(library.files, "claim", damaged_at_first)
+    monkeypatch.setattr(library.files.queue, "claim", damaged_at_first)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with pytest.raises(SystemExit):
         fetch_all(fetcher_of(library))

@@ -16,7 +16,7 @@ from typing import IO
 import pytest
 
 from lectern.jobs import sources
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from lectern.library import Library
 from lectern.settings import AllowedSources, allowed_sources
 from ragcore.embeddings.hashing import HashEmbedding

@@ -8,6 +8,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ import pytest
 
 from lectern.jobs.embedders import Embedders
 from lectern.jobs.embedding_drafts import Drafts
-from lectern.jobs.files import Added, FileRow, Files, Stage, seconds_left
+from lectern.jobs.file_rows import FileRow, Stage, seconds_left
+from lectern.jobs.files import Added, Files
 from lectern.jobs.open_library import open_parts
 from lectern.jobs.rebuild import Rebuilder
 from lectern.jobs.sandbox import end_readers, start_reader
@@ -100,12 +102,12 @@ def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
     path.write_text("Notes.", "utf-8")
     file = here.files.add(path, "notes.txt").file
     here.store.versions.begin(embed_model="", chunk_size=40, chunk_overlap=0)
-    assert here.files.claim("one") is not None
+    assert here.files.queue.claim("one") is not None
     assert here.store.versions.claim("one") is not None
-    assert there.files.claim("two") is None
+    assert there.files.queue.claim("two") is None
     assert there.store.versions.claim("two") is None
     shared[0] += 60
-    assert there.files.claim("two") == there.files.get(file.id)
+    assert there.files.queue.claim("two") == there.files.get(file.id)
     assert there.store.versions.claim("two") is not None
     for parts in (here, there):
         parts.database.close()
@@ -131,13 +133,13 @@ def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_
         )
         assert library.store.document(file.id).text == "Typed."
         (folder / "tesseract").symlink_to(str(real))
-        library.files.retry(file.id)
+        library.files.queue.retry(file.id)
         assert worker_of(library).run_once()
         row = library.files.get(file.id)
         assert row is not None
         assert (row.stage, row.problem) == (Stage.READY, None)
         assert library.store.document(file.id).text == "\n\n".join(["Typed.", *SENTENCES])
-        library.files.retry(file.id)
+        library.files.queue.retry(file.id)
         assert not worker_of(library).run_once()
     finally:
         end_readers()
@@ -163,7 +165,7 @@ def test_passages_row_and_drafts_change_together_or_not_at_all(library: Library,
         assert len(library.store) >= 400  # in this transaction
         raise KilledError
 
-    monkeypatch.setattr(library.files, "finish", dying)
+    monkeypatch.setattr(library.files.claimed, "finish", dying)
     kill(library, Counting())
     assert len(library.store) == 0
     with library.database.snapshot() as db:
@@ -184,7 +186,7 @@ def test_a_file_stopped_or_deleted_while_it_is_embedded_leaves_nothing_in_the_st
     class Acting(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             if "kettle" in texts[0]:
-                library.files.stop(stopped.id)
+                library.files.queue.stop(stopped.id)
             else:
                 library.delete_file(deleted.id)
             return super().embed_passages(texts)
@@ -196,25 +198,25 @@ def test_a_file_stopped_or_deleted_while_it_is_embedded_leaves_nothing_in_the_st
     assert library.files.get(deleted.id) is None
     assert len(library.store) == 0
     assert drafts_of(library, deleted.id) == 0
-    library.files.retry(stopped.id)
+    library.files.queue.retry(stopped.id)
     worker_of(library).run_once()
     assert library.files.get(stopped.id).ready  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("act", ["stop", "remove"])
+@pytest.mark.parametrize("act", ["queue.stop", "remove"])
 def test_a_file_stopped_or_deleted_just_before_it_is_stored_is_not_stored(
     act: str, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = add(library, paragraphs(10), "notes.txt")
-    advance = library.files.advance
+    advance = library.files.claimed.advance
 
     def acting(file_id: str, worker: str, stage: Stage, done: int, total: int, **told: float) -> bool:
         wanted = advance(file_id, worker, stage, done, total, **told)  # type: ignore[arg-type]
         if stage is Stage.STORING:
-            getattr(library.files, act)(file_id)
+            attrgetter(act)(library.files)(file_id)
         return wanted
 
-    monkeypatch.setattr(library.files, "advance", acting)
+    monkeypatch.setattr(library.files.claimed, "advance", acting)
     worker_of(library).run_once()
     assert len(library.store) == 0
     row = library.files.get(file.id)
@@ -248,7 +250,7 @@ def test_stop_works_within_two_seconds_while_a_step_takes_long(
     thread.start()
     assert begun.wait(20)
     asked = time.monotonic()
-    library.files.stop(file.id)
+    library.files.queue.stop(file.id)
     thread.join(10)
     took = time.monotonic() - asked
     over.set()
@@ -465,7 +467,7 @@ def zipped(library: Library, **members: str) -> FileRow:
 
 def meanwhile(library: Library, unwrapped: type[Files]) -> Worker:
     """A worker whose files do something else at the same time."""
-    files = unwrapped(library.database, library.files._bytes)
+    files = unwrapped(library.database, library.files.storage)
     return Worker(files, library.store, library.embedder, lambda: library.settings.ingest)
 
 
@@ -510,12 +512,18 @@ def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library:
     lost, unpacked = threading.Event(), threading.Event()
 
     class Loses(Files):
-        def advance(self, *given: Any, **progress: Any) -> bool:
-            if given[3] == given[4] != 0 and not lost.is_set():  # all of it is unpacked
-                zipped(library, mast="The mast is new.")
-                lost.set()
-                assert unpacked.wait(60)
-            return super().advance(*given, **progress)
+        def __init__(self, *parts: Any) -> None:
+            super().__init__(*parts)
+            advance = self.claimed.advance
+
+            def advance_late(*given: Any, **progress: Any) -> bool:
+                if given[3] == given[4] != 0 and not lost.is_set():  # all of it is unpacked
+                    zipped(library, mast="The mast is new.")
+                    lost.set()
+                    assert unpacked.wait(60)
+                return advance(*given, **progress)
+
+            self.claimed.advance = advance_late  # type: ignore[method-assign]
 
     class Gains(Files):
         def add(self, *given: Any, **how: Any) -> Added:
@@ -534,7 +542,7 @@ def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library:
 def test_of_a_zip_that_is_stopped_nothing_stays_unpacked(library: Library) -> None:
     class Stops(Files):
         def add(self, *given: Any, **how: Any) -> Added:
-            self.stop(file.id)
+            self.queue.stop(file.id)
             return super().add(*given, **how)
 
     file = zipped(library, lamp="The lamp is lit.", mast="The mast is new.")
@@ -544,7 +552,7 @@ def test_of_a_zip_that_is_stopped_nothing_stays_unpacked(library: Library) -> No
     meanwhile(library, Stops).run_once()
     assert stages(library) == {"all.zip": "stopped", "lamp.txt": "queued"}
     assert list(library.folder.rglob("member-*")) == []
-    library.files.retry(file.id)
+    library.files.queue.retry(file.id)
     while worker_of(library).run_once():
         pass
     assert stages(library) == {"lamp.txt": "ready", "mast.txt": "ready"}
@@ -555,7 +563,7 @@ def test_a_zip_is_stopped_while_a_large_file_of_it_is_taken(library: Library) ->
 
     class Slow(Files):
         def add(self, *given: Any, **how: Any) -> Added:
-            self.stop(file.id)
+            self.queue.stop(file.id)
             assert over.wait(60)
             return super().add(*given, **how)
 

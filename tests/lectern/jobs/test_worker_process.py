@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lectern.jobs.files import Stage
+from lectern.jobs.file_rows import Stage
 from lectern.library import Library
 from tests.lectern.test_library import TOWER, worker_of
 
@@ -16,7 +16,7 @@ def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Libr
     file = library.intake.add(path, "tower.txt").file
     stages = []
     for process in ("71-here", "72-here", "73-here"):
-        library.files.claim(f"{process}-w")
+        library.files.queue.claim(f"{process}-w")
         library.worker._release(process)
         after = library.files.get(file.id)
         assert after is not None
@@ -24,6 +24,6 @@ def test_a_file_that_workers_die_of_is_given_up(open_library: Callable[..., Libr
     assert stages == [Stage.QUEUED, Stage.QUEUED, Stage.FAILED]
     assert after.problem is not None
     assert "tower.txt was given up" in after.problem.what
-    library.files.retry(file.id)
+    library.files.queue.retry(file.id)
     assert worker_of(library).run_once()
     assert library.files.get(file.id).ready  # type: ignore[union-attr]

@@ -11,7 +11,7 @@ from babel.messages.catalog import Catalog, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.ui import catalogues, i18n, labels
 from lectern.ui.i18n import LANGUAGES, SAID, accepted, answer_in, compiled, entries, known, places, read, said, texts, usable
 from ragcore.errors import StillReadingError

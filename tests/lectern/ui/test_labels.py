@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.runs.recorded_demo import PREPARED
 from lectern.schema import AnswerFacts, Price, Source
 from lectern.settings import ChatMode, ResponseMode

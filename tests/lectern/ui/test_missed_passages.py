@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lectern.explain.missed_cause import Cause, Missed
-from lectern.jobs.files import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Stage
 from lectern.schema import Ask, Source
 from lectern.ui.widgets.missed_passages import _snippet, button_text, cause_text
 

@@ -1,0 +1,183 @@
+"""The rows of a library's files: what one says, and the SQL that its parts share. See `lectern.jobs.files`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePosixPath
+from typing import Any
+
+from lectern.jobs.time_left import Costs, read_costs
+from ragcore.errors import Problem
+from ragcore.sql.base import Connection
+
+OF_LINK = "link:"  # begins what stands for the hash of a file that is still to be fetched
+SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
+
+FILES_TABLE = """
+CREATE TABLE IF NOT EXISTS files (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    path TEXT NOT NULL,              -- relative to the library's folder
+    hash TEXT NOT NULL,              -- SHA-256 of the bytes
+    size INTEGER NOT NULL,           -- bytes
+    added REAL NOT NULL,             -- seconds since the epoch
+    stage TEXT NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0,
+    share REAL NOT NULL DEFAULT 0,   -- of the whole work that is done, 0 to 0.99; never falls
+    seconds_left REAL,               -- of the whole work, when the row was last signed
+    passages INTEGER NOT NULL DEFAULT 0,
+    pages INTEGER NOT NULL DEFAULT 0,
+    page_word TEXT NOT NULL DEFAULT 'page',
+    password TEXT,
+    origin TEXT NOT NULL DEFAULT '',  -- where it was fetched from: a link, or the address of a query
+    problem TEXT,                    -- JSON of a Problem
+    stop_asked INTEGER NOT NULL DEFAULT 0,
+    worker TEXT,
+    heartbeat REAL NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
+CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
+"""
+
+
+class Stage(str, Enum):
+    QUEUED = "queued"
+    READING = "reading"
+    SPLITTING = "splitting"
+    EMBEDDING = "embedding"
+    STORING = "storing"
+    READY = "ready"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+WORKING = (Stage.READING, Stage.SPLITTING, Stage.EMBEDDING, Stage.STORING)
+ACTIVE = (Stage.QUEUED, *WORKING)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file as it stands now. `done` of `total` count pages while reading, bytes while unpacking, passages while embedding.
+
+    `fraction` of the whole work is done, 0 to 1, and 1 only when the file is ready. `seconds_left` is for the whole work on
+    it, without waiting for it to begin; None when nothing is to be done.
+    """
+
+    id: str
+    name: str
+    path: str
+    hash: str
+    size: int
+    added: float
+    stage: Stage
+    done: int
+    total: int
+    passages: int
+    pages: int
+    problem: Problem | None
+    page_word: str = "page"  # what a page is called there: page, slide, sheet, chapter, message
+    origin: str = ""  # where it was fetched from; what comes from there again takes its place
+    fraction: float = 0.0
+    seconds_left: float | None = None
+
+    @property
+    def kind(self) -> str:
+        return PurePosixPath(self.name).suffix.lstrip(".").upper() or "FILE"
+
+    @property
+    def has_source(self) -> bool:
+        """Whether there is something to read again: its bytes, or the link to fetch them from."""
+        return bool(self.path) or self.hash.startswith(OF_LINK)
+
+    @property
+    def active(self) -> bool:
+        """Being worked on, or waiting for it."""
+        return self.stage in ACTIVE
+
+    @property
+    def ready(self) -> bool:
+        return self.stage is Stage.READY
+
+
+def seconds_left(files: Sequence[FileRow]) -> float | None:
+    """Until all of these are read, by as many workers as are at work now; None when nothing is to be done."""
+    active = [file for file in files if file.active]
+    if not active:
+        return None
+    begun = [file.seconds_left or 0.0 for file in active if file.stage is not Stage.QUEUED]
+    waiting = sum(file.seconds_left or 0.0 for file in active if file.stage is Stage.QUEUED)
+    return max((sum(begun) + waiting) / max(len(begun), 1), *begun, 0.0)
+
+
+# In the order of FileRow.
+COLUMNS = (
+    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, seconds_left,"
+    " heartbeat"
+)
+STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
+WORKING_STAGES = ", ".join(f"'{stage.value}'" for stage in WORKING)
+# A signature from the future is silence too: the clock was set back, and who signed may be gone.
+WAITING = f"(stage = 'queued' OR (stage IN ({WORKING_STAGES}) AND (heartbeat < ? OR heartbeat > ?)))"
+WAITING_FILE = f"{WAITING} AND id NOT IN (SELECT file_id FROM links)"
+WAITING_LINK = f"{WAITING} AND id IN (SELECT file_id FROM links)"
+
+
+def find_row(db: Connection, file_id: str, now: float) -> FileRow | None:
+    """The file as it stands at that time."""
+    row = db.execute(f"SELECT {COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
+    return read_row(row, read_costs(db), now) if row else None
+
+
+def require_row(db: Connection, file_id: str, now: float) -> FileRow:
+    """As `find_row`. KeyError where there is none."""
+    file = find_row(db, file_id, now)
+    if file is None:
+        raise KeyError(file_id)
+    return file
+
+
+def read_row(row: Any, costs: Costs, now: float) -> FileRow:
+    """From the columns of COLUMNS, as it stands at that time."""
+    *shown, heartbeat = row
+    id_, name, path, hash_, size, added, said, done, total, passages, pages, problem, page_word, origin, share, left = shown
+    stage = STAGES[said]
+    if stage in WORKING and abs(now - heartbeat) > SILENT_SECONDS:
+        stage = Stage.QUEUED  # nobody is at it
+    if stage is Stage.QUEUED or (stage in WORKING and left is None):  # or it was only just begun
+        left = sum(costs.file(name, size))
+    return FileRow(
+        id_,
+        name,
+        path,
+        hash_,
+        size,
+        added,
+        stage,
+        done,
+        total,
+        passages,
+        pages,
+        Problem(**json.loads(problem)) if problem else None,
+        page_word,
+        origin,
+        1.0 if stage is Stage.READY else share,
+        left,
+    )
+
+
+def silence(now: float) -> tuple[float, float]:
+    """Between these is every heartbeat of a worker that is not taken for dead."""
+    return now - SILENT_SECONDS, now + SILENT_SECONDS
+
+
+def queue_row(db: Connection, file_id: str, *, anew: bool = False) -> None:
+    """`anew`: from the beginning, and not from where it was left."""
+    db.execute(
+        "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, stop_asked = 0,"
+        " worker = NULL, share = CASE WHEN ? = 1 THEN 0 ELSE share END WHERE id = ?",
+        (int(anew), file_id),
+    )

@@ -1,0 +1,68 @@
+"""Web links whose files are to be fetched. Each is a row among the files until its file has a row of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lectern.jobs.file_rows import OF_LINK, WORKING, FileRow, Stage, queue_row, require_row
+from ragcore.schema import new_id
+from ragcore.sql.base import Connection, Database, writable
+
+LINKS_TABLE = """
+CREATE TABLE IF NOT EXISTS links (
+    file_id TEXT PRIMARY KEY,        -- of a row without bytes: what is at the link is to be fetched
+    link TEXT NOT NULL,
+    anywhere INTEGER NOT NULL        -- 1 where it may lead to this machine and the network around it
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A web link whose file is to be fetched; `anywhere`: also from this machine and the network around it."""
+
+    address: str
+    anywhere: bool
+
+
+class Links:
+    """The links that wait, in the tables of files."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, link: Link) -> FileRow:
+        """Queue what is at a web link, in a row that is called by it: once fetched, it becomes a file with a row of its own.
+
+        A link that is given again while its row is there is fetched again.
+        """
+        name = writable(link.address)
+        with self._database.transaction() as db:
+            row = db.execute("SELECT id, stage, stop_asked FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
+            file_id = row["id"] if row else new_id()[:16]
+            if row is None:
+                db.execute(
+                    "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', ?, 0, ?, 'queued')",
+                    (file_id, name, f"{OF_LINK}{file_id}", self._clock()),
+                )
+            elif Stage(row["stage"]) not in WORKING or row["stop_asked"]:
+                queue_row(db, file_id, anew=True)
+            db.execute(
+                "INSERT INTO links (file_id, link, anywhere) VALUES (?, ?, ?)"
+                " ON CONFLICT (file_id) DO UPDATE SET anywhere = excluded.anywhere",
+                (file_id, name, int(link.anywhere)),
+            )
+            return require_row(db, file_id, self._clock())
+
+    def get(self, file_id: str) -> Link | None:
+        """That of a row whose file is to be fetched; None for any other row."""
+        with self._database.snapshot() as db:
+            row = db.execute("SELECT link, anywhere FROM links WHERE file_id = ?", (file_id,)).fetchone()
+        return Link(row["link"], bool(row["anywhere"])) if row else None
+
+
+def forget_links(db: Connection) -> None:
+    """Of rows that are gone."""
+    db.execute("DELETE FROM links WHERE file_id NOT IN (SELECT id FROM files)")
