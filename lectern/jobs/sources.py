@@ -1,6 +1,6 @@
 """Where documents come from beside uploads: a link, pasted text, a folder of the server, a database, a cloud's storage.
 
-Each gives files on this machine, which go the way of every file from then on (Library.take). A file that may be given again has
+Each gives files on this machine, which go the way of every file from then on (Intake.take). A file that may be given again has
 an `origin`: what comes from there later takes its place, whatever it is called by then.
 """
 

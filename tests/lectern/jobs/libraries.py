@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,3 +72,20 @@ def vectors_held(folder: Path, process: int | str = "self") -> list[str]:
 def disk_bytes(folder: Path) -> int:
     """That the files in the folder take, as du counts them."""
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
+def given(tmp_path: Path, text: str = "hello") -> Path:
+    path = tmp_path / f"given-{time.monotonic_ns()}"
+    path.write_text(text, "utf-8")
+    return path
+
+
+class Clock:
+    """Shows what it is set to."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        self.now += 0.001  # two files never come at the same time
+        return self.now
