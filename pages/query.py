@@ -31,14 +31,14 @@ RECENT = 12
 
 library, runs, state = resources.library(), resources.runs(), session()
 
-asked_for = places.from_address("q", state.query)
+asked_for = places.from_address("q", state.query.conversation)
 query = library.conversations.get(asked_for) if asked_for else None
-state.query = query.id if query else None
-opened = opened_panel(state.query)
-places.to_address("q", state.query, state.panel if opened else "")
+state.query.conversation = query.id if query else None
+opened = opened_panel(state.query.conversation)
+places.to_address("q", state.query.conversation, state.panel if opened else "")
 
-read_verdicts(state.query)
-read_checks(state.query)
+read_verdicts(state.query.conversation)
+read_checks(state.query.conversation)
 messages = library.conversations.messages(query.id) if query else []
 answers = [message for message in messages if message.role == "assistant"]
 answering = any(message.state == "writing" for message in answers)
@@ -69,7 +69,7 @@ def chosen() -> list[Ask]:
 
 def reading() -> Reading:
     """What the next question is put to. The chosen ways are those of the best passages."""
-    return state.to_read.get("query_reading", "best")
+    return state.ask.to_read.get("query_reading", "best")
 
 
 def ask() -> None:
@@ -86,7 +86,7 @@ def earlier(one: Conversation) -> str:
 
 def open_query(query_id: str) -> None:
     """Show an earlier result with the question and the settings it had."""
-    state.query, state.panel, state.problem = query_id, "", None
+    state.query.conversation, state.panel, state.problem = query_id, "", None
     take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
 
 
@@ -95,7 +95,7 @@ def earlier_questions() -> None:
     if not found:
         return
     # A key of its own for each result: choosing one closes the list, which would cover it.
-    key = f"earlier_{state.query}"
+    key = f"earlier_{state.query.conversation}"
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key, on_change="rerun") as shown:
         if shown.open:
             for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
@@ -222,7 +222,7 @@ with st.container(key="query_form"):
     form()
 citation_clicks(
     answering=answering,
-    of=state.query or "",
+    of=state.query.conversation or "",
     ended=labels.ended([message.state for message in answers]),
     reveal=messages[0].id if answers else "",
 )

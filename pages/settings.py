@@ -121,13 +121,13 @@ def look_for_ollama() -> None:
     elsewhere, and Test says what is wrong."""
     draft = drafted()
     report = tested(draft, "", ask=False) if draft else None
-    state.report = report if report and report.models else None
+    state.settings.report = report if report and report.models else None
 
 
 def take_model() -> None:
     """Take the model that was pressed among those of the server."""
     fill_widget("llm_model", widget("llm_offered") or "")
-    state.report = state.report and replace(state.report, ok=True, message=_("The server answers."))
+    state.settings.report = state.settings.report and replace(state.settings.report, ok=True, message=_("The server answers."))
 
 
 def save_llm() -> None:
@@ -140,12 +140,12 @@ def save_llm() -> None:
     connected = before.connected if before.llm.provider == "none" else {**before.connected, before.llm.provider: before.llm}
     library.update_settings(before.model_copy(update={"llm": draft, "connected": connected}))
     fill(draft, fill_widget)
-    state.report, state.notice = None, _("Saved. The next answer uses it.")
+    state.settings.report, state.notice = None, _("Saved. The next answer uses it.")
 
 
 def discard_llm() -> None:
     fill(library.settings.llm, fill_widget)
-    state.report = None
+    state.settings.report = None
 
 
 def forget_key(provider: Provider) -> None:
@@ -197,7 +197,7 @@ def keep(part: str, field: str, key: str) -> None:
 
 
 def changed_provider() -> None:
-    state.report = None
+    state.settings.report = None
     fill_widget("llm_key", "")
     saved = library.settings.llm
     provider = widget("llm_provider")
@@ -268,9 +268,11 @@ if provider != "none":
             if provider == "ollama"
             else _("Where the server listens, up to and with /v1."),
         )
-    if state.report and len(state.report.models) == 1 and not widget("llm_model"):
-        fill_widget("llm_model", state.report.models[0])
-    known = list(dict.fromkeys([*(state.report.models if state.report else ()), str(widget("llm_model") or "")]))
+    if state.settings.report and len(state.settings.report.models) == 1 and not widget("llm_model"):
+        fill_widget("llm_model", state.settings.report.models[0])
+    known = list(
+        dict.fromkeys([*(state.settings.report.models if state.settings.report else ()), str(widget("llm_model") or "")])
+    )
     st.selectbox(
         _("Model"),
         [name for name in known if name],
@@ -280,8 +282,8 @@ if provider != "none":
         placeholder=_("Type a name, or press Test to see what the server has"),
         persist_state="session",
     )
-    if state.report and state.report.models:
-        offered = list(state.report.models[:MOST_OFFERED])
+    if state.settings.report and state.settings.report.models:
+        offered = list(state.settings.report.models[:MOST_OFFERED])
         model = widget("llm_model")
         fill_widget("llm_offered", model if model in offered else None)
         st.pills(_("On this server"), offered, key="llm_offered", on_change=take_model)
@@ -360,19 +362,19 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if dirty:
         st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=discard_llm)
         st.caption(_("Test shows the models of the server: choose one.") if nameless else _("Not saved yet"))
-if state.report is not None and provider != "none":
-    if state.report.ok:
+if state.settings.report is not None and provider != "none":
+    if state.settings.report.ok:
         with st.container(key="report_ok"):
             st.markdown(
-                f":material/check_circle: {label(said(state.report.message))}"
+                f":material/check_circle: {label(said(state.settings.report.message))}"
                 + (" " + _("Save to use it.") if dirty and not nameless else "")
             )
     elif not test:
         again = Choice(_("Try again"), "again")
-        test = problem(Problem(state.report.message, state.report.hint), [again], key="report") is not None
+        test = problem(Problem(state.settings.report.message, state.settings.report.hint), [again], key="report") is not None
 if test and draft is not None:
     with st.spinner(_("Asking the server for a few words…")):
-        state.report = tested(draft, typed_key or read_key(library.folder, draft.provider), ask=True)
+        state.settings.report = tested(draft, typed_key or read_key(library.folder, draft.provider), ask=True)
     st.rerun()
 
 section("answers")

@@ -42,7 +42,7 @@ def _sums_up_a_part(message: Message) -> bool:
 
 
 def _replay(message: Message) -> None:
-    session().replay, session().onward = message.conversation_id, "replay"
+    session().replay.conversation, session().address.onward = message.conversation_id, "replay"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,8 @@ def _act() -> None:
         if run is not None:
             run.stop()
         conversations.delete(asked_id)
-        if session().conversation == asked_id:
-            session().conversation, session().panel = None, ""
+        if session().chat.conversation == asked_id:
+            session().chat.conversation, session().panel = None, ""
         session().notice = _("The conversation is deleted.")
 
 

@@ -81,9 +81,9 @@ def prompt_settings() -> None:
     st.caption(f"{named[name][1]} ({name})")
     _explained(name)
     _texts(name, history[0])
-    if state.prompt_problem is not None:
-        problem(state.prompt_problem, key="prompt")
-    dirty = name in state.prompt_drafts
+    if state.settings.prompt_problem is not None:
+        problem(state.settings.prompt_problem, key="prompt")
+    dirty = name in state.settings.prompt_drafts
     with st.container(key="prompt_buttons", horizontal=True, vertical_alignment="center"):
         st.button(_("Save the prompt"), key="save_prompt", on_click=_save, args=(name,))
         if dirty:
@@ -101,7 +101,7 @@ def prompt_settings() -> None:
 
 def unsaved() -> bool:
     """Whether any prompt has text that is not saved."""
-    return bool(session().prompt_drafts)
+    return bool(session().settings.prompt_drafts)
 
 
 def _explained(name: str) -> None:
@@ -111,7 +111,7 @@ def _explained(name: str) -> None:
 
 
 def _texts(name: str, used: PromptVersion) -> None:
-    draft = session().prompt_drafts.get(name, used.texts)
+    draft = session().settings.prompt_drafts.get(name, used.texts)
     messages = EDITABLE[name].messages
     for number, message in enumerate(messages):
         text = draft[number] if number < len(draft) else ""
@@ -126,26 +126,26 @@ def _draft(name: str) -> None:
     """Keep what is typed, for as long as it is not saved."""
     state = session()
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
-    state.prompt_problem = None
+    state.settings.prompt_problem = None
     if typed == resources.library().prompts.used(name).texts:
-        state.prompt_drafts.pop(name, None)
+        state.settings.prompt_drafts.pop(name, None)
     else:
-        state.prompt_drafts[name] = typed
+        state.settings.prompt_drafts[name] = typed
 
 
 def _forget_problem() -> None:
-    session().prompt_problem = None
+    session().settings.prompt_problem = None
 
 
 def _save(name: str) -> None:
     state = session()
-    if name not in state.prompt_drafts:
+    if name not in state.settings.prompt_drafts:
         state.notice = _("The prompt is as it was")
         return
     try:
-        resources.library().prompts.save(name, state.prompt_drafts[name])
+        resources.library().prompts.save(name, state.settings.prompt_drafts[name])
     except WordingError as error:
-        state.prompt_problem = Problem.of(error)
+        state.settings.prompt_problem = Problem.of(error)
         return
     _discard(name)
     state.notice = _("Saved. The next answer uses it.")
@@ -153,8 +153,8 @@ def _save(name: str) -> None:
 
 def _discard(name: str) -> None:
     state = session()
-    state.prompt_drafts.pop(name, None)
-    state.prompt_problem = None
+    state.settings.prompt_drafts.pop(name, None)
+    state.settings.prompt_problem = None
 
 
 def _reset(name: str) -> None:
