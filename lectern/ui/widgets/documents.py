@@ -9,8 +9,8 @@ import streamlit as st
 from lectern.jobs.files import ACTIVE, FileRow
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day_and_time, numeral, said
+from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
-from lectern.ui.web import page_ticket
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from ragcore.errors import Problem, RagError

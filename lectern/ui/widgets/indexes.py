@@ -10,8 +10,8 @@ from lectern.indexes import MAIN, NAME_CHARS, Index
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
+from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, open_index, session, widget
-from lectern.ui.web import page_ticket
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.library_copy import library_copy
 from lectern.ui.widgets.problem import problem
