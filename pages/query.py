@@ -21,7 +21,7 @@ from lectern.ui.widgets.price import price_tag
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, take_offer
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
-from lectern.ui.widgets.search_settings import chosen_ask, put_settings, search_settings
+from lectern.ui.widgets.search_options import chosen_ask, put_settings, search_options
 from lectern.ui.widgets.sentence_support import read_checks
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
 from lectern.ui.widgets.typed import follow_typing
@@ -157,7 +157,7 @@ def form() -> None:
             disabled=answering or (not asks and reading() == "best"),
         )
         choose_reading("query_reading", disabled=answering)
-        search_settings(files)
+        search_options(files)
         if answering:  # last, so that it moves none of the others
             stop = _("Stop") if len(answers) == 1 else _("Stop all")
             st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))

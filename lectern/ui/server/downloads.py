@@ -74,7 +74,7 @@ async def run_card(request: Request) -> Response:
 
 def _card(library: Library, message_id: str) -> str:
     from lectern.export.run_card import Voice, run_card
-    from lectern.ui.widgets.prompt_settings import titles
+    from lectern.ui.widgets.settings_prompts import titles
 
     conversations = library.conversations
     message = conversations.message(message_id)

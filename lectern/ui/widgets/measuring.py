@@ -19,7 +19,7 @@ from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.comparing import comparison
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import missing_documents
-from lectern.ui.widgets.search_settings import USUAL, weaker_help
+from lectern.ui.widgets.search_options import USUAL, weaker_help
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
