@@ -2,8 +2,8 @@
 and takes what is new into the catalogue of each language. What is translated stays; what is gone goes.
 
 From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in `say("…")`. From the
-parts of lectern and ragcore that speak to people come all sentences: a text of several words that begins with a capital, or a value, and
-ends as a sentence does.
+parts of lectern and ragcore that speak to people come all sentences: a text of several words that begins with a capital, or a
+value, and ends as a sentence does.
 """
 
 from __future__ import annotations

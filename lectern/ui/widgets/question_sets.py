@@ -199,14 +199,14 @@ def _delete(set_id: str) -> None:
 
 
 def _questions(chosen: QuestionSet) -> None:
-    state = session()
+    state = session().evaluate
     questions = resources.library().evaluations.questions(chosen.id)
     pages = max(1, -(-len(questions) // PAGE))
-    state.evaluate.question_page = min(max(1, state.evaluate.question_page), pages)
-    first = (state.evaluate.question_page - 1) * PAGE
+    state.question_page = min(max(1, state.question_page), pages)
+    first = (state.question_page - 1) * PAGE
     for question in questions[first : first + PAGE]:
         with st.container(key=f"question_{question.id}"):
-            if state.evaluate.editing == question.id:
+            if state.editing == question.id:
                 _edit(question)
             else:
                 _shown(question)
@@ -215,16 +215,16 @@ def _questions(chosen: QuestionSet) -> None:
             st.button(
                 _("Earlier"),
                 key="questions_back",
-                disabled=state.evaluate.question_page == 1,
+                disabled=state.question_page == 1,
                 on_click=_turn,
                 args=(-1,),
                 type="tertiary",
             )
-            st.caption(_("Page {page} of {pages}").format(page=state.evaluate.question_page, pages=pages))
+            st.caption(_("Page {page} of {pages}").format(page=state.question_page, pages=pages))
             st.button(
                 _("Further"),
                 key="questions_on",
-                disabled=state.evaluate.question_page == pages,
+                disabled=state.question_page == pages,
                 on_click=_turn,
                 args=(1,),
                 type="tertiary",

@@ -63,7 +63,7 @@ def variables() -> Mapping[str, str]:
 
 
 def prompt_settings() -> None:
-    kept, state = resources.library().prompts, session()
+    kept, state = resources.library().prompts, session().settings
     named, changed = titles(), kept.current()
     if len(resources.shelf().all()) > 1:
         st.caption(_("Each index has its own. These are those of the one that is open."))
@@ -81,9 +81,9 @@ def prompt_settings() -> None:
     st.caption(f"{named[name][1]} ({name})")
     _explained(name)
     _texts(name, history[0])
-    if state.settings.prompt_problem is not None:
-        problem(state.settings.prompt_problem, key="prompt")
-    dirty = name in state.settings.prompt_drafts
+    if state.prompt_problem is not None:
+        problem(state.prompt_problem, key="prompt")
+    dirty = name in state.prompt_drafts
     with st.container(key="prompt_buttons", horizontal=True, vertical_alignment="center"):
         st.button(_("Save the prompt"), key="save_prompt", on_click=_save, args=(name,))
         if dirty:
@@ -124,13 +124,13 @@ def _texts(name: str, used: PromptVersion) -> None:
 
 def _draft(name: str) -> None:
     """Keep what is typed, for as long as it is not saved."""
-    state = session()
+    state = session().settings
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
-    state.settings.prompt_problem = None
+    state.prompt_problem = None
     if typed == resources.library().prompts.used(name).texts:
-        state.settings.prompt_drafts.pop(name, None)
+        state.prompt_drafts.pop(name, None)
     else:
-        state.settings.prompt_drafts[name] = typed
+        state.prompt_drafts[name] = typed
 
 
 def _forget_problem() -> None:
@@ -138,23 +138,23 @@ def _forget_problem() -> None:
 
 
 def _save(name: str) -> None:
-    state = session()
-    if name not in state.settings.prompt_drafts:
-        state.notice = _("The prompt is as it was")
+    state = session().settings
+    if name not in state.prompt_drafts:
+        session().notice = _("The prompt is as it was")
         return
     try:
-        resources.library().prompts.save(name, state.settings.prompt_drafts[name])
+        resources.library().prompts.save(name, state.prompt_drafts[name])
     except WordingError as error:
-        state.settings.prompt_problem = Problem.of(error)
+        state.prompt_problem = Problem.of(error)
         return
     _discard(name)
-    state.notice = _("Saved. The next answer uses it.")
+    session().notice = _("Saved. The next answer uses it.")
 
 
 def _discard(name: str) -> None:
-    state = session()
-    state.settings.prompt_drafts.pop(name, None)
-    state.settings.prompt_problem = None
+    state = session().settings
+    state.prompt_drafts.pop(name, None)
+    state.prompt_problem = None
 
 
 def _reset(name: str) -> None:

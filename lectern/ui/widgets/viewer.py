@@ -23,12 +23,12 @@ _VIEWER = component("viewer", '<div class="root"></div>')
 def view_passage(document_id: str, passage_id: str) -> None:
     """Show a passage in its document; a callback."""
     found = resources.library().store.nodes([passage_id])
-    state = session()
+    state = session().viewer
     start, end = ((found[0].start_char_idx or 0), (found[0].end_char_idx or 0)) if found else (0, 0)
-    shown = state.viewer.document == document_id and state.viewer.start <= start and end <= state.viewer.start + WINDOW
-    state.viewer.document, state.viewer.passage = document_id, passage_id
+    shown = state.document == document_id and state.start <= start and end <= state.start + WINDOW
+    state.document, state.passage = document_id, passage_id
     if not shown:
-        state.viewer.start = max(0, start - BEFORE)
+        state.start = max(0, start - BEFORE)
 
 
 def close_viewer() -> None:
@@ -37,20 +37,20 @@ def close_viewer() -> None:
 
 def viewer() -> None:
     """The document of the session, with the passage that is looked at beside its neighbours."""
-    state, library = session(), resources.library()
+    state, library = session().viewer, resources.library()
     try:
-        shown = window(library.store, state.viewer.document, state.viewer.start)
+        shown = window(library.store, state.document, state.start)
     except UnknownDocumentError:
         st.caption(_("This document is no longer here."))
         st.button(_("Back"), key="close_viewer", on_click=close_viewer)
         return
-    file = library.files.get(state.viewer.document)
+    file = library.files.get(state.document)
     with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
         st.html(f"<b>{breakable(file.name if file else '')}</b>")
         st.button(_("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer)
     _controls(shown)
-    node = next(iter(library.store.nodes([state.viewer.passage])), None) if state.viewer.passage else None
-    chosen = next((span.number for span in shown.spans if span.id == state.viewer.passage), 0)
+    node = next(iter(library.store.nodes([state.passage])), None) if state.passage else None
+    chosen = next((span.number for span in shown.spans if span.id == state.passage), 0)
     _VIEWER(
         key="viewer",
         data={
@@ -58,7 +58,7 @@ def viewer() -> None:
             "starts": {str(span.number): span.start >= shown.start for span in shown.spans},
             "chosen": chosen,
             "search": str(widget("viewer_search") or "").strip(),
-            "place": f"{state.viewer.document} {shown.start}",
+            "place": f"{state.document} {shown.start}",
             "words": {
                 "text": _("Document"),
                 "passage": _("Passage {number}"),
@@ -109,26 +109,26 @@ def _move(at: int) -> None:
 
 def _search(step: int) -> None:
     """Show where the words are: from the beginning, or from where they were found last."""
-    state, wanted = session(), str(widget("viewer_search") or "").strip()
+    state, wanted = session().viewer, str(widget("viewer_search") or "").strip()
     if not wanted:
         return
     try:
-        document = resources.library().store.document(state.viewer.document)
+        document = resources.library().store.document(state.document)
     except RagError:
         return  # the screen says that it is gone
-    after = state.viewer.found + 1 if step else 0
+    after = state.found + 1 if step else 0
     found = find(document.text, wanted, after)
     if found is None:
-        state.notice = _("“{words}” is not in this document.").format(words=wanted)
+        session().notice = _("“{words}” is not in this document.").format(words=wanted)
         return
-    state.viewer.found, state.viewer.start = found, max(0, found - BEFORE)
+    state.found, state.start = found, max(0, found - BEFORE)
 
 
 def _choose(shown: Window) -> None:
     number = event("viewer", "passage")
-    state = session()
+    state = session().viewer
     chosen = next((span.id for span in shown.spans if span.number == number), "")
-    state.viewer.passage = "" if chosen == state.viewer.passage else chosen
+    state.passage = "" if chosen == state.passage else chosen
 
 
 def _details(node: TextNode, shown: Window) -> None:
