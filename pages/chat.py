@@ -28,12 +28,12 @@ WINDOW = 20  # messages drawn at once
 
 library, runs, state = resources.library(), resources.runs(), session()
 
-asked_for = places.from_address("c", state.conversation)
+asked_for = places.from_address("c", state.chat.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None
-state.conversation = conversation.id if conversation else None
+state.chat.conversation = conversation.id if conversation else None
 places.title_tab((conversation.title if conversation else "") or _("Chat"))
-opened = opened_panel(state.conversation)
-places.to_address("c", state.conversation, state.panel if opened else "")
+opened = opened_panel(state.chat.conversation)
+places.to_address("c", state.chat.conversation, state.panel if opened else "")
 
 
 def ask() -> None:
@@ -46,7 +46,7 @@ def ask_recorded(question: str) -> None:
 
 
 def show_earlier() -> None:
-    state.earlier += WINDOW
+    state.chat.earlier += WINDOW
 
 
 def options(*, disabled: bool) -> None:
@@ -85,9 +85,9 @@ def options(*, disabled: bool) -> None:
 
 def continue_as_asked() -> None:
     """A conversation that is opened goes on in the way, and with the documents, of its last question."""
-    if state.conversation == state.options_of:
+    if state.chat.conversation == state.chat.options_of:
         return
-    state.options_of = state.conversation
+    state.chat.options_of = state.chat.conversation
     last = next((message.ask for message in reversed(messages) if message.ask and message.ask.chat_mode), None)
     if last is not None:
         fill_widget("chat_mode", last.chat_mode)
@@ -95,7 +95,7 @@ def continue_as_asked() -> None:
 
 
 run = runs.get(conversation.id) if conversation else None
-window = WINDOW + state.earlier
+window = WINDOW + state.chat.earlier
 messages = library.conversations.messages(conversation.id, last=window) if conversation else []
 elsewhere = None if run else answer.written_elsewhere(messages)
 answering = run is not None or elsewhere is not None
@@ -120,10 +120,10 @@ if not messages and state.problem is None:
             st.markdown(_("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read."))
             st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")
 
-read_verdicts(state.conversation)
-read_checks(state.conversation)
-if state.conversation:
-    branch_lines(state.conversation)
+read_verdicts(state.chat.conversation)
+read_checks(state.chat.conversation)
+if state.chat.conversation:
+    branch_lines(state.chat.conversation)
 undrawn = library.conversations.size(conversation.id) - len(messages) if conversation and len(messages) == window else 0
 if undrawn > 0:
     st.button(
@@ -157,7 +157,7 @@ if not answering:
 offer_here(chat=True)
 citation_clicks(
     answering=answering,
-    of=state.conversation or "",
+    of=state.chat.conversation or "",
     ended=labels.ended([message.state for message in messages[-1:]]),
     last=messages[-1].id if messages else "",
 )

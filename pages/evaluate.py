@@ -12,12 +12,12 @@ from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.question_sets import question_set
 
 state = session()
-state.question_set = places.from_address("s", state.question_set)
+state.evaluate.question_set = places.from_address("s", state.evaluate.question_set)
 
 st.title(_("Evaluate"), anchor=False)
 st.markdown(_("Ask many questions at once, of which it is known where the answer stands, and see which settings find it."))
-if state.evaluate_problem is not None and problem(state.evaluate_problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"):
-    state.evaluate_problem = None
+if state.evaluate.problem is not None and problem(state.evaluate.problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"):
+    state.evaluate.problem = None
     st.rerun()
 
 chosen = question_set()

@@ -29,19 +29,19 @@ def add_sample() -> None:
 
 
 def ask() -> None:
-    state.asked = ask_in_chat(str(widget("home_ask") or ""), box="home_ask", new=True)
+    state.chat.asked = ask_in_chat(str(widget("home_ask") or ""), box="home_ask", new=True)
 
 
 def ask_recorded(question: str) -> None:
-    state.asked = ask_in_chat(question, box="home_ask", new=True)
+    state.chat.asked = ask_in_chat(question, box="home_ask", new=True)
 
 
 tally = library.files.tally()
 files, ready = tally.total(), tally[Stage.READY]
 
-if state.asked:
-    state.asked = False
-    places.go_to_chat(state.conversation)
+if state.chat.asked:
+    state.chat.asked = False
+    places.go_to_chat(state.chat.conversation)
 
 with st.container(key="hero"):
     title = _("Your documents") if files else _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.")

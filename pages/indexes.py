@@ -14,8 +14,8 @@ from lectern.ui.widgets.passage_map import passage_map
 from lectern.ui.widgets.viewer import viewer
 
 state = session()
-state.viewing = places.from_address("d", state.viewing or None) or ""
-places.to_address("d", state.viewing or None, "")
+state.viewer.document = places.from_address("d", state.viewer.document or None) or ""
+places.to_address("d", state.viewer.document or None, "")
 
 st.title(_("Indexes"), anchor=False)
 # Each part has its place, drawn or not: what moves by itself would otherwise land in another's.
@@ -40,10 +40,10 @@ with st.container():
     if part == "map":
         passage_map()
 with st.container():
-    if state.viewing and part != "rebuild":
+    if state.viewer.document and part != "rebuild":
         viewer()
 with st.container():
-    if part == "documents" and not state.viewing:
+    if part == "documents" and not state.viewer.document:
         documents()
 with st.container():
     if part == "rebuild":

@@ -21,7 +21,7 @@ from lectern.ui.widgets.price import price_tag
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, take_offer
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
-from lectern.ui.widgets.search_settings import chosen_ask, put_settings, search_settings
+from lectern.ui.widgets.search_options import chosen_ask, put_settings, search_options
 from lectern.ui.widgets.sentence_support import read_checks
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
 from lectern.ui.widgets.typed import follow_typing
@@ -31,14 +31,14 @@ RECENT = 12
 
 library, runs, state = resources.library(), resources.runs(), session()
 
-asked_for = places.from_address("q", state.query)
+asked_for = places.from_address("q", state.query.conversation)
 query = library.conversations.get(asked_for) if asked_for else None
-state.query = query.id if query else None
-opened = opened_panel(state.query)
-places.to_address("q", state.query, state.panel if opened else "")
+state.query.conversation = query.id if query else None
+opened = opened_panel(state.query.conversation)
+places.to_address("q", state.query.conversation, state.panel if opened else "")
 
-read_verdicts(state.query)
-read_checks(state.query)
+read_verdicts(state.query.conversation)
+read_checks(state.query.conversation)
 messages = library.conversations.messages(query.id) if query else []
 answers = [message for message in messages if message.role == "assistant"]
 answering = any(message.state == "writing" for message in answers)
@@ -69,7 +69,7 @@ def chosen() -> list[Ask]:
 
 def reading() -> Reading:
     """What the next question is put to. The chosen ways are those of the best passages."""
-    return state.to_read.get("query_reading", "best")
+    return state.ask.to_read.get("query_reading", "best")
 
 
 def ask() -> None:
@@ -86,7 +86,7 @@ def earlier(one: Conversation) -> str:
 
 def open_query(query_id: str) -> None:
     """Show an earlier result with the question and the settings it had."""
-    state.query, state.panel, state.problem = query_id, "", None
+    state.query.conversation, state.panel, state.problem = query_id, "", None
     take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
 
 
@@ -95,7 +95,7 @@ def earlier_questions() -> None:
     if not found:
         return
     # A key of its own for each result: choosing one closes the list, which would cover it.
-    key = f"earlier_{state.query}"
+    key = f"earlier_{state.query.conversation}"
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key, on_change="rerun") as shown:
         if shown.open:
             for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
@@ -157,7 +157,7 @@ def form() -> None:
             disabled=answering or (not asks and reading() == "best"),
         )
         choose_reading("query_reading", disabled=answering)
-        search_settings(files)
+        search_options(files)
         if answering:  # last, so that it moves none of the others
             stop = _("Stop") if len(answers) == 1 else _("Stop all")
             st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
@@ -222,7 +222,7 @@ with st.container(key="query_form"):
     form()
 citation_clicks(
     answering=answering,
-    of=state.query or "",
+    of=state.query.conversation or "",
     ended=labels.ended([message.state for message in answers]),
     reveal=messages[0].id if answers else "",
 )

@@ -23,27 +23,27 @@ LOOKS = ("passage", "calls")  # the closer looks at an answer that change nothin
 
 library, replays, state = resources.library(), resources.replays(), session()
 
-asked_for = places.from_address("r", state.replay)
+asked_for = places.from_address("r", state.replay.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None
-state.replay = conversation.id if conversation else None
+state.replay.conversation = conversation.id if conversation else None
 replay = replays.get(conversation.id) if conversation else None
 message = library.conversations.message(state.panel.partition(".")[2].partition(".")[0])
 shown_in = message.conversation_id if message and conversation and message.conversation_id.startswith(conversation.id) else None
 opened = opened_panel(shown_in)
 if opened is not None and opened.kind not in LOOKS:
     opened = None
-places.to_address("r", state.replay, state.panel if opened else "")
+places.to_address("r", state.replay.conversation, state.panel if opened else "")
 
 
 def start() -> None:
-    replayed, modes = str(state.replay), list(widget("replay_modes") or ())
+    replayed, modes = str(state.replay.conversation), list(widget("replay_modes") or ())
 
     replay_in(modes, lambda: replays.start(replayed, modes))
 
 
 def again(mode: str) -> None:
     """Go on in this way of answering, from the answer that was not finished."""
-    replayed = str(state.replay)
+    replayed = str(state.replay.conversation)
     replay_in([mode], lambda: replays.go_on(replayed, mode))
 
 
@@ -53,23 +53,23 @@ def replay_in(modes: list[str], begin: Callable[[], None]) -> None:
     def begun() -> None:
         try:
             begin()
-            state.problem, state.replay_anew = None, False
+            state.problem, state.replay.choosing = None, False
         except RagError as error:
             state.problem = Problem.of(error)
 
     try:
-        replayed = str(state.replay)
+        replayed = str(state.replay.conversation)
         agree_first(replays.price(replayed, modes), len(modes) * len(replays.questions(replayed)), begun)
     except RagError as error:
         state.problem = Problem.of(error)
 
 
 def stop() -> None:
-    replays.stop(str(state.replay))
+    replays.stop(str(state.replay.conversation))
 
 
 def anew(wanted: bool) -> None:
-    state.replay_anew = wanted
+    state.replay.choosing = wanted
 
 
 def choices() -> None:
@@ -99,17 +99,17 @@ def choices() -> None:
 
 
 def price(chosen: list[str]) -> str:
-    turns = len(replays.questions(str(state.replay)))
+    turns = len(replays.questions(str(state.replay.conversation)))
     questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
     ways = ngettext("{number} way", "{number} ways", len(chosen)).format(number=len(chosen))
-    found = labels.price(replays.price(str(state.replay), chosen), library.settings.price.currency)
+    found = labels.price(replays.price(str(state.replay.conversation), chosen), library.settings.price.currency)
     return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=found)
 
 
 def grid(before: Replay, said: tuple[Problem | None, Confirm | None]) -> None:
     """The answers as far as they have come; the screen is drawn anew when they are whole, when one is given once more, and
     when there is something else to say than what is `said`."""
-    now = replays.get(str(state.replay))
+    now = replays.get(str(state.replay.conversation))
     if now is None or before.running != now.running or (state.problem, state.confirm) != said:
         st.rerun()
     table(now, library.llm().metadata, again)
@@ -122,7 +122,7 @@ with st.container(key="replay_head", horizontal=True, vertical_alignment="center
             places.go_to_chat(conversation.id)
         if replay is not None and replay.running:
             st.button(_("Stop"), key="replay_stop", type="primary", icon=":material/stop:", on_click=stop)
-        elif replay is not None and not state.replay_anew:
+        elif replay is not None and not state.replay.choosing:
             st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=anew, args=(True,))
 
 if conversation is None:
@@ -136,7 +136,7 @@ else:
     if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="replay"):
         state.problem = None
         st.rerun()
-    if replay is None or (state.replay_anew and not replay.running):
+    if replay is None or (state.replay.choosing and not replay.running):
         choices()
     if replay is not None:
         asked = tuple(ask.question for ask in replays.questions(conversation.id))
@@ -148,6 +148,6 @@ else:
 
 answers = [cell.state for lane in replay.lanes for cell in lane.cells] if replay else []
 answering = replay is not None and replay.running
-citation_clicks(answering=answering, of=state.replay or "", ended=labels.ended(answers))
+citation_clicks(answering=answering, of=state.replay.conversation or "", ended=labels.ended(answers))
 if opened is not None:
     side_panel(opened)

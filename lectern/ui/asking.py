@@ -33,7 +33,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     False also where the person is asked first; `asked` then says when a new one has begun.
     """
     state, conversations = session(), resources.library().conversations
-    opened = None if new or state.conversation is None else conversations.get(state.conversation)
+    opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, begun, later = chat_ask(question), False, False
 
     def run(expected: Sequence[Price | None]) -> None:
@@ -51,8 +51,8 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
             state.problem = Problem.of(error)
             fill_widget(box, question)
             return
-        state.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
-        state.asked = new and later
+        state.chat.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
+        state.chat.asked = new and later
 
     history = resources.runs().history(opened.id) if opened else []
     ask_first([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
@@ -68,7 +68,7 @@ def ask_once(asks: Sequence[Ask]) -> bool:
     def run(expected: Sequence[Price | None]) -> None:
         nonlocal begun
         try:
-            state.query = runs.compare(asks, expected=expected) if len(asks) > 1 else _alone(asks[0], expected[0])
+            state.query.conversation = runs.compare(asks, expected=expected) if len(asks) > 1 else _alone(asks[0], expected[0])
         except RagError as error:
             state.problem = Problem.of(error)
             return
@@ -105,7 +105,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
                 conversations.delete(made.id)
             state.problem = Problem.of(error)
             return
-        state.conversation, state.problem, state.panel, state.earlier = made.id, None, "", 0
+        state.chat.conversation, state.problem, state.panel, state.chat.earlier = made.id, None, "", 0
         state.notice = _("This is a new conversation. The one before is as it was.")
 
     message = conversations.message(message_id)

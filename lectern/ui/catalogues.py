@@ -2,8 +2,8 @@
 and takes what is new into the catalogue of each language. What is translated stays; what is gone goes.
 
 From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in `say("…")`. From the
-parts of ragcore that speak to people come all sentences: a text of several words that begins with a capital, or a value, and
-ends as a sentence does.
+parts of lectern and ragcore that speak to people come all sentences: a text of several words that begins with a capital, or a
+value, and ends as a sentence does.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "lectern/settings.py",
     "lectern/ui/link_downloads.py",
     "lectern/ui/open_indexes.py",
-    "lectern/ui/web.py",
+    "lectern/ui/server/downloads.py",
+    "lectern/ui/server/map.py",
+    "lectern/ui/server/security.py",
+    "lectern/ui/server/uploads.py",
     "ragcore/agent/base.py",
     "ragcore/agent/context_window.py",
     "ragcore/chat_engine/base.py",

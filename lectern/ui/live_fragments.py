@@ -29,7 +29,7 @@ def draw_anew() -> None:
     """Draw the whole screen anew for what has changed by itself, unless a dialog is open, which would lose what is being typed
     in it. When that is closed, the screen is drawn anew anyway."""
     state = session()
-    if not (state.adding or state.form or state.confirm):
+    if not (state.documents.adding or state.answers.form or state.confirm):
         st.rerun()
 
 

@@ -28,10 +28,10 @@ UNDERWAY_SECONDS = 0.5  # a click may come from a browser that has not got the n
 def go_to_chat(conversation_id: str | None) -> NoReturn:
     """Open a conversation; None begins a new one."""
     state = session()
-    if conversation_id != state.conversation:
-        state.earlier = 0
-    state.conversation, state.panel, state.problem = conversation_id, "", None
-    state.addressed_at = time.monotonic()
+    if conversation_id != state.chat.conversation:
+        state.chat.earlier = 0
+    state.chat.conversation, state.panel, state.problem = conversation_id, "", None
+    state.address.changed_at = time.monotonic()
     st.switch_page(CHAT, query_params={**_index(), **({"c": conversation_id} if conversation_id else {})})
 
 
@@ -42,10 +42,10 @@ def go_to_settings() -> NoReturn:
 def go_onward() -> None:
     """Follow a button whose callback could not leave the page itself."""
     state = session()
-    if state.onward == "replay" and state.replay:
-        state.onward, state.panel, state.problem = "", "", None
-        state.addressed_at = time.monotonic()
-        st.switch_page(REPLAY, query_params={**_index(), "r": state.replay})
+    if state.address.onward == "replay" and state.replay.conversation:
+        state.address.onward, state.panel, state.problem = "", "", None
+        state.address.changed_at = time.monotonic()
+        st.switch_page(REPLAY, query_params={**_index(), "r": state.replay.conversation})
 
 
 def title_tab(name: str) -> None:
@@ -56,40 +56,40 @@ def title_tab(name: str) -> None:
 def settle_page(name: str) -> None:
     """Note which page is drawn, so that coming to it is told from going back on it. Before any address is looked at."""
     state = session()
-    if state.page != name:
-        state.page, state.at = name, ""
+    if state.address.page != name:
+        state.address.page, state.address.letter = name, ""
 
 
 def from_address(letter: str, current: str | None) -> str | None:
     """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
     state, given, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
-    if given and (given != state.addressed.get(letter) or state.at != letter):
+    if given and (given != state.address.last.get(letter) or state.address.letter != letter):
         state.panel = panel
         return given
-    if given and panel != state.addressed["p"] == state.panel:
+    if given and panel != state.address.last["p"] == state.panel:
         state.panel = panel
     # The way from page to page, which names nothing, leads to what was open.
-    went_back = not given and state.at == letter and current == state.addressed[letter]
-    return None if went_back and time.monotonic() - state.addressed_at > UNDERWAY_SECONDS else current
+    went_back = not given and state.address.letter == letter and current == state.address.last[letter]
+    return None if went_back and time.monotonic() - state.address.changed_at > UNDERWAY_SECONDS else current
 
 
 def to_address(letter: str, current: str | None, panel: str) -> None:
     """Let the address of the page say what it shows, so that a reload shows the same."""
     state = session()
-    state.at = letter
+    state.address.letter = letter
     wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
     if st.query_params.to_dict() != wanted:  # which the browser does not know yet
-        if state.addressed.get(letter) != (current or ""):
-            state.addressed_at = time.monotonic()
+        if state.address.last.get(letter) != (current or ""):
+            state.address.changed_at = time.monotonic()
         st.query_params.from_dict(wanted)
-    state.addressed |= {letter: current or "", "p": panel}
+    state.address.last |= {letter: current or "", "p": panel}
 
 
 def settle_index() -> None:
     """Open the index that the address of the page names when that is news - a reload, a link, the back button -, and let the
     address name the open one where there are several. First of all in a run of the script."""
     state, given = session(), st.query_params.get("i")
-    wanted = given if given and given != state.addressed.get("i") else state.index
+    wanted = given if given and given != state.address.last.get("i") else state.index
     if wanted != MAIN and resources.shelf().get(wanted) is None:
         wanted = MAIN
         for letter in ("c", "d", "p", "q", "r", "s"):
@@ -99,7 +99,7 @@ def settle_index() -> None:
         open_index(wanted)
         state = session()
     named = _index().get("i", "")
-    state.addressed["i"] = named
+    state.address.last["i"] = named
     if named and given != named:
         st.query_params["i"] = named
     elif given and not named:

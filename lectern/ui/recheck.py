@@ -27,7 +27,7 @@ def _threads() -> ThreadPoolExecutor:
 
 def begin_look(key: str, work: Callable[[], T]) -> Future[T]:
     """`work` in a thread, once for each key of this tab; it must look at nothing of the session."""
-    kept: dict[str, Future[Any]] = session().looks
+    kept: dict[str, Future[Any]] = session().answers.looks
     if key not in kept:
         for old in list(kept)[: len(kept) - KEPT + 1]:
             del kept[old]
@@ -46,12 +46,12 @@ def looked(key: str, work: Callable[[], T], waiting: str) -> T | None:
 
 
 def look_again(key: str) -> None:
-    session().looks.pop(key, None)
+    session().answers.looks.pop(key, None)
 
 
 @st.fragment(run_every=0.3)
 def _wait(key: str, waiting: str) -> None:
     st.markdown(f":shimmer[{waiting}]")
-    look = session().looks.get(key)
+    look = session().answers.looks.get(key)
     if look is None or look.done():
         st.rerun()

@@ -72,7 +72,7 @@ def conversations(in_chat: bool) -> None:
     if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
         fill_widget("search", "")
         places.go_to_chat(None)
-    open_id = places.from_address("c", state.conversation) if in_chat else None
+    open_id = places.from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")
     place = st.container()
     shown = conversation_list(open_id, search)

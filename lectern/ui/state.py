@@ -51,62 +51,121 @@ class Offer:
 
 
 @dataclass
-class Session:
-    language: str = "en"  # of the screens in this tab, see lectern.ui.i18n
-    index: str = "main"  # which index this tab has open, see lectern.indexes
-    document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
-    document_page: int = 1  # of that table
-    viewing: str = ""  # the document whose passages are shown
-    viewing_at: int = 0  # the character at which the shown stretch of it begins
-    viewing_found: int = -1  # the character at which the searched words were found last
-    viewing_passage: str = ""  # the id of the passage that is looked at more closely
-    viewing_asked: bool = False  # it was asked for in a part of the page that is drawn alone
-    conversation: str | None = None  # open on the chat page
-    options_of: str | None = None  # the conversation whose way of answering the chat page has taken up
-    query: str | None = None  # open on the query page
-    pinned: tuple[str, ...] = ()  # the answers of a comparison whose differences are wanted, two at most
-    replay: str | None = None  # the conversation whose replay is open
-    replay_anew: bool = False  # the ways of another replay of it are being chosen
-    onward: str = ""  # the page that a button under an answer leads to
-    question_set: str | None = None  # open on the evaluate page
-    deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
-    question_page: int = 1  # of the list of its questions
-    uploads: int = 0  # of question sets, so that each gets an empty field
-    shelf_forms: int = 0  # filled in on the shelf of indexes, so that each begins anew, closed, after that
-    editing: str = ""  # the question of a set that is being edited
-    setting_from: AnswerSettings | None = None  # what the form of a new setting on the evaluate page began with
-    new_settings: int = 0  # saved on the evaluate page, so that the form is closed after each
-    evaluate_problem: Problem | None = None  # why something on the evaluate page was not done
-    panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
-    addressed: dict[str, str] = field(
-        default_factory=dict
-    )  # what each page's address was last set to; "p": the last one's panel
-    addressed_at: float = 0.0  # when one last named another thing than before, on the monotonic clock
+class AddressState:
+    """What a page shows and what its address says, each of which may be ahead of the other: see lectern.ui.places."""
+
+    last: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to; "p": the last one's panel
+    changed_at: float = 0.0  # when one last named another thing than before, on the monotonic clock
     page: str = ""  # drawn last
-    at: str = ""  # its letter, once its address says what it shows
-    earlier: int = 0  # messages drawn beyond the usual window
-    adding: str = ""  # the way of adding documents whose dialog is open
-    more_files: int = 0  # rows of the list of files beyond the usual
-    form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
-    checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of those that were checked, by their ids
-    verdicts: dict[str, Verdict] = field(default_factory=dict)  # of the answers on the screen, by their ids
-    explaining: str = ""  # the answer whose thumb was just given, and may be explained
-    problem: Problem | None = None  # why the last question was not taken
-    making: str = ""  # the index that is being made for this tab, see lectern.ui.index_creation
-    notice: str = ""  # said once, as a toast
+    letter: str = ""  # of that page, once its address says what it shows
+    onward: str = ""  # the page that a button under an answer leads to
+
+
+@dataclass
+class AskState:
+    """What the next question is put to, on any page with a question field."""
+
     to_read: dict[str, Reading] = field(default_factory=dict)  # what the next question of a page is put to, if not the usual
     readings: int = 0  # questions that were put to more, so that the choice begins anew after each
     offer: Offer | None = None  # a question that is to be put to everything, or to each document, once the person agrees
-    confirm: Confirm | None = None  # what the person is asked about before it is run
+
+
+@dataclass
+class AnswersState:
+    """What belongs to the answers on the screen, on any page that shows some."""
+
+    form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
+    checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of those that were checked, by their ids
+    verdicts: dict[str, Verdict] = field(default_factory=dict)  # by the answers' ids
+    explaining: str = ""  # the answer whose thumb was just given, and may be explained
+    looks: dict[str, Future[Any]] = field(default_factory=dict)  # closer looks, done or begun: see lectern.ui.recheck
+
+
+@dataclass
+class ChatState:
+    conversation: str | None = None  # open on the page
+    options_of: str | None = None  # the conversation whose way of answering the page has taken up
+    earlier: int = 0  # messages drawn beyond the usual window
     asked: bool = False  # a question was taken on another page: go to the chat
+
+
+@dataclass
+class QueryState:
+    conversation: str | None = None  # open on the page
+    pinned: tuple[str, ...] = ()  # the answers of a comparison whose differences are wanted, two at most
+
+
+@dataclass
+class ReplayState:
+    conversation: str | None = None  # the one whose replay is open
+    choosing: bool = False  # the ways of another replay of it are being chosen
+
+
+@dataclass
+class DocumentsState:
+    adding: str = ""  # the way of adding documents whose dialog is open
+    more_files: int = 0  # rows of the list of files beyond the usual
+
+
+@dataclass
+class IndexesState:
+    document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
+    document_page: int = 1  # of that table
+    forms: int = 0  # filled in on the shelf of indexes, so that each begins anew, closed, after that
+    making: str = ""  # the index that is being made for this tab, see lectern.ui.index_creation
+
+
+@dataclass
+class ViewerState:
+    """The document whose passages are shown on the page of indexes."""
+
+    document: str = ""  # its id; "": none is shown
+    start: int = 0  # the character at which the shown stretch of it begins
+    found: int = -1  # the character at which the searched words were found last
+    passage: str = ""  # the id of the passage that is looked at more closely
+    asked: bool = False  # it was asked for in a part of the page that is drawn alone
+
+
+@dataclass
+class EvaluateState:
+    question_set: str | None = None  # open on the page
+    deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
+    question_page: int = 1  # of the list of its questions
+    uploads: int = 0  # of question sets, so that each gets an empty field
+    editing: str = ""  # the question of a set that is being edited
+    setting_from: AnswerSettings | None = None  # what the form of a new setting began with
+    new_settings: int = 0  # saved, so that the form is closed after each
+    problem: Problem | None = None  # why something was not done
+
+
+@dataclass
+class SettingsState:
+    report: ConnectionReport | None = None  # of the last connection test
     prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # texts that are not saved, by prompt
     prompt_problem: Problem | None = None  # why the last one could not be saved
-    report: ConnectionReport | None = None  # of the last connection test
+
+
+@dataclass
+class Session:
+    language: str = "en"  # of the screens in this tab, see lectern.ui.i18n
+    index: str = "main"  # which index this tab has open, see lectern.indexes
+    panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
+    problem: Problem | None = None  # why the last question was not taken
+    notice: str = ""  # said once, as a toast
+    confirm: Confirm | None = None  # what the person is asked about before it is run
     being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
-    reading: DeltaGenerator | None = None  # where the sidebar shows what is being read
-    looks: dict[str, Future[Any]] = field(
-        default_factory=dict
-    )  # closer looks at answers, done or begun, see lectern.ui.recheck
+    reading_bar: DeltaGenerator | None = None  # where the sidebar shows what is being read
+    address: AddressState = field(default_factory=AddressState)
+    ask: AskState = field(default_factory=AskState)
+    answers: AnswersState = field(default_factory=AnswersState)
+    chat: ChatState = field(default_factory=ChatState)
+    query: QueryState = field(default_factory=QueryState)
+    replay: ReplayState = field(default_factory=ReplayState)
+    documents: DocumentsState = field(default_factory=DocumentsState)
+    indexes: IndexesState = field(default_factory=IndexesState)
+    viewer: ViewerState = field(default_factory=ViewerState)
+    evaluate: EvaluateState = field(default_factory=EvaluateState)
+    settings: SettingsState = field(default_factory=SettingsState)
 
 
 def open_index(index_id: str) -> None:
@@ -115,12 +174,11 @@ def open_index(index_id: str) -> None:
     anew = Session(
         language=before.language,
         index=index_id,
-        addressed=dict(before.addressed),
         notice=before.notice,
-        making=before.making,
-        uploads=before.uploads + 1,
-        shelf_forms=before.shelf_forms + 1,
-        readings=before.readings + 1,
+        address=AddressState(last=dict(before.address.last)),
+        ask=AskState(readings=before.ask.readings + 1),
+        indexes=IndexesState(forms=before.indexes.forms + 1, making=before.indexes.making),
+        evaluate=EvaluateState(uploads=before.evaluate.uploads + 1),
     )
     fill_widget("_session", anew)
     _run.context = None

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from lectern.library import Library
-from lectern.ui.web import ticket
+from lectern.ui.server.security import ticket
 from tests import postgres
 from tests.app.conftest import App, settled, started
 from tests.faults.test_replicas import stopped_server, until

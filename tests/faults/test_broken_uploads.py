@@ -13,7 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lectern.library import Library
-from lectern.ui import resources, web
+from lectern.ui import resources
+from lectern.ui.server.security import ticket
+from lectern.ui.server.uploads import upload
 from ragcore.embeddings.hashing import HashEmbedding
 
 
@@ -25,14 +27,14 @@ def uploaded(library: Library, *messages: dict[str, Any]) -> Response:
         "method": "PUT",
         "path": "/api/upload",
         "query_string": b"name=tower.txt",
-        "headers": [(b"x-lectern-ticket", web.ticket(library.secret).encode()), (b"content-length", b"1000")],
+        "headers": [(b"x-lectern-ticket", ticket(library.secret).encode()), (b"content-length", b"1000")],
     }
 
     async def receive() -> dict[str, Any]:
         return next(coming)
 
     async def answer() -> Response:
-        return await web.upload(Request(scope, receive))
+        return await upload(Request(scope, receive))
 
     return anyio.run(answer)
 

@@ -31,7 +31,7 @@ from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
 from lectern.settings import DATABASE, IngestSettings
-from lectern.ui.web import ticket
+from lectern.ui.server.security import ticket
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import StoreError
 from ragcore.llms.base import LLMCall

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from lectern.schema import Message
 from lectern.ui import labels
 from lectern.ui.asking import answer_again
-from lectern.ui.exports import export_address
 from lectern.ui.i18n import _
+from lectern.ui.server.downloads import card_address
+from lectern.ui.server.exports import export_address
 from lectern.ui.state import event, session
-from lectern.ui.web import card_address
 from lectern.ui.widgets.ask_otherwise import is_chat, open_edit, open_ways
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.missed_passages import ask_why, can_miss
@@ -42,7 +42,7 @@ def _sums_up_a_part(message: Message) -> bool:
 
 
 def _replay(message: Message) -> None:
-    session().replay, session().onward = message.conversation_id, "replay"
+    session().replay.conversation, session().address.onward = message.conversation_id, "replay"
 
 
 @dataclass(frozen=True, slots=True)

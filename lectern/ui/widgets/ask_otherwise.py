@@ -26,19 +26,19 @@ def is_chat(message: Message) -> bool:
 def open_edit(message: Message) -> None:
     if message.ask is not None:
         fill_widget("edited_question", message.ask.question)
-        session().form = f"edit.{message.id}"
+        session().answers.form = f"edit.{message.id}"
 
 
 def open_ways(message: Message) -> None:
     if message.ask is not None:
         fill_widget("other_chat_mode", message.ask.chat_mode)
         fill_widget("other_response_mode", _usual(message.ask.response_mode))
-        session().form = f"ways.{message.id}"
+        session().answers.form = f"ways.{message.id}"
 
 
 def opened_form(messages: list[Message]) -> None:
     """The form that is open about one of these answers, drawn again whenever the screen is."""
-    kind, _dot, message_id = session().form.partition(".")
+    kind, _dot, message_id = session().answers.form.partition(".")
     message = next((each for each in messages if each.id == message_id), None)
     if message is None or message.ask is None or kind not in _TITLES:
         return
@@ -121,7 +121,7 @@ def _usual(response_mode: str) -> str:
 
 
 def _close() -> None:
-    session().form = ""
+    session().answers.form = ""
 
 
 def branch_lines(conversation_id: str) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lectern.ui import resources
-from lectern.ui.exports import export_address
 from lectern.ui.i18n import _
 from lectern.ui.places import go_to_chat
+from lectern.ui.server.exports import export_address
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
 from ragcore.errors import Problem, RagError
@@ -58,8 +58,8 @@ def _act() -> None:
         if run is not None:
             run.stop()
         conversations.delete(asked_id)
-        if session().conversation == asked_id:
-            session().conversation, session().panel = None, ""
+        if session().chat.conversation == asked_id:
+            session().chat.conversation, session().panel = None, ""
         session().notice = _("The conversation is deleted.")
 
 

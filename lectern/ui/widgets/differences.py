@@ -76,13 +76,13 @@ def pins(answers: list[Message], opened: Opened | None) -> list[Message]:
     state = session()
     pair = shown_pair(opened) if opened is not None and opened.kind == DIFFERENCES else None
     if pair is not None:
-        state.pinned = (pair[0].id, pair[1].id)
-    state.pinned = tuple(id_ for id_ in state.pinned if any(answer.id == id_ for answer in answers))
-    return [answer for answer in answers if answer.id in state.pinned]
+        state.query.pinned = (pair[0].id, pair[1].id)
+    state.query.pinned = tuple(id_ for id_ in state.query.pinned if any(answer.id == id_ for answer in answers))
+    return [answer for answer in answers if answer.id in state.query.pinned]
 
 
 def pin_button(message: Message, answers: list[Message]) -> None:
-    pinned = message.id in session().pinned
+    pinned = message.id in session().query.pinned
     st.button(
         _("Pinned") if pinned else _("Pin"),
         key=f"pin_{message.id}",
@@ -113,11 +113,11 @@ def pinned_line(pinned: list[Message]) -> None:
 def _pin(message: Message, answers: list[Message]) -> None:
     state = session()
     showing = state.panel.startswith(f"{DIFFERENCES}.")
-    if message.id in state.pinned:
-        state.pinned = tuple(id_ for id_ in state.pinned if id_ != message.id)
+    if message.id in state.query.pinned:
+        state.query.pinned = tuple(id_ for id_ in state.query.pinned if id_ != message.id)
         state.panel = "" if showing else state.panel
         return
-    state.pinned = (*state.pinned, message.id)[-2:]
-    pair = [answer for answer in answers if answer.id in state.pinned]  # from left to right
+    state.query.pinned = (*state.query.pinned, message.id)[-2:]
+    pair = [answer for answer in answers if answer.id in state.query.pinned]  # from left to right
     if len(pair) == 2:
         show_differences(*pair)

@@ -9,8 +9,8 @@ import streamlit as st
 from lectern.jobs.file_rows import ACTIVE, FileRow
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day_and_time, numeral, said
+from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
-from lectern.ui.web import page_ticket
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from ragcore.errors import Problem, RagError
@@ -29,22 +29,22 @@ def documents() -> None:
 def _documents(was_busy: bool) -> None:
     files = resources.library().files.all()
     busy = any(file.active for file in files)
-    if busy != was_busy or session().notice or session().viewing_asked:
-        session().viewing_asked = False
+    if busy != was_busy or session().notice or session().viewer.asked:
+        session().viewer.asked = False
         st.rerun()
     if not files:
         nothing_yet(_("No documents yet."))
         return
     found = _found(files)
     pages = max(1, -(-len(found) // ROWS))
-    page = min(max(session().document_page, 1), pages)
+    page = min(max(session().indexes.document_page, 1), pages)
     _filters(files)
     rows = found[(page - 1) * ROWS : page * ROWS]
     _TABLE(
         key="document_table",
         data={
             "rows": [_row(file) for file in rows],
-            "sort": session().document_sort,
+            "sort": session().indexes.document_sort,
             "ticket": page_ticket(),
             "address": "/api/upload",
             "words": _words(),
@@ -121,7 +121,7 @@ def _found(files: Sequence[FileRow]) -> list[FileRow]:
     text = str(widget("document_search") or "").casefold().strip()
     state, kind = widget("document_state") or "", widget("document_kind") or ""
     found = [file for file in files if text in file.name.casefold() and state in ("", _state(file)) and kind in ("", file.kind)]
-    by, backwards = session().document_sort.removeprefix("-"), session().document_sort.startswith("-")
+    by, backwards = session().indexes.document_sort.removeprefix("-"), session().indexes.document_sort.startswith("-")
     keys = {
         "name": lambda file: file.name.casefold(),
         "state": _state,
@@ -166,11 +166,11 @@ def _words() -> dict[str, str]:
 
 
 def _first_page() -> None:
-    session().document_page = 1
+    session().indexes.document_page = 1
 
 
 def _turn(page: int) -> None:
-    session().document_page = page
+    session().indexes.document_page = page
 
 
 def _act() -> None:
@@ -180,11 +180,11 @@ def _act() -> None:
     library, state, do, id_ = resources.library(), session(), asked.get("do"), str(asked.get("id", ""))
     try:
         if do == "sort" and id_ in ("name", "state", "passages", "size", "added"):
-            state.document_sort = f"-{id_}" if state.document_sort == id_ else id_
-            state.document_page = 1
+            state.indexes.document_sort = f"-{id_}" if state.indexes.document_sort == id_ else id_
+            state.indexes.document_page = 1
         elif do == "open":
-            state.viewing, state.viewing_at, state.viewing_found, state.viewing_passage = id_, 0, -1, ""
-            state.viewing_asked = True
+            state.viewer.document, state.viewer.start, state.viewer.found, state.viewer.passage = id_, 0, -1, ""
+            state.viewer.asked = True
         elif do == "again":
             library.files.queue.read_again(id_)
             library.worker.start()
@@ -196,7 +196,7 @@ def _act() -> None:
             state.notice = _("{name} is deleted. {passages} and {size} freed.").format(
                 name=deleted.name, passages=freed, size=labels.size(deleted.bytes_freed)
             )
-            if state.viewing == id_:
-                state.viewing = ""
+            if state.viewer.document == id_:
+                state.viewer.document = ""
     except RagError as error:
-        state.problem, state.viewing_asked = Problem.of(error), True  # it is shown above, in the rest of the page
+        state.problem, state.viewer.asked = Problem.of(error), True  # it is shown above, in the rest of the page

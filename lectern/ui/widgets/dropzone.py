@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, language
+from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event
-from lectern.ui.web import page_ticket
 from lectern.ui.widgets.component import component
 
 _DROPZONE = component(

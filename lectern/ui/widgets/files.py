@@ -38,7 +38,7 @@ def file_rows() -> None:
                     on_click=_remove_failed,
                 )
     st.fragment(_rows, run_every=1.0 if tally["active"] else None)(tally)
-    more = min(SHOWN, count - SHOWN - session().more_files)
+    more = min(SHOWN, count - SHOWN - session().documents.more_files)
     if more > 0:
         told_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
         st.button(told_more, key="more_files", type="tertiary", on_click=_show_more)
@@ -65,7 +65,7 @@ def _tally() -> Counter[str]:
 
 def _rows(drawn: Counter[str]) -> None:
     files = resources.library().files
-    shown, active = files.all(limit=SHOWN + session().more_files), files.all(*ACTIVE)
+    shown, active = files.all(limit=SHOWN + session().documents.more_files), files.all(*ACTIVE)
     left = seconds_left(active)
     if len(active) > 1 and left is not None:
         told = [_("{files} to read").format(files=labels.count(len(active), "file")), labels.time_left(left)]
@@ -94,7 +94,7 @@ def _unlockable(file: FileRow) -> bool:
 
 
 def _show_more() -> None:
-    session().more_files += SHOWN
+    session().documents.more_files += SHOWN
 
 
 def _row(file: FileRow) -> dict[str, object]:

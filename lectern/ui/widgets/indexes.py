@@ -10,8 +10,8 @@ from lectern.indexes import MAIN, NAME_CHARS, Index
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
+from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, open_index, session, widget
-from lectern.ui.web import page_ticket
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.library_copy import library_copy
 from lectern.ui.widgets.problem import problem
@@ -53,7 +53,7 @@ def shelf() -> None:
 def _new_box() -> None:
     """Closed by drawing another after each index: one that was opened and filled in within one run does not hear that it is to
     close. It tells nothing when it is closed: that would follow a link that closes it, and lead back to this page."""
-    anew = session().shelf_forms
+    anew = session().indexes.forms
     key = f"new_index_name_{anew}"
     with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{anew}"):
         st.text_input(_("Name"), key=key, max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
@@ -64,22 +64,22 @@ def _new_box() -> None:
 
 def _making() -> None:
     """The index that is being made for this tab, until it is there, and open."""
-    if session().making:
+    if session().indexes.making:
         with st.container(key="making"):
             st.fragment(_progress, run_every=0.5)()
 
 
 def _progress() -> None:
     state, makings = session(), resources.indexes().making
-    making = makings.get(state.making)
+    making = makings.get(state.indexes.making)
     if making is not None and not making.ended:
         st.progress(making.fraction, _("Making {name}").format(name=label(making.name)))
         st.button(
             _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=makings.stop, args=(making.id,)
         )
         return
-    makings.forget(state.making)
-    state.making = ""
+    makings.forget(state.indexes.making)
+    state.indexes.making = ""
     if making is not None and making.index is not None:
         open_index(making.index.id)
         told = f"{labels.taken_in(making.copied)} " if making.copied else ""
@@ -102,7 +102,7 @@ def index_actions() -> None:
             icon=":material/content_copy:",
             type="tertiary",
             on_click=_duplicate,
-            disabled=bool(session().making),
+            disabled=bool(session().indexes.making),
             help=_("Another index with the same documents and conversations, to try other settings on."),
         )
         with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
@@ -119,7 +119,7 @@ def index_actions() -> None:
 def _rename_box(index: Index) -> None:
     """Its field has the name before it is opened: filled on opening, what is typed at once would be overwritten. It is closed
     as `_new_box` is."""
-    anew = session().shelf_forms
+    anew = session().indexes.forms
     key = f"index_name_{anew}"
     with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
         st.text_input(_("Name"), labels.index_name(index.name), key=key, max_chars=NAME_CHARS)
@@ -133,7 +133,7 @@ def _create(key: str) -> None:
 def _rename(key: str) -> None:
     def rename() -> None:
         resources.shelf().rename(session().index, str(widget(key) or ""))
-        session().shelf_forms += 1
+        session().indexes.forms += 1
 
     with_problem(rename)
 
@@ -143,7 +143,9 @@ def _duplicate() -> None:
     index = on_shelf.get(id_)
     name = on_shelf.free_name(_("Copy of {name}").format(name=labels.index_name(index.name) if index else ""))
     session().problem = None
-    session().making = resources.indexes().making.start(name, lambda told: (on_shelf.duplicate(id_, library, name, told), None))
+    session().indexes.making = resources.indexes().making.start(
+        name, lambda told: (on_shelf.duplicate(id_, library, name, told), None)
+    )
 
 
 def _delete() -> None:
@@ -187,6 +189,6 @@ def _sent() -> None:
     sent = event("import_index", "sent")
     if isinstance(sent, dict):
         session().problem = None
-        session().making = str(sent.get("id", ""))
-        session().shelf_forms += 1
+        session().indexes.making = str(sent.get("id", ""))
+        session().indexes.forms += 1
         st.rerun()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lectern.ui.i18n import _
-from lectern.ui.web import page_ticket
+from lectern.ui.server.security import page_ticket
 from lectern.ui.widgets.component import component
 
 _COPY = component(

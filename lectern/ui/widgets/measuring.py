@@ -19,7 +19,7 @@ from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.comparing import comparison
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import missing_documents
-from lectern.ui.widgets.search_settings import USUAL, weaker_help
+from lectern.ui.widgets.search_options import USUAL, weaker_help
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
@@ -104,7 +104,7 @@ def _start(chosen: QuestionSet) -> None:
             placeholder=_("Choose one or two"),
             help=_("Two settings are measured one after the other, and can then be compared question by question."),
         )
-        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().new_settings}"):
+        with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().evaluate.new_settings}"):
             _new_setting()
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
@@ -174,7 +174,7 @@ def described(ask: Ask) -> str:
 
 def _new_setting() -> None:
     answers, state = resources.library().settings.answers, session()
-    if state.setting_from != answers:
+    if state.evaluate.setting_from != answers:
         _begin_setting()
     st.text_input(
         _("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"), persist_state="session"
@@ -224,7 +224,7 @@ def _new_setting() -> None:
 
 def _begin_setting() -> None:
     """The form of a new setting as answers are made now, without a name."""
-    answers = session().setting_from = resources.library().settings.answers
+    answers = session().evaluate.setting_from = resources.library().settings.answers
     fill_widget("setting_name", "")
     fill_widget("setting_top_k", answers.top_k)
     fill_widget("setting_mode", answers.response_mode)
@@ -249,7 +249,7 @@ def _save_setting() -> None:
     kept = resources.library().evaluations.keep_setting(Setting(name, ask))
     fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], kept.name])
     _begin_setting()
-    session().new_settings += 1
+    session().evaluate.new_settings += 1
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
@@ -277,9 +277,9 @@ def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Se
         try:
             measure()
         except RagError as error:
-            state.evaluate_problem = Problem.of(error)
+            state.evaluate.problem = Problem.of(error)
         else:
-            state.evaluate_problem, state.panel = None, ""
+            state.evaluate.problem, state.panel = None, ""
 
     try:
         free = not answered or library.llm().metadata.is_extractive

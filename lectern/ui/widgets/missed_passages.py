@@ -20,7 +20,7 @@ from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
 from lectern.ui.widgets.problem import Choice, problem
-from lectern.ui.widgets.search_settings import put_settings
+from lectern.ui.widgets.search_options import put_settings
 from ragcore.errors import Problem, RagError
 from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.text.sentences import sentences

@@ -12,8 +12,8 @@ from lectern.schema import Message, Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
+from lectern.ui.server.downloads import page_address
 from lectern.ui.state import event, session
-from lectern.ui.web import page_address
 from lectern.ui.widgets.component import component
 from ragcore.errors import InputError, RagError
 from ragcore.readers.pdf.page_images import Box

@@ -14,8 +14,8 @@ from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import label
+from lectern.ui.server.map import map_address
 from lectern.ui.state import event, widget
-from lectern.ui.web import map_address
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from lectern.ui.widgets.problem import problem

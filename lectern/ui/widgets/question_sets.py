@@ -30,8 +30,8 @@ def question_set() -> QuestionSet | None:
         st.markdown(_("There are no questions yet. Let some be made from your documents, or bring your own."))
         _new()
         return None
-    chosen = sets.get(state.question_set or "") or next(iter(sets.values()))
-    state.question_set = chosen.id
+    chosen = sets.get(state.evaluate.question_set or "") or next(iter(sets.values()))
+    state.evaluate.question_set = chosen.id
     fill_widget("evaluate_set", chosen.id)
     with st.container(key="set_row", horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
@@ -52,7 +52,7 @@ def question_set() -> QuestionSet | None:
 
 def _choose() -> None:
     state = session()
-    state.question_set, state.question_page, state.panel = widget("evaluate_set"), 1, ""
+    state.evaluate.question_set, state.evaluate.question_page, state.panel = widget("evaluate_set"), 1, ""
 
 
 def _new() -> None:
@@ -70,7 +70,7 @@ def _new() -> None:
         )
     else:
         st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
-    key = f"upload_set_{session().uploads}"
+    key = f"upload_set_{session().evaluate.uploads}"
     st.file_uploader(
         _("Or upload your own"),
         type=["csv", "jsonl"],
@@ -94,23 +94,23 @@ def _make(number: int) -> None:
     try:
         made = resources.measuring().make_set(name, number)
     except RagError as error:
-        state.evaluate_problem = Problem.of(error)
+        state.evaluate.problem = Problem.of(error)
     else:
-        state.question_set, state.question_page, state.evaluate_problem, state.panel = made.id, 1, None, ""
+        state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = made.id, 1, None, ""
 
 
 def _upload(key: str) -> None:
     state, uploaded = session(), widget(key)
     if uploaded is None:
         return
-    state.uploads += 1
+    state.evaluate.uploads += 1
     try:
         read = read_set(uploaded.getvalue(), uploaded.name)
         made = resources.library().evaluations.add_set(uploaded.name.rsplit(".", 1)[0], read.questions)
     except RagError as error:
-        state.evaluate_problem = Problem.of(error)
+        state.evaluate.problem = Problem.of(error)
         return
-    state.question_set, state.question_page, state.evaluate_problem, state.panel = made.id, 1, None, ""
+    state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = made.id, 1, None, ""
     number = len(read.questions)
     taken = ngettext("{number} question was taken in.", "{number} questions were taken in.", number).format(number=number)
     ignored = _("These columns mean nothing here and were left out: {names}.").format(names=", ".join(read.ignored))
@@ -167,7 +167,7 @@ def _more(chosen: QuestionSet) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    if session().deleting_set != chosen.id:
+    if session().evaluate.deleting_set != chosen.id:
         st.button(
             _("Delete, with all its measurements"),
             key="delete_set",
@@ -189,17 +189,17 @@ def _rename(set_id: str) -> None:
 
 
 def _ask_to_delete(set_id: str) -> None:
-    session().deleting_set = set_id
+    session().evaluate.deleting_set = set_id
 
 
 def _delete(set_id: str) -> None:
     resources.library().evaluations.delete_set(set_id)
     state = session()
-    state.question_set, state.panel, state.notice = None, "", _("The question set is deleted.")
+    state.evaluate.question_set, state.panel, state.notice = None, "", _("The question set is deleted.")
 
 
 def _questions(chosen: QuestionSet) -> None:
-    state = session()
+    state = session().evaluate
     questions = resources.library().evaluations.questions(chosen.id)
     pages = max(1, -(-len(questions) // PAGE))
     state.question_page = min(max(1, state.question_page), pages)
@@ -232,7 +232,7 @@ def _questions(chosen: QuestionSet) -> None:
 
 
 def _turn(step: int) -> None:
-    session().question_page += step
+    session().evaluate.question_page += step
 
 
 def _shown(question: Question) -> None:
@@ -270,7 +270,7 @@ def located(document: str, pages: tuple[str, ...]) -> str:
 
 
 def _begin(question: Question) -> None:
-    session().editing, key = question.id, question.id
+    session().evaluate.editing, key = question.id, question.id
     fill_widget(f"q_text_{key}", question.text)
     fill_widget(f"q_docs_{key}", [wanted.document for wanted in question.wanted])
     fill_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
@@ -293,14 +293,14 @@ def _edit(question: Question) -> None:
 
 
 def _cancel() -> None:
-    session().editing = ""
+    session().evaluate.editing = ""
 
 
 def _save(question: Question) -> None:
     key = question.id
     text = " ".join(str(widget(f"q_text_{key}")).split())
     if not text:
-        session().evaluate_problem = Problem(_("A question needs words."), _("Type the question, or remove it from the set."))
+        session().evaluate.problem = Problem(_("A question needs words."), _("Type the question, or remove it from the set."))
         return
     pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
     before = {wanted.document: wanted for wanted in question.wanted}
@@ -312,7 +312,7 @@ def _save(question: Question) -> None:
     changed = Question(text, answers, wanted)
     if replace(changed, id=question.id) != question:
         resources.library().evaluations.replace_question(question.id, changed)
-    session().editing, session().evaluate_problem = "", None
+    session().evaluate.editing, session().evaluate.problem = "", None
 
 
 def unknown_documents(questions: list[Question]) -> list[str]:

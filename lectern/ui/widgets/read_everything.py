@@ -43,11 +43,11 @@ def offer_again(opened: Opened) -> None:
 def offer_here(*, chat: bool) -> None:
     """On a page: the offer that waits for the person's word, if there is one."""
     state = session()
-    offered = state.offer
+    offered = state.ask.offer
     if offered is None or offered.chat != chat:
         return
-    if offered.conversation != (state.conversation if chat else None):
-        state.offer = None  # another conversation was opened meanwhile
+    if offered.conversation != (state.chat.conversation if chat else None):
+        state.ask.offer = None  # another conversation was opened meanwhile
         return
     with st.container(key="offer", border=True):
         st.markdown(f"**{label(labels.readings()[offered.reading].label)}**")
@@ -116,7 +116,7 @@ def _what(reading: Reading, files: int, passages: int) -> str:
 def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
     """Begin: as the next answer of the conversation that is open, or as a query of its own."""
     state, conversations = session(), resources.library().conversations
-    opened = conversations.get(state.conversation) if chat and state.conversation else None
+    opened = conversations.get(state.chat.conversation) if chat and state.chat.conversation else None
     conversation = opened or conversations.create("chat" if chat else "query")
     try:
         resources.runs().start(conversation.id, ask, expected=price)
@@ -125,19 +125,19 @@ def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
             conversations.delete(conversation.id)
         state.problem = Problem.of(error)
         return
-    state.problem, state.panel, state.offer = None, "", None
-    state.to_read, state.readings = {}, state.readings + 1
+    state.problem, state.panel, state.ask.offer = None, "", None
+    state.ask.to_read, state.ask.readings = {}, state.ask.readings + 1
     if chat:
-        state.conversation = conversation.id
+        state.chat.conversation = conversation.id
     else:
-        state.query = conversation.id
+        state.query.conversation = conversation.id
 
 
 def _cancel(offered: Offer) -> None:
     state = session()
     state.panel = ""
-    if state.offer is offered:
-        state.offer = None
+    if state.ask.offer is offered:
+        state.ask.offer = None
         if offered.chat:
             fill_widget("ask", offered.question)
 
@@ -149,25 +149,25 @@ def reads_more(message: Message) -> bool:
 
 def take_offer(question: str, *, chat: bool) -> bool:
     """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
-    reading = session().to_read.get("chat_reading" if chat else "query_reading", "best")
+    reading = session().ask.to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or not question.strip():
-        session().offer = None
+        session().ask.offer = None
         return False
     files = widget("chat_files" if chat else "query_files")
     forget_widgets("offered_files", "offered_way")
-    conversation = session().conversation if chat else None
-    session().offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
+    conversation = session().chat.conversation if chat else None
+    session().ask.offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
     return True
 
 
 def choose_reading(key: str, *, disabled: bool) -> None:
     """A small menu: what the next question of the page is put to. It begins anew after each that was put to more."""
     state = session()
-    this_time = f"{key}_{state.readings}"
-    fill_new_widget(this_time, state.to_read.get(key, "best"))
+    this_time = f"{key}_{state.ask.readings}"
+    fill_new_widget(this_time, state.ask.to_read.get(key, "best"))
 
     def choose() -> None:
-        state.to_read[key] = widget(this_time)
+        state.ask.to_read[key] = widget(this_time)
 
     chosen = labels.readings()[widget(this_time)].label
     with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):

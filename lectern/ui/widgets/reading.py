@@ -20,7 +20,7 @@ def reading_bar() -> None:
 
 def move_reading_bar() -> None:
     """Draw the bar as it is now: a page that follows an answer keeps the bar from moving by itself."""
-    bar, now = session().reading, _now()
+    bar, now = session().reading_bar, _now()
     if bar is None:
         return
     if now is None:
@@ -40,7 +40,7 @@ def _pace() -> float | None:
 
 def _bar() -> None:
     now = _now()
-    session().reading = st.progress(*now) if now is not None else None
+    session().reading_bar = st.progress(*now) if now is not None else None
     if now is None:
         be_still()
 

@@ -35,7 +35,7 @@ def check_sentences(message: Message) -> None:
 
 def read_checks(conversation_id: str | None) -> None:
     """Once for a screen, before its answers are drawn."""
-    session().checks = resources.library().checks.of(conversation_id) if conversation_id else {}
+    session().answers.checks = resources.library().checks.of(conversation_id) if conversation_id else {}
 
 
 def sentence_marks(message: Message) -> list[Mark]:
@@ -44,7 +44,7 @@ def sentence_marks(message: Message) -> list[Mark]:
         "weak": _("Weak: the passages say something alike, but not all of it."),
         "absent": _("Not in the passages."),
     }
-    found = session().checks.get(message.id, ())
+    found = session().answers.checks.get(message.id, ())
     return [
         Mark(one.start, one.end, told[one.verdict], f"#check-{message.id}.{one.verdict}")
         for one in found
@@ -67,7 +67,7 @@ def sentences(message: Message) -> None:
         return
     if found is None:
         return
-    if message.id not in session().checks and message.id in resources.library().checks.of(message.conversation_id):
+    if message.id not in session().answers.checks and message.id in resources.library().checks.of(message.conversation_id):
         st.rerun()  # the answer was drawn without its marks
     judged = [one for one, _source in found if one.verdict is not None]
     if not judged:

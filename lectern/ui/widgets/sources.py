@@ -27,8 +27,8 @@ LINES = 10  # links that may be pasted at once
 def ways_in(*, small: bool) -> None:
     """The place to drop files, with the other ways to add documents, and what is being fetched."""
     st.fragment(_zone)(small)
-    if session().adding in _dialogs():
-        title, draw = _dialogs()[session().adding]
+    if session().documents.adding in _dialogs():
+        title, draw = _dialogs()[session().documents.adding]
         st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
     running = resources.fetching().running()
     st.fragment(_fetching, run_every=0.7 if running else None)(running)
@@ -71,12 +71,12 @@ def _already(there: Sequence[Added]) -> str:
 
 
 def _open(way: str) -> None:
-    session().adding = way
+    session().documents.adding = way
     st.rerun()
 
 
 def _close() -> None:
-    session().adding = ""
+    session().documents.adding = ""
 
 
 def _link() -> None:

@@ -36,5 +36,5 @@ def _suggested(box: str, new: bool) -> None:
         for number, question in enumerate(found.questions):
             if st.button(label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"):
                 if ask_in_chat(question, box=box, new=new):
-                    go_to_chat(session().conversation)
+                    go_to_chat(session().chat.conversation)
                 st.rerun()

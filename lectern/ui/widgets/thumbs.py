@@ -15,11 +15,11 @@ from ragcore.errors import Problem, RagError
 
 def read_verdicts(conversation_id: str | None) -> None:
     """Once for a screen, before its answers are drawn."""
-    session().verdicts = resources.library().feedback.of(conversation_id) if conversation_id else {}
+    session().answers.verdicts = resources.library().feedback.of(conversation_id) if conversation_id else {}
 
 
 def is_judged(message: Message, good: bool) -> bool:
-    verdict = session().verdicts.get(message.id)
+    verdict = session().answers.verdicts.get(message.id)
     return verdict is not None and verdict.good is good
 
 
@@ -31,19 +31,19 @@ def judge(message: Message, good: bool) -> None:
             feedback.take_back(message.id)
         except RagError as error:
             state.problem = Problem.of(error)
-        state.explaining = ""
+        state.answers.explaining = ""
         return
     _give(message.id, Verdict(good))
-    state.explaining = message.id
+    state.answers.explaining = message.id
 
 
 def verdict_line(message: Message) -> None:
     """What was said beside the thumb, or the field to say it in just after it was given."""
     state = session()
-    verdict = state.verdicts.get(message.id)
+    verdict = state.answers.verdicts.get(message.id)
     if verdict is None:
         return
-    if state.explaining == message.id:
+    if state.answers.explaining == message.id:
         key = f"verdict_word_{message.id}"
         with st.container(key=f"verdict_{message.id}"):
             st.text_input(
@@ -60,7 +60,7 @@ def verdict_line(message: Message) -> None:
 
 
 def _explained(message_id: str, good: bool, key: str) -> None:
-    session().explaining = ""
+    session().answers.explaining = ""
     _give(message_id, Verdict(good, str(widget(key) or "")))
 
 

@@ -23,34 +23,34 @@ _VIEWER = component("viewer", '<div class="root"></div>')
 def view_passage(document_id: str, passage_id: str) -> None:
     """Show a passage in its document; a callback."""
     found = resources.library().store.nodes([passage_id])
-    state = session()
+    state = session().viewer
     start, end = ((found[0].start_char_idx or 0), (found[0].end_char_idx or 0)) if found else (0, 0)
-    shown = state.viewing == document_id and state.viewing_at <= start and end <= state.viewing_at + WINDOW
-    state.viewing, state.viewing_passage = document_id, passage_id
+    shown = state.document == document_id and state.start <= start and end <= state.start + WINDOW
+    state.document, state.passage = document_id, passage_id
     if not shown:
-        state.viewing_at = max(0, start - BEFORE)
+        state.start = max(0, start - BEFORE)
 
 
 def close_viewer() -> None:
-    session().viewing, session().viewing_passage = "", ""
+    session().viewer.document, session().viewer.passage = "", ""
 
 
 def viewer() -> None:
     """The document of the session, with the passage that is looked at beside its neighbours."""
-    state, library = session(), resources.library()
+    state, library = session().viewer, resources.library()
     try:
-        shown = window(library.store, state.viewing, state.viewing_at)
+        shown = window(library.store, state.document, state.start)
     except UnknownDocumentError:
         st.caption(_("This document is no longer here."))
         st.button(_("Back"), key="close_viewer", on_click=close_viewer)
         return
-    file = library.files.get(state.viewing)
+    file = library.files.get(state.document)
     with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
         st.html(f"<b>{breakable(file.name if file else '')}</b>")
         st.button(_("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer)
     _controls(shown)
-    node = next(iter(library.store.nodes([state.viewing_passage])), None) if state.viewing_passage else None
-    chosen = next((span.number for span in shown.spans if span.id == state.viewing_passage), 0)
+    node = next(iter(library.store.nodes([state.passage])), None) if state.passage else None
+    chosen = next((span.number for span in shown.spans if span.id == state.passage), 0)
     _VIEWER(
         key="viewer",
         data={
@@ -58,7 +58,7 @@ def viewer() -> None:
             "starts": {str(span.number): span.start >= shown.start for span in shown.spans},
             "chosen": chosen,
             "search": str(widget("viewer_search") or "").strip(),
-            "place": f"{state.viewing} {shown.start}",
+            "place": f"{state.document} {shown.start}",
             "words": {
                 "text": _("Document"),
                 "passage": _("Passage {number}"),
@@ -104,31 +104,31 @@ def _controls(shown: Window) -> None:
 
 
 def _move(at: int) -> None:
-    session().viewing_at = max(0, at)
+    session().viewer.start = max(0, at)
 
 
 def _search(step: int) -> None:
     """Show where the words are: from the beginning, or from where they were found last."""
-    state, wanted = session(), str(widget("viewer_search") or "").strip()
+    state, wanted = session().viewer, str(widget("viewer_search") or "").strip()
     if not wanted:
         return
     try:
-        document = resources.library().store.document(state.viewing)
+        document = resources.library().store.document(state.document)
     except RagError:
         return  # the screen says that it is gone
-    after = state.viewing_found + 1 if step else 0
+    after = state.found + 1 if step else 0
     found = find(document.text, wanted, after)
     if found is None:
-        state.notice = _("“{words}” is not in this document.").format(words=wanted)
+        session().notice = _("“{words}” is not in this document.").format(words=wanted)
         return
-    state.viewing_found, state.viewing_at = found, max(0, found - BEFORE)
+    state.found, state.start = found, max(0, found - BEFORE)
 
 
 def _choose(shown: Window) -> None:
     number = event("viewer", "passage")
-    state = session()
+    state = session().viewer
     chosen = next((span.id for span in shown.spans if span.number == number), "")
-    state.viewing_passage = "" if chosen == state.viewing_passage else chosen
+    state.passage = "" if chosen == state.passage else chosen
 
 
 def _details(node: TextNode, shown: Window) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from lectern.ui.state import AddressState, AskState, EvaluateState, IndexesState, Session
+
 LOOKS = ["session", "widget", "fill_widget", "fill_new_widget", "forget_widgets", "event", "open_index"]
 
 
@@ -89,3 +91,36 @@ def test_a_click_does_not_stop_what_another_does() -> None:
     """With fast reruns it would: Streamlit then stops the script at its next look at the session, callback or not."""
     configuration = Path(__file__).parents[3] / ".streamlit" / "config.toml"
     assert tomllib.loads(configuration.read_text("utf-8"))["runner"]["fastReruns"] is False
+
+
+def another_index() -> None:
+    """Opens one after something was done on every page."""
+    import streamlit as st
+
+    from lectern.ui.state import open_index, session
+
+    state = session()
+    state.language, state.notice, state.panel = "fr", "It is made.", "passage.1"
+    state.address.last, state.address.page = {"c": "a"}, "chat"
+    state.ask.readings, state.ask.to_read = 2, {"chat_reading": "everything"}
+    state.indexes.forms, state.indexes.making, state.indexes.document_page = 4, "a copy", 3
+    state.evaluate.uploads, state.evaluate.question_set = 6, "a set"
+    state.chat.conversation = state.query.conversation = state.replay.conversation = "a"
+    state.answers.form, state.viewer.document, state.documents.adding = "edit.1", "a file", "link"
+    state.settings.prompt_drafts["refine"] = ("Improve it.",)
+    open_index("other")
+    st.session_state.opened = session()
+
+
+def test_with_another_index_nothing_is_open_and_each_form_is_empty() -> None:
+    page = AppTest.from_function(another_index, default_timeout=60).run()
+    assert not page.exception
+    assert page.session_state.opened == Session(
+        language="fr",
+        index="other",
+        notice="It is made.",
+        address=AddressState(last={"c": "a"}),
+        ask=AskState(readings=3),
+        indexes=IndexesState(forms=5, making="a copy"),
+        evaluate=EvaluateState(uploads=7),
+    )

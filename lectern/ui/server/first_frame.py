@@ -9,7 +9,7 @@ import streamlit as st
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-STYLE = Path(__file__).resolve().parent / "style.css"
+STYLE = Path(__file__).resolve().parents[1] / "style.css"
 WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
 OTHER_HTML = ("/api/", "/media/")  # what is saved, or looked at by itself
 OF_A_COPY = (b"if-none-match", b"if-modified-since")  # which the browser may have kept from before the style was in the page

@@ -12,7 +12,7 @@ from lectern.export.transcript import FORMS, Labels, Transcript, file_name
 from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
-from lectern.ui.web import asked_index, in_open_index
+from lectern.ui.server.index_address import asked_index, in_open_index
 from ragcore.errors import RagError
 
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from lectern.ui.first_frame import STYLE, FirstFrame, page
+from lectern.ui.server.first_frame import STYLE, FirstFrame, page
 
 BROWSER = {"accept": "text/html,*/*;q=0.8"}
 

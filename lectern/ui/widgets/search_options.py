@@ -49,7 +49,7 @@ def chosen_ask(question: str, response_mode: str) -> Ask:
     )
 
 
-def search_settings(files: Mapping[str, str]) -> None:
+def search_options(files: Mapping[str, str]) -> None:
     """The button, which says what is not as usual, and what it opens. `files`: the names by id."""
     with st.popover(_summary(), type="tertiary", icon=":material/tune:", key="query_search"):
         st.number_input(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.settings import PriceSettings
 from lectern.ui import resources
 from lectern.ui.i18n import _
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import fill_widget
+from lectern.ui.widgets.settings_field import keep_field
 
 
 def price_settings() -> None:
-    """The whole section, with its heading."""
     price = resources.library().settings.price
-    st.divider()
-    st.header(_("What answers may take"), anchor="price")
     st.markdown(
         _(
             "Before an answer is made you see how many calls of the model and how many tokens it takes, and about how long. "
@@ -36,20 +33,26 @@ def price_settings() -> None:
             _number("prompt_million", _("A million tokens sent"), price.prompt_million, 0.1)
             _number("completion_million", _("A million tokens written"), price.completion_million, 0.1)
             fill_widget("price_currency", price.currency)
-            st.text_input(_("Currency sign"), key="price_currency", max_chars=5, on_change=_keep, args=("currency",), width=130)
+            st.text_input(
+                _("Currency sign"),
+                key="price_currency",
+                max_chars=5,
+                on_change=keep_field,
+                args=("price", "currency", "price_currency"),
+                width=130,
+            )
 
 
 def _number(field: str, name: str, value: int | float, step: int | float, meaning: str | None = None) -> None:
     key = f"price_{field}"
     fill_widget(key, value)
     st.number_input(
-        name, min_value=type(value)(0), step=type(value)(step), key=key, on_change=_keep, args=(field,), help=meaning, width=220
+        name,
+        min_value=type(value)(0),
+        step=type(value)(step),
+        key=key,
+        on_change=keep_field,
+        args=("price", field, key),
+        help=meaning,
+        width=220,
     )
-
-
-def _keep(field: str) -> None:
-    library = resources.library()
-    settings = library.settings
-    changed = PriceSettings.model_validate({**settings.price.model_dump(), field: widget(f"price_{field}")})
-    library.update_settings(settings.model_copy(update={"price": changed}))
-    session().notice = _("Saved.")

@@ -63,7 +63,7 @@ def variables() -> Mapping[str, str]:
 
 
 def prompt_settings() -> None:
-    kept, state = resources.library().prompts, session()
+    kept, state = resources.library().prompts, session().settings
     named, changed = titles(), kept.current()
     if len(resources.shelf().all()) > 1:
         st.caption(_("Each index has its own. These are those of the one that is open."))
@@ -101,7 +101,7 @@ def prompt_settings() -> None:
 
 def unsaved() -> bool:
     """Whether any prompt has text that is not saved."""
-    return bool(session().prompt_drafts)
+    return bool(session().settings.prompt_drafts)
 
 
 def _explained(name: str) -> None:
@@ -111,7 +111,7 @@ def _explained(name: str) -> None:
 
 
 def _texts(name: str, used: PromptVersion) -> None:
-    draft = session().prompt_drafts.get(name, used.texts)
+    draft = session().settings.prompt_drafts.get(name, used.texts)
     messages = EDITABLE[name].messages
     for number, message in enumerate(messages):
         text = draft[number] if number < len(draft) else ""
@@ -124,7 +124,7 @@ def _texts(name: str, used: PromptVersion) -> None:
 
 def _draft(name: str) -> None:
     """Keep what is typed, for as long as it is not saved."""
-    state = session()
+    state = session().settings
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
     state.prompt_problem = None
     if typed == resources.library().prompts.used(name).texts:
@@ -134,13 +134,13 @@ def _draft(name: str) -> None:
 
 
 def _forget_problem() -> None:
-    session().prompt_problem = None
+    session().settings.prompt_problem = None
 
 
 def _save(name: str) -> None:
-    state = session()
+    state = session().settings
     if name not in state.prompt_drafts:
-        state.notice = _("The prompt is as it was")
+        session().notice = _("The prompt is as it was")
         return
     try:
         resources.library().prompts.save(name, state.prompt_drafts[name])
@@ -148,11 +148,11 @@ def _save(name: str) -> None:
         state.prompt_problem = Problem.of(error)
         return
     _discard(name)
-    state.notice = _("Saved. The next answer uses it.")
+    session().notice = _("Saved. The next answer uses it.")
 
 
 def _discard(name: str) -> None:
-    state = session()
+    state = session().settings
     state.prompt_drafts.pop(name, None)
     state.prompt_problem = None
 

@@ -1,0 +1,117 @@
+"""What is fetched from the server: copies of the library, run cards and the pages of PDFs as images."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from lectern.explain.source_view import draw_page
+from lectern.export import backup
+from lectern.library import Library
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, language, said
+from lectern.ui.server.index_address import asked_index, in_open_index
+from lectern.ui.server.security import refusal, ticketed
+from ragcore.errors import InputError, RagError
+from ragcore.schema import new_id
+
+
+async def make_copy(request: Request) -> Response:
+    """Write a copy of the library, for `send_copy` to fetch under the id that is given."""
+    library = await ticketed(request)
+    if isinstance(library, Response):
+        return library
+    made = new_id()
+    await request.body()  # once that is read, it is heard of a page that is gone
+    try:
+        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(made))
+    except RagError as error:
+        return refusal(507, error.what, error.hint)
+    if await request.is_disconnected():
+        await anyio.to_thread.run_sync(lambda: _copy_of(made).unlink())
+        return Response(status_code=499)
+    return JSONResponse({"id": made})
+
+
+async def send_copy(request: Request) -> Response:
+    """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
+    path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
+    if not path.exists():
+        return PlainTextResponse(_("This copy was fetched already. Make another in Settings."), status_code=404)
+    return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
+
+
+def _copy_of(made: str) -> Path:
+    """Where a copy waits for whoever had it made, whichever index it is of."""
+    return resources.opened().library.incoming / f"copy-{made}{backup.SUFFIX}"
+
+
+class _Once(FileResponse):
+    """Deletes the file when it was sent, or when nobody waits for it any more."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            Path(self.path).unlink(missing_ok=True)
+
+
+async def run_card(request: Request) -> Response:
+    """The run card of an answer, or of all answers of its comparison, to be saved."""
+    message_id = str(request.path_params["message_id"])
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
+    except RagError as error:
+        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
+    saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
+    return Response(card, media_type="text/html; charset=utf-8", headers=saved)
+
+
+def _card(library: Library, message_id: str) -> str:
+    from lectern.export.run_card import Voice, run_card
+    from lectern.ui.widgets.settings_prompts import titles
+
+    conversations = library.conversations
+    message = conversations.message(message_id)
+    conversation = conversations.get(message.conversation_id) if message else None
+    if message is None or conversation is None:
+        raise InputError("This answer is no longer there.", hint="Ask the question again.")
+    all_of_it = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
+    ways = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
+    readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}
+    prompts = {name: title for name, (title, _where) in titles().items()}
+    voice = Voice(language(), _, said, ways, readings, prompts)
+    return run_card(library, [each for each in all_of_it if each.role == "assistant"], voice)
+
+
+def card_address(message_id: str) -> str:
+    """Where the run card of an answer is saved from."""
+    return in_open_index(f"/api/card/{message_id}")
+
+
+async def page_image(request: Request) -> Response:
+    """A page of a PDF as an image. The address carries the file's version, so that a browser may keep it."""
+    file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        data = await anyio.to_thread.run_sync(draw_page, opened.library, file_id, index)
+    except RagError as error:
+        return refusal(404, error.what, error.hint)
+    return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
+
+
+def image_type(data: bytes) -> str:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return "image/png" if data.startswith(b"\x89PNG") else "image/jpeg"
+
+
+def page_address(file_id: str, version: str) -> str:
+    """Where the pages of a file are; add the page's index to it, and then the version."""
+    return in_open_index(f"/api/page/{file_id}/{{index}}?v={version[:12]}")

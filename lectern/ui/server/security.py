@@ -1,0 +1,132 @@
+"""Who may call the server, what a page of it may load, and the ticket that an upload needs."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import time
+from base64 import b64encode
+from functools import cache
+from pathlib import Path
+
+import anyio
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lectern.indexes import MAIN
+from lectern.library import Library
+from lectern.ui import resources
+from lectern.ui.i18n import said
+from lectern.ui.state import session
+from ragcore.errors import InputError, RagError
+
+TICKET_SECONDS = 24 * 3600
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+class KnownHosts:
+    """Answers only to this server's own names, so that a page elsewhere cannot reach it by pointing its name here."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not known_host(Headers(scope=scope).get("host", "")):
+            await PlainTextResponse("This server does not go by that name.", status_code=421)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def known_host(host: str) -> bool:
+    """Whether a Host header names this server, by the list that also guards its websocket."""
+    name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
+    allowed = [str(entry).strip("[]") for entry in st.get_option("server.allowedHosts") or LOCAL_HOSTS]
+    return "*" in allowed or any(name == entry or (entry.startswith("*.") and name.endswith(entry[1:])) for entry in allowed)
+
+
+class SecurityHeaders:
+    """A page may run its own scripts and load from this server, and nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in security_headers().items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+@cache
+def security_headers() -> dict[str, str]:
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    page = re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL)
+    inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    hashes = " ".join(f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline)
+    return {
+        "Content-Security-Policy": (
+            "default-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; "
+            f"script-src 'self' {hashes} 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
+            "img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
+            "frame-src 'self' blob: data:"
+        ),
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "SAMEORIGIN",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+def ticket(secret: bytes, now: float | None = None) -> str:
+    """Lets a page drawn for this library upload to it. It is sent in a header, which no other site can make a browser send."""
+    hour = int((time.time() if now is None else now) // 3600)
+    return f"{hour}.{_sign(secret, hour)}"
+
+
+def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
+    hour, _dot, signature = given.partition(".")
+    if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
+        return False
+    age = (time.time() if now is None else now) - int(hour) * 3600
+    return 0 <= age < TICKET_SECONDS and hmac.compare_digest(signature.encode(), _sign(secret, int(hour)).encode())
+
+
+def page_ticket() -> str:
+    """The ticket of a page that shows the open index: it names that index, and is good for no other."""
+    index = session().index
+    return ticket(resources.opened(index).library.secret) + ("" if index == MAIN else f"@{index}")
+
+
+def _sign(secret: bytes, hour: int) -> str:
+    return hmac.new(secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
+
+
+async def ticketed(request: Request) -> Library | Response:
+    """The library that the request has a ticket for, or the answer to who has none."""
+    given, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
+    try:
+        library = (await anyio.to_thread.run_sync(resources.opened, index or MAIN)).library
+        secret = await anyio.to_thread.run_sync(lambda: library.secret)
+    except RagError as error:
+        return refusal(404 if isinstance(error, InputError) else 503, error.what, error.hint)
+    if valid_ticket(secret, given):
+        return library
+    return refusal(403, "This page is out of date.", "Reload the page and try again.")
+
+
+def refusal(status: int, what: str, hint: str) -> Response:
+    return JSONResponse({"what": said(what), "hint": said(hint)}, status_code=status)

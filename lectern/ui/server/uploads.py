@@ -1,0 +1,145 @@
+"""Files and copies of libraries that a page sends, written straight to disk."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from lectern.export import backup
+from lectern.export.backup import Copied
+from lectern.indexes import Index
+from lectern.library import Library
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _
+from lectern.ui.link_downloads import NOT_SAVED
+from lectern.ui.server.security import refusal, ticketed
+from ragcore.errors import RagError, StoreError, TooLargeError
+from ragcore.schema import new_id
+
+logger = logging.getLogger(__name__)
+
+NAME_CHARS = 180
+
+
+def safe_name(name: str) -> str:
+    """The last part of a path, on one line and not endless. It is only ever shown: on the disk a file has another name."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    shown = "".join(character if character.isprintable() else " " for character in last)
+    shown = " ".join(shown.split()).lstrip(".").strip()
+    if len(shown) > NAME_CHARS:
+        stem, dot, suffix = shown.rpartition(".")
+        keep = dot + suffix if dot and len(suffix) <= 10 else ""
+        shown = (stem if keep else shown)[: NAME_CHARS - len(keep)] + keep
+    return shown or "unnamed"
+
+
+async def upload(request: Request) -> Response:
+    """Take one file in, or all that is in a copy of a library. The answer says what became of it, in words for the person who
+    dropped it."""
+    library = await ticketed(request)
+    if isinstance(library, Response):
+        return library
+    name = safe_name(request.query_params.get("name", ""))
+    try:
+        limit, too_large = await anyio.to_thread.run_sync(_limit, library, name)
+    except StoreError as error:
+        return refusal(503, error.what, error.hint)
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > limit:
+        await anyio.to_thread.run_sync(_refuse, library, name, int(announced), too_large)
+        return refusal(413, too_large.what, too_large.hint)
+    target = library.incoming / f"{new_id()}.part"
+    size = 0
+    try:
+        async with await anyio.open_file(target, "wb") as file:
+            async for piece in request.stream():
+                size += len(piece)
+                if size > limit:
+                    raise too_large
+                await file.write(piece)
+        told = await anyio.to_thread.run_sync(_take_in, library, target, name)
+    except ClientDisconnect:
+        return Response(status_code=499)
+    except RagError as error:
+        await anyio.to_thread.run_sync(_refuse, library, name, size, error)
+        return refusal(422, error.what, error.hint)
+    except OSError:
+        logger.exception("an upload could not be written")
+        return refusal(507, f"{name} could not be saved.", NOT_SAVED)
+    finally:
+        _drop(target)
+    await anyio.to_thread.run_sync(library.worker.start)
+    return JSONResponse(told)
+
+
+def _refuse(library: Library, name: str, size: int, error: RagError) -> None:
+    """A row for the file, where the library can be written: on a full disk the answer alone says what happened."""
+    with suppress(StoreError):
+        library.files.refuse(name, size, error)
+
+
+def _drop(target: Path) -> None:
+    """What has come of a file that is not wanted any more. Where nothing can be written, nothing has."""
+    with suppress(OSError):
+        target.unlink(missing_ok=True)
+
+
+def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
+    if _is_copy(name):
+        return {"outcome": "copy", "name": name, "told": labels.taken_in(backup.read_copy(library, uploaded, name=name))}
+    added = library.intake.add(uploaded, name)
+    told = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
+    if added.outcome == "duplicate" and added.given != added.file.name:
+        told["told"] = _("is in your library already, as {name}.").format(name=added.file.name)
+    return told
+
+
+def _is_copy(name: str) -> bool:
+    return name.lower().endswith(backup.SUFFIX)
+
+
+def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
+    """How many bytes may come, and what is said when more do. A copy of a library is as large as all of its files."""
+    if _is_copy(name):
+        what, hint = f"There is no room on the disk for {name}.", "Make room and add the file again."
+        return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
+    most = library.settings.ingest.max_file_mb
+    what, hint = f"{name} is larger than {most:,} MB.", "Split the file, or raise the limit in Settings."
+    return most * 1_000_000, TooLargeError(what, hint=hint)
+
+
+async def make_index(request: Request) -> Response:
+    """Take a copy of a library, and have another index made from it; gives the id of the making."""
+    library = await ticketed(request)
+    if isinstance(library, Response):
+        return library
+    name = safe_name(request.query_params.get("name", ""))
+    target = library.incoming / f"{new_id()}.part"
+    shelf = resources.shelf()
+    try:
+        async with await anyio.open_file(target, "wb") as file:
+            async for piece in request.stream():
+                await file.write(piece)
+        called = await anyio.to_thread.run_sync(shelf.free_name, Path(name).stem)
+    except ClientDisconnect:
+        _drop(target)
+        return Response(status_code=499)
+    except OSError:
+        _drop(target)
+        logger.exception("a copy could not be written")
+        return refusal(507, f"{name} could not be saved.", NOT_SAVED)
+
+    def make(told: Callable[[float], None]) -> tuple[Index, Copied]:
+        try:
+            return shelf.take_in(target, called, called=name, told=told)
+        finally:
+            target.unlink(missing_ok=True)
+
+    return JSONResponse({"id": resources.indexes().making.start(called, make)})

@@ -1,0 +1,64 @@
+"""Settings: how answers are made where a question does not say otherwise. Kept as soon as changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _
+from lectern.ui.state import fill_widget
+from lectern.ui.widgets.search_options import weaker_help
+from lectern.ui.widgets.settings_field import keep_field
+
+
+def answer_settings() -> None:
+    answers = resources.library().settings.answers
+    fill_widget("set_top_k", answers.top_k)
+    fill_widget("set_weaker", answers.weaker)
+    fill_widget("set_chat_mode", answers.chat_mode)
+    fill_widget("set_response_mode", answers.response_mode)
+    fill_widget("set_system_prompt", answers.system_prompt)
+    st.number_input(
+        _("Passages per answer"),
+        1,
+        100,
+        key="set_top_k",
+        on_change=keep_field,
+        args=("answers", "top_k", "set_top_k"),
+        help=_("At most how many passages are looked at for each answer. More see more of your documents, and take longer."),
+    )
+    st.toggle(
+        _("Weaker passages, too"),
+        key="set_weaker",
+        on_change=keep_field,
+        args=("answers", "weaker", "set_weaker"),
+        help=weaker_help(),
+    )
+    st.selectbox(
+        _("In a chat"),
+        list(labels.chat_modes()),
+        key="set_chat_mode",
+        format_func=lambda name: labels.chat_modes()[name].label,
+        on_change=keep_field,
+        args=("answers", "chat_mode", "set_chat_mode"),
+        help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.chat_modes().values()),
+    )
+    st.caption(labels.caption(answers.chat_mode))
+    st.selectbox(
+        _("For a single question"),
+        list(labels.response_modes()),
+        key="set_response_mode",
+        format_func=lambda name: labels.response_modes()[name].label,
+        on_change=keep_field,
+        args=("answers", "response_mode", "set_response_mode"),
+        help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()),
+    )
+    st.caption(labels.response_modes()[answers.response_mode].sentence)
+    st.text_area(
+        _("Say this to the language model in every chat"),
+        key="set_system_prompt",
+        placeholder=_("For example: Answer in French."),
+        on_change=keep_field,
+        args=("answers", "system_prompt", "set_system_prompt"),
+        height=80,
+    )

@@ -1,0 +1,109 @@
+"""Settings: how documents are cut into passages, and which files are too large to be read. Kept as soon as changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.ui import labels, places, resources
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget
+from lectern.ui.widgets.rebuilding import rebuilding
+from lectern.ui.widgets.settings_field import keep_field
+
+
+def passage_settings() -> None:
+    st.markdown(
+        _(
+            "Documents are cut into passages, and answers are made from the passages that fit. A change here applies to files "
+            "added from now on."
+        )
+    )
+    library = resources.library()
+    ingest = library.settings.ingest
+    fill_widget("set_chunk_size", ingest.chunk_size)
+    fill_widget("set_chunk_overlap", ingest.chunk_overlap)
+    with st.container(horizontal=True):
+        st.number_input(
+            _("Length in tokens"),
+            16,
+            2048,
+            step=10,
+            key="set_chunk_size",
+            on_change=keep_field,
+            width=220,
+            args=("ingest", "chunk_size", "set_chunk_size"),
+            help=_("A token is about ¾ of a word. 200 suits the built-in search; longer passages give more context."),
+        )
+        st.number_input(
+            _("Overlap in tokens"),
+            0,
+            ingest.chunk_size // 2,
+            step=5,
+            key="set_chunk_overlap",
+            on_change=keep_field,
+            width=220,
+            args=("ingest", "chunk_overlap", "set_chunk_overlap"),
+            help=_("How much of a passage the next one repeats."),
+        )
+    with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
+        embedder = labels.embedder(library.store.versions.current()[1])
+        st.caption(
+            _("Passages are searched with the embedder “{name}”.").format(name=label(embedder)),
+            width="content",
+            help=_(
+                "What turns texts into vectors. Another one needs new vectors of all passages: “Rebuild” on the page Indexes."
+            ),
+        )
+        st.page_link(places.INDEXES, label=_("Choose another one"))
+    rebuilding()
+
+
+def limit_settings() -> None:
+    st.markdown(_("A file over a limit is not read, and says so in the list. A change applies to files read from now on."))
+    ingest = resources.library().settings.ingest
+    with st.container(key="limits", horizontal=True, vertical_alignment="bottom"):
+        for field, name, least, most, step, meaning in _limits():
+            fill_widget(f"set_{field}", int(getattr(ingest, field)))
+            st.number_input(
+                name,
+                least,
+                most,
+                step=step,
+                key=f"set_{field}",
+                on_change=keep_field,
+                width=300,
+                args=("ingest", field, f"set_{field}"),
+                help=meaning,
+            )
+
+
+def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
+    """Field, name, least, most, step, and what it means."""
+    return (
+        ("max_file_mb", _("Largest file, in MB"), 1, 100_000, 50, _("A larger file is not taken in.")),
+        (
+            "max_text_mb",
+            _("Most text in one file, in MB"),
+            1,
+            10_000,
+            10,
+            _("Counted after reading. 1 MB is about 500 printed pages."),
+        ),
+        (
+            "read_timeout",
+            _("Longest time without a page read, in seconds"),
+            10,
+            86_400,
+            60,
+            _("Then reading the file is given up, at the latest after 40 times as long. Indexing takes its own time."),
+        ),
+        (
+            "read_memory_mb",
+            _("Memory for reading one file, in MB"),
+            256,
+            1_000_000,
+            256,
+            _("Protects the computer from files made to fill it."),
+        ),
+    )

@@ -1,0 +1,308 @@
+"""Settings: which language model writes the answers, whether it answers, and its key. Kept when the person saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from pydantic import ValidationError
+
+from lectern.keys import mask, read_key, write_key
+from lectern.settings import LLMSettings, Provider
+from lectern.ui import resources
+from lectern.ui.i18n import _, said
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.problem import Choice, problem
+from ragcore.errors import Problem
+
+if TYPE_CHECKING:
+    from lectern.models import ConnectionReport
+
+MOST_OFFERED = 12  # models of a server; any other one can be typed
+
+
+def model_settings() -> bool:
+    """The whole section; whether something in it is not saved."""
+    library, state = resources.library(), session().settings
+    _fill(library.settings.llm, fill_new_widget)
+    st.markdown(_("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves."))
+    provider = _provider()
+    if provider != "none":
+        if provider != "openai":
+            _address(provider)
+        _model()
+        if provider != "ollama":
+            _key(provider)
+        _more(provider)
+    draft, typed_key = _drafted(), str(widget("llm_key") or "").strip()
+    dirty = draft != library.settings.llm or bool(typed_key)
+    nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # no question could be answered
+    test = _buttons(provider, draft, dirty=dirty, nameless=nameless)
+    if state.report is not None and provider != "none":
+        test = _report(state.report, to_save=dirty and not nameless, test=test)
+    if test and draft is not None:
+        with st.spinner(_("Asking the server for a few words…")):
+            state.report = _tested(draft, typed_key or read_key(library.folder, draft.provider), ask=True)
+        st.rerun()
+    return dirty
+
+
+def _providers() -> Mapping[Provider, tuple[str, str]]:
+    """What each is called, and what it means."""
+    return {
+        "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
+        "ollama": ("Ollama", _("Language models on this computer, or another one in your network. Nothing leaves it.")),
+        "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
+        "openai_compatible": (
+            _("Other"),
+            _("Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own."),
+        ),
+    }
+
+
+def _provider() -> Provider:
+    providers = _providers()
+    provider: Provider = (
+        st.segmented_control(
+            _("Who writes the answers"),
+            list(providers),
+            key="llm_provider",
+            format_func=lambda name: providers[name][0],
+            required=True,
+            label_visibility="collapsed",
+            on_change=_change_provider,
+            persist_state="session",
+        )
+        or "none"
+    )
+    st.caption(providers[provider][1])
+    return provider
+
+
+def _address(provider: Provider) -> None:
+    usual = "http://localhost:11434" if provider == "ollama" else "http://localhost:1234/v1"
+    st.text_input(
+        _("Address"),
+        key="llm_url",
+        placeholder=usual,
+        persist_state="session",
+        help=_("Where the server listens. Empty: the usual address.")
+        if provider == "ollama"
+        else _("Where the server listens, up to and with /v1."),
+    )
+
+
+def _model() -> None:
+    """The field for the model's name, and the models that the server was found to have."""
+    report = session().settings.report
+    models = report.models if report else ()
+    if len(models) == 1 and not widget("llm_model"):
+        fill_widget("llm_model", models[0])
+    known = list(dict.fromkeys([*models, str(widget("llm_model") or "")]))
+    st.selectbox(
+        _("Model"),
+        [name for name in known if name],
+        key="llm_model",
+        index=None,
+        accept_new_options=True,
+        placeholder=_("Type a name, or press Test to see what the server has"),
+        persist_state="session",
+    )
+    if models:
+        offered = list(models[:MOST_OFFERED])
+        model = widget("llm_model")
+        fill_widget("llm_offered", model if model in offered else None)
+        st.pills(_("On this server"), offered, key="llm_offered", on_change=_take_model)
+
+
+def _key(provider: Provider) -> None:
+    stored = read_key(resources.library().folder, provider)
+    st.text_input(
+        _("Key"),
+        type="password",
+        key="llm_key",
+        autocomplete="off",
+        placeholder=_("Stored: {key}. Type a new one to replace it.").format(key=mask(stored))
+        if stored
+        else _("Only if the server wants one")
+        if provider == "openai_compatible"
+        else "sk-…",
+        help=_("Kept in a file that only you can read. It is sent to this server and shown to nobody."),
+        persist_state="session",
+    )
+    if stored:
+        st.button(_("Forget the stored key"), key="forget_key", type="tertiary", on_click=_forget_key, args=(provider,))
+
+
+def _more(provider: Provider) -> None:
+    with st.expander(_("More"), type="compact"):
+        st.number_input(
+            _("Context window"),
+            512,
+            2_000_000,
+            step=512,
+            key="llm_window",
+            persist_state="session",
+            help=_("How many tokens (about ¾ of a word each) the model can take in at once. Its maker says how many."),
+        )
+        st.number_input(
+            _("Room for the answer"),
+            16,
+            100_000,
+            step=64,
+            key="llm_room",
+            persist_state="session",
+            help=_("How many tokens an answer may have. They are kept free in the context window."),
+        )
+        st.number_input(
+            _("Temperature"),
+            0.0,
+            2.0,
+            step=0.1,
+            key="llm_temperature",
+            persist_state="session",
+            help=_(
+                "0 gives nearly the same answer each time. Higher values vary the wording, and stray from the documents more."
+            ),
+        )
+        st.number_input(
+            _("Time-out in seconds"),
+            1,
+            3600,
+            step=10,
+            key="llm_timeout",
+            persist_state="session",
+            help=_("How long the server may be silent before an answer is given up."),
+        )
+        if provider != "openai":
+            st.toggle(
+                _("The model calls functions"),
+                key="llm_functions",
+                persist_state="session",
+                help=_("Some models can ask for a search by themselves. Then chats can be answered “By functions”."),
+            )
+
+
+def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, nameless: bool) -> bool:
+    """Save, Test and Discard; whether Test was pressed."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if dirty or provider != "none":  # what is still being typed is not known to differ yet
+            st.button(_("Save"), key="save_llm", type="primary", on_click=_save, disabled=draft is None or nameless)
+        test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
+        if dirty:
+            st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=_discard)
+            st.caption(_("Test shows the models of the server: choose one.") if nameless else _("Not saved yet"))
+    return test
+
+
+def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
+    """What the last test found; whether to test now, as asked for by `test` or by the button beside what is wrong."""
+    if report.ok:
+        with st.container(key="report_ok"):
+            st.markdown(
+                f":material/check_circle: {label(said(report.message))}" + (" " + _("Save to use it.") if to_save else "")
+            )
+    elif not test:
+        again = Choice(_("Try again"), "again")
+        return problem(Problem(report.message, report.hint), [again], key="report") is not None
+    return test
+
+
+def _drafted() -> LLMSettings | None:
+    """The connection as it stands in the fields; None while a field cannot work."""
+    try:
+        return resources.library().settings.llm.model_copy(
+            update=LLMSettings(
+                provider=widget("llm_provider"),
+                base_url=str(widget("llm_url") or "").strip(),
+                model=str(widget("llm_model") or "").strip(),
+                context_window=int(widget("llm_window") or 0),
+                timeout=float(widget("llm_timeout") or 0),
+                num_output=int(widget("llm_room") or 0),
+                temperature=float(widget("llm_temperature") or 0),
+                calls_functions=bool(widget("llm_functions")),
+            ).model_dump()
+        )
+    except ValidationError:
+        return None
+
+
+def _fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
+    put("llm_provider", settings.provider)
+    put("llm_url", settings.base_url)
+    put("llm_model", settings.model)
+    put("llm_window", settings.context_window)
+    put("llm_timeout", int(settings.timeout))
+    put("llm_room", settings.num_output)
+    put("llm_temperature", settings.temperature)
+    put("llm_functions", settings.calls_functions)
+    put("llm_key", "")
+
+
+def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
+    """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
+    from lectern.models import check_connection
+
+    report = check_connection(draft, key)
+    if draft.model or not report.models:
+        return report
+    if len(report.models) == 1 and not ask:
+        return replace(report, ok=True, message=_("The server answers."))
+    if len(report.models) == 1:
+        return check_connection(draft.model_copy(update={"model": report.models[0]}), key)
+    return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
+
+
+def _look_for_ollama() -> None:
+    """Show the models of an Ollama that runs where one usually does. One that does not answer is not spoken of: it may be
+    elsewhere, and Test says what is wrong."""
+    draft = _drafted()
+    report = _tested(draft, "", ask=False) if draft else None
+    session().settings.report = report if report and report.models else None
+
+
+def _take_model() -> None:
+    """Take the model that was pressed among those of the server."""
+    fill_widget("llm_model", widget("llm_offered") or "")
+    state = session().settings
+    state.report = state.report and replace(state.report, ok=True, message=_("The server answers."))
+
+
+def _save() -> None:
+    library, draft, key = resources.library(), _drafted(), str(widget("llm_key") or "").strip()
+    if draft is None:
+        return
+    if key:
+        write_key(library.folder, draft.provider, key)
+    before = library.settings
+    connected = before.connected if before.llm.provider == "none" else {**before.connected, before.llm.provider: before.llm}
+    library.update_settings(before.model_copy(update={"llm": draft, "connected": connected}))
+    _fill(draft, fill_widget)
+    session().settings.report, session().notice = None, _("Saved. The next answer uses it.")
+
+
+def _discard() -> None:
+    _fill(resources.library().settings.llm, fill_widget)
+    session().settings.report = None
+
+
+def _forget_key(provider: Provider) -> None:
+    write_key(resources.library().folder, provider, "")
+    session().notice = _("The key is forgotten.")
+
+
+def _change_provider() -> None:
+    session().settings.report = None
+    fill_widget("llm_key", "")
+    settings, provider = resources.library().settings, widget("llm_provider")
+    known = settings.llm if settings.llm.provider == provider else settings.connected.get(provider)
+    if known:
+        _fill(known, fill_widget)
+        return
+    fill_widget("llm_url", "")
+    fill_widget("llm_model", "")
+    if provider == "ollama":
+        _look_for_ollama()
