@@ -55,7 +55,7 @@ from ragcore.errors import (
 from ragcore.observe import condensed_question
 from ragcore.questions import fixed_replies
 from ragcore.schema import ChatMessage, Document, NodeWithScore, new_id
-from ragcore.text.quotable_sentences import first_place, place_of, quoted_from
+from ragcore.text.quote_places import first_place, place_of, quoted_from
 
 if TYPE_CHECKING:
     from lectern.ask.pipeline import RetrievalPlan

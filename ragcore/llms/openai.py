@@ -16,7 +16,8 @@ from typing import Any
 
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import ModelServer, Refusal, Retries, ended, events, objects
+from ragcore.llms.http_client import ModelServer, ended, events, objects
+from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.server_address import api_address, openai_base_url
 from ragcore.llms.server_llm import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
