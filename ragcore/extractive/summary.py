@@ -23,7 +23,6 @@ from ragcore.text.salience import centrality, diverse, shares, stretches
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-
 LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
 DOCUMENTS = 40  # that a summary is made of; of more, the longest
 SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary

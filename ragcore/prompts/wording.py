@@ -3,25 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from ragcore.schema import ChatMessage, MessageRole
-
-if TYPE_CHECKING:
-    from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
-    from ragcore.prompts.templates import PromptTemplate as PromptTemplate
-    from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate
-else:
-
-    def __getattr__(name: str) -> object:
-        if name in ("PromptTemplate", "ChatPromptTemplate", "SelectorPromptTemplate"):
-            from ragcore.prompts import templates  # which imports this module
-
-            return getattr(templates, name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 from ragcore.prompts.prompt import Prompt, Task
+from ragcore.schema import ChatMessage, MessageRole
 
 
 def _system(text: str) -> ChatMessage:
