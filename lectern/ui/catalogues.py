@@ -52,7 +52,6 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/evaluation/question_sets.py",
     "ragcore/ingestion",
     "ragcore/llms/http_client.py",
-    "ragcore/llms/http_errors.py",
     "ragcore/llms/openai.py",
     "ragcore/llms/server_address.py",
     "ragcore/readers",
