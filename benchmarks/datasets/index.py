@@ -16,8 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lectern.evaluate.benchmark.data_set import DataSet, Text
-from lectern.evaluate.benchmark.settings import TrialSetting
+from benchmarks.datasets.data_set import DataSet, Text
+from benchmarks.datasets.settings import TrialSetting
 from lectern.jobs.chunking import passages_of
 from lectern.jobs.embed_passages import PassageEmbedder, Step
 from lectern.jobs.embedders import Embedders
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 PUT_TOGETHER = 200  # documents in a transaction
 UNUSED_SECONDS = 3 * 24 * 3600.0  # before an index of the same data set is deleted when another is made
 WHOLE = "whole"  # the file that says that an index was finished, and by its time when it was last used
-SOURCES = Path(__file__).parents[3]
+SOURCES = Path(__file__).parents[2]
 MAKERS = ("ragcore/embeddings", "ragcore/node_parser", "ragcore/readers", "ragcore/vector_stores",
           "lectern/jobs/embed_passages.py", "lectern/jobs/chunking.py", "ragcore/text/citations.py",
           "ragcore/text/keywords.py", "ragcore/text/sentences.py", "ragcore/text/tokens.py")  # fmt: skip
