@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 import platformdirs
 
+from benchmarks.datasets.data_set import read_data_set
+from benchmarks.datasets.index import indexed
+from benchmarks.datasets.settings import setting_of
 from lectern.ask.pipeline import finding
-from lectern.evaluate.benchmark.data_set import read_data_set
-from lectern.evaluate.benchmark.index import indexed
-from lectern.evaluate.benchmark.settings import setting_of
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.evaluation.answer_match import holds, plain, token_recall
 from ragcore.extractive import answer_ranking, answerer

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.datasets.data_set import read_data_set
+from benchmarks.datasets.index import indexed
+from benchmarks.datasets.settings import setting_of
 from benchmarks.extractive import DATA, WORK
 from lectern.ask.pipeline import answer, finding
-from lectern.evaluate.benchmark.data_set import read_data_set
-from lectern.evaluate.benchmark.index import indexed
-from lectern.evaluate.benchmark.settings import setting_of
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.evaluation.answer_match import token_recall
 from ragcore.extractive.answerer import ExtractiveLLM

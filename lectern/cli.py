@@ -356,11 +356,17 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
 def _eval(given: argparse.Namespace) -> int:
     import platformdirs
 
-    from lectern.evaluate.benchmark import report
-    from lectern.evaluate.benchmark.data_set import read_data_set
-    from lectern.evaluate.benchmark.index import indexed
-    from lectern.evaluate.benchmark.measure import Measured, measured
-    from lectern.evaluate.benchmark.settings import setting_of
+    if not (APP.parent / "benchmarks" / "datasets").exists():
+        raise ConfigError(
+            "What measures data sets is not installed beside the library.",
+            hint="Install from a checkout, with: python -m pip install -e .",
+        )
+    sys.path.append(str(APP.parent))
+    from benchmarks.datasets import report
+    from benchmarks.datasets.data_set import read_data_set
+    from benchmarks.datasets.index import indexed
+    from benchmarks.datasets.measure import Measured, measured
+    from benchmarks.datasets.settings import setting_of
 
     def tell(text: str, end: str = "\n") -> None:
         print(text, end=end, file=sys.stderr, flush=True)

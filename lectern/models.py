@@ -18,7 +18,7 @@ from ragcore.errors import (
     UnknownModelError,
 )
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.http_client import EmptyAnswerError
+from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL

@@ -13,12 +13,9 @@ from ragcore.text.citations import cited_in
 
 Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
 
-
 State = Literal["writing", "done", "stopped", "failed", "interrupted"]
 
-
 Reading = Literal["best", "everything", "each_file"]
-
 
 Found = Literal["found", "uncited", "nothing", "failed"]
 

@@ -80,9 +80,35 @@ class Template:
 PLAIN = Template()
 
 
+class _Content:
+    """A text with metadata."""
+
+    __slots__ = ()
+    text: str
+    metadata: Metadata
+    excluded_embed_metadata_keys: tuple[str, ...]
+    excluded_llm_metadata_keys: tuple[str, ...]
+    template: Template
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
+        return content_hash(self.text, self.metadata)
+
+    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+        return _with_metadata(self, metadata_mode)
+
+    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
+        return metadata_text(self, mode)
+
+    def get_text(self) -> str:
+        """The text without metadata."""
+        return self.text
+
+
 @_changed_by_replace
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Document:
+class Document(_Content):
     """The text of one file, in reading order.
 
     `pages` are ascending and do not overlap; a format without pages has none. `page_word` is what a page is called there.
@@ -147,21 +173,6 @@ class Document:
     def doc_id(self) -> str:
         return self.id_
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
-        return content_hash(self.text, self.metadata)
-
-    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
-        return _with_metadata(self, metadata_mode)
-
-    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
-        return metadata_text(self, mode)
-
-    def get_text(self) -> str:
-        """The text without metadata."""
-        return self.text
-
     def page_at(self, char: int) -> Page | None:
         """The page that holds the character at `char`, or the nearest before it; None where none begins before it."""
         found = None
@@ -174,7 +185,7 @@ class Document:
 
 @_changed_by_replace
 @dataclass(frozen=True, slots=True, eq=False)
-class TextNode:
+class TextNode(_Content):
     """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,))."""
 
     text: str
@@ -195,20 +206,6 @@ class TextNode:
     @property
     def node_id(self) -> str:
         return self.id_
-
-    @property
-    def hash(self) -> str:
-        return content_hash(self.text, self.metadata)
-
-    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
-        return _with_metadata(self, metadata_mode)
-
-    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
-        return metadata_text(self, mode)
-
-    def get_text(self) -> str:
-        """The text without metadata."""
-        return self.text
 
     def __str__(self) -> str:
         from textwrap import shorten
@@ -244,7 +241,7 @@ def content_hash(text: str, metadata: Metadata) -> str:
     return sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def metadata_text(item: Document | TextNode, mode: MetadataMode) -> str:
+def metadata_text(item: _Content, mode: MetadataMode) -> str:
     """One `key: value` line per visible metadata entry; "" in mode NONE."""
     if mode is MetadataMode.NONE:
         return ""
@@ -257,7 +254,7 @@ def metadata_text(item: Document | TextNode, mode: MetadataMode) -> str:
     return item.template.separator.join(_filled(item.template.entry, {"key": key, "value": value}) for key, value in entries)
 
 
-def _with_metadata(item: Document | TextNode, mode: MetadataMode) -> str:
+def _with_metadata(item: _Content, mode: MetadataMode) -> str:
     head = metadata_text(item, mode)
     return _filled(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
 

@@ -81,9 +81,6 @@ class SelectorResult:
         return self.selections[0]
 
 
-MultiSelection = SelectorResult
-
-
 class BaseSelector(ABC):
     """Holds nothing of a question: threads may share it."""
 

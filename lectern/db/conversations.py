@@ -24,7 +24,6 @@ TITLE_CHARS = 60
 SEARCH_CHARS = 1000  # of what is searched for; SQLite compares with a pattern of 50,000 bytes at most
 SEARCH_WORDS = 20  # of them; the first ones
 
-
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (
     id TEXT PRIMARY KEY,
@@ -58,7 +57,6 @@ CREATE TABLE IF NOT EXISTS branches (
 _CONVERSATION = ("id", "kind", "title", "created", "updated")
 _MESSAGE = ("id", "conversation_id", "role", "text", "state", "created", "signed", "ask", "facts", "sources", "problem",
             "trace", "place")  # fmt: skip
-
 
 # All but the trace: it is long, and read on demand.
 _COLUMNS = "id, conversation_id, role, text, state, created, signed, ask, facts, sources, problem"

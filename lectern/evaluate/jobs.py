@@ -44,12 +44,12 @@ class EvaluationJobs:
         self._lock = threading.Lock()
         self._mine: set[str] = set()
 
-    def make_set(self, name: str, number: int, *, extractive: bool = False) -> QuestionSet:
-        """Begin a set of `number` questions made from the documents: by the language model, or without. InputError."""
+    def make_set(self, name: str, number: int) -> QuestionSet:
+        """Begin a set of `number` questions made from the documents: by the language model, where there is one. InputError."""
         if not len(self._library.store):
             raise InputError("There are no documents to make questions from.", hint="Add a document first.")
         made = self._kept.begin_set(name, "documents", number)
-        self._begin(made.id, partial(self._make, made, extractive))
+        self._begin(made.id, partial(self._make, made))
         return made
 
     def stop_set(self, set_id: str) -> None:
@@ -142,8 +142,8 @@ class EvaluationJobs:
             except RagError as error:
                 logger.warning("evaluations could not be signed: %s", error)  # the next time
 
-    def _make(self, made: QuestionSet, extractive: bool) -> None:
-        llm = self._library.llm(extractive=extractive)
+    def _make(self, made: QuestionSet) -> None:
+        llm = self._library.llm()
         nodes = _passages(self._library, made.wanted * PASSES)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
         asked = asked_by_rule(nodes) if llm.metadata.is_extractive else asked_by_model(nodes, llm, wording)

@@ -29,7 +29,7 @@ from ragcore.chat_engine.base import (
 from ragcore.concurrency import awaitable, in_order
 from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
-from ragcore.llms.http_client import EmptyAnswerError
+from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import Span, span, start, stream_in
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT

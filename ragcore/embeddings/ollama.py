@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from ragcore.embeddings.server_embedding import WINDOW, Embedded, ServedEmbedding, numbers
-from ragcore.llms.http_client import Retries, ollama_server
+from ragcore.llms.http_client import ollama_server
+from ragcore.llms.http_errors import Retries
 
 
 class OllamaEmbedding(ServedEmbedding):

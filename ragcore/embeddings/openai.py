@@ -9,7 +9,8 @@ from typing import Any
 
 from ragcore.embeddings.server_embedding import WINDOW, Embedded, ServedEmbedding, numbers
 from ragcore.errors import LLMAuthError
-from ragcore.llms.http_client import ModelServer, Retries, objects
+from ragcore.llms.http_client import ModelServer, objects
+from ragcore.llms.http_errors import Retries
 from ragcore.llms.server_address import api_address, openai_base_url
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ragcore.embeddings.base import BaseEmbedding
 from ragcore.errors import ContextWindowError, EmbeddingError, LLMProtocolError
-from ragcore.llms.http_client import ModelServer, Refusal, Retries
+from ragcore.llms.http_client import ModelServer
+from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.observe import Span
 from ragcore.text.tokens import slices
 

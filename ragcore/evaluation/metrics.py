@@ -114,11 +114,11 @@ class NDCG(BaseRetrievalMetric):
             raise ValueError(f"mode must be linear or exponential, not {self.mode!r}")
 
     def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
-        return self._gain(hits) / self._gain(range(1, expected + 1))
+        return _gain(hits) / _gain(range(1, expected + 1))
 
-    def _gain(self, places: Sequence[int], relevance: int = 1) -> float:
-        gain = relevance if self.mode == "linear" else 2**relevance - 1
-        return sum(gain / math.log2(place + 1) for place in places)
+
+def _gain(places: Sequence[int]) -> float:
+    return sum(1 / math.log2(place + 1) for place in places)
 
 
 METRICS: dict[str, type[BaseRetrievalMetric]] = {

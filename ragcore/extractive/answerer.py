@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.spelling_correction import as_meant
 from ragcore.extractive import choices
-from ragcore.extractive.answer_ranking import held, idf_shares, is_heading
+from ragcore.extractive.answer_selection import MAX_SENTENCES, below_heading, choose
 from ragcore.extractive.conversation_summary import recalled
 from ragcore.extractive.evidence import Evidence, Weighed
 from ragcore.extractive.judge import Judge
 from ragcore.extractive.question_generation import questions_in
+from ragcore.extractive.summary import summarize
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.prompts.prompt import Choice, Passage, RenderedMessage, Task, ToolCard, Variable, Variables, as_text
 from ragcore.prompts.wording import (
@@ -41,28 +41,15 @@ from ragcore.prompts.wording import (
 )
 from ragcore.questions import fixed_replies
 from ragcore.questions.acronyms import spelt_out
-from ragcore.questions.answer_types import (
-    FACTS,
-    MUST_HOLD,
-    asks_only_why,
-    asks_whether,
-    expected_kind,
-    fits_kind,
-    words_for_it,
-)
-from ragcore.questions.definitions import asked_what_it_is, says_what_it_is
+from ragcore.questions.answer_types import MUST_HOLD, asks_only_why, expected_kind, fits_kind, words_for_it
 from ragcore.questions.fixed_replies import in_language_of, is_refusal
 from ragcore.questions.follow_up import stand_alone, without_topic
-from ragcore.questions.summary_requests import asked_length, is_question, is_summary_request, topic_of
-from ragcore.questions.topic import about, apart_from_name, called
+from ragcore.questions.summary_requests import is_question, is_summary_request
+from ragcore.questions.topic import about, apart_from_name
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.key_phrases import keywords, rephrased, title
-from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import LEANS, Quote, distinct, joined, quotes_in, with_lists
-from ragcore.text.salience import centrality, diverse, shares, stretches
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from ragcore.text.quotable_sentences import Quote, distinct, joined, quotes_in, with_lists
+from ragcore.text.salience import centrality
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
@@ -74,30 +61,9 @@ in English; below it nothing was found. See `relevance.margin` for the others.""
 
 NEAREST = -3.0  # the margin from which what is no answer is still worth telling
 
-MAX_SENTENCES = 3
-BEHIND_FACT = 3.0  # log odds that a further sentence may lie behind the best: less when a name, date or number, or yes or no,
-BEHIND = 6.0  # is asked for, more when something is to be explained
-BARE = 3  # words of a question that has no others, and wants as little: "Office hours?"
-BRINGS = 2.0  # log odds that it gains by holding what the quoted ones lack of the question's words
-HOLDS = 2.0  # log odds that a sentence gains by holding a price, or telling what to do, where that is asked for
-LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
-DOCUMENTS = 40  # that a summary is made of; of more, the longest
-SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
-NAMED, EARLY = 0.3, 1.0  # what holding a name, and standing first in its document, count where the commonest words count 1
-ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
-MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
 TRIED = 4  # questions tried for each one wanted
 MOST_KEYWORDS = 10  # where a call does not say
 
-_LEANING = re.compile(
-    LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|not|now|once"
-    r"|later|meanwhile|when|after|before|what|there|here|both|others?|another|the (?:same|following|next|other|former|latter)"
-    r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
-    r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
-    re.IGNORECASE,
-)
-_WHICH = re.compile(r"\W*(?:(?:in|on|at) )?(?:which|what|welche[mnrs]?|quel(?:le)?s?|qu[eé]|cuál) (?P<what>\w+)", re.IGNORECASE)
-_NAME = re.compile(r"(?<=[a-z,] )[^\W\d_a-zà-ÿ][\w'’-]+")
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
 
@@ -154,6 +120,17 @@ class ExtractiveLLM(LLM):
                 return self._respond(query, _quotes(passages)) if reads else in_language_of(query, fixed_replies.NO_MODEL)
             case Task.GENERATE:
                 return in_language_of(query, fixed_replies.NO_MODEL)
+            case Task.JUDGE:
+                return self._verdict(call.prompt.name, query, told, passages)
+            case Task.ACT:
+                return self._react(query, told)
+            case _:
+                return self._prepare(call, query, passages)
+
+    def _prepare(self, call: LLMCall, query: str, passages: Sequence[Passage]) -> str:
+        """What indexes, retrievers and memory ask a model for: choices, keywords, titles and questions."""
+        told = call.variables
+        match call.prompt.task:
             case Task.SELECT:
                 listed = _of(Choice, told["choices"])
                 most = _number(told, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
@@ -177,15 +154,11 @@ class ExtractiveLLM(LLM):
                 return "\n".join(rephrased(query, _number(told, "num_queries", 1)))
             case Task.IMAGINE:
                 return query  # a passage that was not read anywhere would be made up
-            case Task.REMEMBER:
+            case _:  # Task.REMEMBER
                 return recalled(_of(ChatMessage, told["chat_history"]))
-            case Task.JUDGE:
-                return self._verdict(call.prompt.name, query, told, passages)
-            case Task.ACT:
-                return self._react(query, told)
 
     def _respond(self, query: str, quotes: Sequence[Quote]) -> str:
-        return self._summary(query, quotes) if is_summary_request(query) else self._answer(query, quotes)
+        return summarize(self._evidence, query, quotes) if is_summary_request(query) else self._answer(query, quotes)
 
     def _combine(self, query: str, passages: Sequence[Passage]) -> str:
         quotes = _quotes(passages)
@@ -195,7 +168,8 @@ class ExtractiveLLM(LLM):
             return self._answer(query, quotes, least=-math.inf if earlier else 0.0)
         # A summary has a paragraph for each document.
         parts = chain.from_iterable(passage.text.split("\n\n") for passage in passages)
-        return self._summary(
+        return summarize(
+            self._evidence,
             query,
             _quotes([Passage(part, source=str(at)) for at, part in enumerate(parts)]) if earlier else quotes,
             again=earlier,
@@ -207,8 +181,8 @@ class ExtractiveLLM(LLM):
             return self._respond(query, found)
         said = quotes_in(existing, number=None, passage=-1)
         if is_summary_request(query):
-            new = quotes_in(self._summary(query, found), number=None)
-            answer = self._summary(query, distinct([*said, *_worth_quoting(new)]), again=True)
+            new = quotes_in(summarize(self._evidence, query, found), number=None)
+            answer = summarize(self._evidence, query, distinct([*said, *_worth_quoting(new)]), again=True)
         else:
             answer = self._answer(query, distinct([*said, *found]))
         kept = {quote.text for quote in quotes_in(answer, number=None)}
@@ -226,7 +200,7 @@ class ExtractiveLLM(LLM):
                 return answer
             return self._of_what_is_named(query, quotes) or in_language_of(query, fixed_replies.NOT_FOUND)
         chosen = with_lists(choose(query, weighed.odds(), quotes, surely=least >= 0), quotes)
-        return joined(distinct(chain.from_iterable(_below_heading(query, quote) for quote in chosen)))
+        return joined(distinct(chain.from_iterable(below_heading(query, quote) for quote in chosen)))
 
     def _weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
         """Where a telephone number or an address is asked for, what holds one is read as if its heading called it so, and where
@@ -253,34 +227,6 @@ class ExtractiveLLM(LLM):
             if rest and not is_refusal(answer := self._answer(rest, own)):
                 return answer
         return ""
-
-    def _summary(self, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
-        """`again`: the quotes are summaries already, of which more is kept."""
-        quotes = _common(quotes)
-        if not quotes:
-            return in_language_of(query, fixed_replies.NOT_FOUND)
-        vectors = self._evidence.embed([quote.text for quote in quotes])
-        scores = np.zeros(len(quotes))
-        groups = np.zeros(len(quotes), dtype=int)
-        for number, rows in enumerate(_by_document(quotes)):
-            scores[rows] = centrality(vectors[rows]) + _stands_well([quotes[row] for row in rows])
-            groups[rows] = number
-        length = asked_length(query)
-        wanted = len(quotes) / 2 if again else np.log2(len(quotes))
-        usual = max(min(groups.max() + 1, DOCUMENTS), min(MOST, max(LEAST, int(wanted))))
-        places = shares(Counter(groups.tolist()), length.sentences or usual)
-        topic = topic_of(query)
-        if topic and not called(topic, {quote.document for quote in quotes}):
-            scores = ASIDE * scores + vectors @ self._evidence.query(topic)
-        else:
-            groups = np.array(stretches(groups.tolist(), places))
-            places = dict.fromkeys((group for group in groups.tolist() if group >= 0), 1)
-        taken = diverse(scores, vectors, groups.tolist(), places)
-        if length.words is not None:
-            taken = _within(length.words, taken, quotes)
-        if length.words is not None or length.sentences is not None:  # which what belongs to a list would exceed
-            return joined([replace(quotes[row], introduces=()) for row in sorted(taken)])
-        return joined(with_lists(sorted(taken), quotes))
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
         """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""
@@ -353,82 +299,6 @@ class ExtractiveLLM(LLM):
         return self._combine(query, observed) if len(quotes) > MAX_SENTENCES or not quotes else joined(quotes)
 
 
-def choose(query: str, odds: npt.NDArray[np.float64], quotes: Sequence[Quote], *, surely: bool = True) -> list[int]:
-    """The rows to quote: the best by its log odds, the list with which it goes on, what is nearly as good, what it leans on;
-    beside a sentence no heading, and beside a fact that is asked for nothing that holds neither such a fact nor a word of the
-    question; beside a price none but prices, and beside a telephone number or an address none of someone else. What is in
-    another document must be as good as beside a fact, or hold a word that is lacking. `surely`: this is an answer; of what only
-    comes near one, yes or no and a question of few words bring as much as others.
-
-    The passage with the best comes first; within a passage they stay in reading order, but what the thing is of which that is
-    asked, or a fact or yes or no that is asked for, in a sentence that leans on none, comes before what is said around it.
-    """
-    kind = expected_kind(query)
-    if kind in ("advice", "price"):
-        odds = odds + HOLDS * np.array([fits_kind(kind, quote.text, query) for quote in quotes])
-    best = int(odds.argmax())
-    wants_fact = kind in FACTS
-    tells_at_once = wants_fact or asks_whether(query) or len(content_words(query)) == len(query.split()) <= BARE
-    lowest = odds[best] - (BEHIND_FACT if wants_fact or (surely and tells_at_once) else BEHIND)
-    elsewhere = np.array([quote.document != quotes[best].document for quote in quotes])
-    shares = held(query, quotes)
-    taken: list[int] = [best]
-    if not is_heading(quotes[best]):
-        odds = np.where([is_heading(quote) for quote in quotes], -np.inf, odds)
-    odds = np.where([quote.goes_on_as_list for quote in quotes], -np.inf, odds)  # says nothing without what it goes on from
-    if called := words_for_it(query):
-        of_whom = idf_shares(query.replace(called, " "), [quote.text for quote in quotes]).sum(axis=1)
-        odds = np.where(of_whom, odds, -np.inf) if of_whom.any() else odds
-    elif wants_fact:
-        asked = idf_shares(query, [quote.text for quote in quotes]).sum(axis=1)
-        fits = [fits_kind(kind, quote.text, query) for quote in quotes]
-        odds = np.where(fits if kind == "price" and fits[best] else np.logical_or(asked, fits), odds, -np.inf)
-    if quotes[best].is_row:
-        odds = np.where(_weaker_rows(best, shares > 0, quotes), -np.inf, odds)
-    while len(taken) < min(MAX_SENTENCES, len(quotes)):
-        lacking = np.where(shares[taken].any(axis=0), 0.0, shares)  # (n, words)
-        weighed = odds + BRINGS * lacking.sum(axis=1)
-        weighed[taken] = -np.inf
-        weighed[elsewhere & (weighed < odds[best] - BEHIND_FACT) & ~lacking.any(axis=1)] = -np.inf
-        if weighed.max() < lowest:
-            break
-        taken.append(int(weighed.argmax()))
-    listed = best + 1
-    if listed < len(quotes) and listed not in taken and _neighbours(quotes, best, listed) and quotes[listed].goes_on_as_list:
-        taken = [best, listed, *taken[1:]][:MAX_SENTENCES]
-    leans = best > 0 and _neighbours(quotes, best - 1, best) and LEANS.match(quotes[best].text) is not None
-    if leans and best - 1 not in taken:
-        taken = [*taken[: MAX_SENTENCES - 1], best - 1]
-    passages = list(dict.fromkeys(quotes[row].passage for row in taken))  # taken from the best down
-    thing = asked_what_it_is(query)
-    tells = best if tells_at_once and not leans else None
-    first = next((row for row in taken if says_what_it_is(thing, quotes[row].text)), tells)
-    return sorted(taken, key=lambda row: (row != first, passages.index(quotes[row].passage), row))
-
-
-def _below_heading(query: str, quote: Quote) -> list[Quote]:
-    """The quote, below the heading above it where that alone holds the date that is asked for, or says which: "Version 2.3"
-    where a version is."""
-    told = expected_kind(query) == "date" and fits_kind("date", quote.lead, query) and not fits_kind("date", quote.text, query)
-    which = set(content_words(found["what"])) if (found := _WHICH.match(query)) else set()
-    if told or (which & set(content_words(quote.lead))) - set(content_words(quote.text)):
-        return [replace(quote, text=quote.lead, lead="", bullet=None, introduces=()), quote]
-    return [quote]
-
-
-def _weaker_rows(best: int, holds: npt.NDArray[np.bool_], quotes: Sequence[Quote]) -> npt.NDArray[np.bool_]:
-    """(n,): whether it is a row as the best one is, with fewer of the question's words and none that the best lacks. `holds`:
-    (n, words)."""
-    none_new = ~(holds & ~holds[best]).any(axis=1)
-    fewer = holds.sum(axis=1) < holds[best].sum()
-    weaker: npt.NDArray[np.bool_] = none_new & fewer & np.array([quote.is_row for quote in quotes])
-    return weaker
-
-
-def _neighbours(quotes: Sequence[Quote], one: int, other: int) -> bool:
-    return abs(one - other) == 1 and quotes[one].passage == quotes[other].passage
-
-
 def _in_form(call: LLMCall, answer: str) -> str:
     """As JSON where the call wants that; of a schema with one needed text, that text is the answer."""
     if call.prompt.name.startswith(STRUCTURED):
@@ -465,56 +335,3 @@ def _quotes(passages: Sequence[Passage]) -> list[Quote]:
 
 def _worth_quoting(quotes: Sequence[Quote]) -> list[Quote]:
     return [quote for quote in quotes if not is_refusal(quote.text)]
-
-
-def _by_document(quotes: Sequence[Quote]) -> list[list[int]]:
-    """The rows of each document, in the order in which the documents come."""
-    rows: dict[str, list[int]] = {}
-    for row, quote in enumerate(quotes):
-        rows.setdefault(quote.document, []).append(row)
-    return list(rows.values())
-
-
-def _common(quotes: Sequence[Quote]) -> list[Quote]:
-    """MAX_WEIGHED at most, those of each document with its commonest words: all of a short one, as many of each longer one."""
-    if len(quotes) <= MAX_WEIGHED:
-        return list(quotes)
-    kept: list[int] = []
-    by_document = sorted(_by_document(quotes), key=len)
-    for at, rows in enumerate(by_document):
-        words = {row: set(content_words(quotes[row].text)) for row in rows}
-        common = Counter(chain.from_iterable(words.values()))
-        said = sorted(rows, key=lambda row: -sum(common[word] for word in words[row]) / (len(words[row]) + 5))
-        kept += said[: (MAX_WEIGHED - len(kept)) // (len(by_document) - at)]
-    return [quotes[row] for row in sorted(kept)]
-
-
-def _within(most: int, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """The first of the rows, and those after it that fit into so many words with what was taken: the first of each document,
-    then the second of each, and so on."""
-    before = Counter[str]()
-    turn = {}
-    for row in rows:
-        turn[row] = before[quotes[row].document]
-        before[quotes[row].document] += 1
-    taken: list[int] = []
-    left = most
-    for row in sorted(rows, key=lambda row: turn[row]):
-        size = len(quotes[row].text.split())
-        if size <= left or not taken:
-            taken.append(row)
-            left -= size
-    return taken
-
-
-def _stands_well(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(n,), -2 to 2, of a document: high for the words that it uses most, for names, and early in it; low for what cannot be
-    understood alone: scraps, rows, questions, speech, what leans on the sentence before."""
-    said = [set(content_words(quote.text)) for quote in quotes]
-    common = Counter(chain.from_iterable(said))
-    weight = np.array([sum(np.log(common[word]) for word in words) / (len(words) + 5) for words in said])
-    weight /= max(float(weight.max()), 1e-9)
-    for row, quote in enumerate(quotes):
-        weight[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY * (1 - row / len(quotes))
-        weight[row] -= not SHORT <= len(quote.text) <= LONG or _LEANING.search(quote.text) is not None
-    return weight

@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
+from ragcore.indices.options import QueryEngineOptions, ServiceOptions
 from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -24,12 +25,9 @@ from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
     from ragcore.memory import ChatMemoryBuffer
-    from ragcore.prompts.templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
     from ragcore.retrievers.base import BaseRetriever
 
@@ -77,20 +75,11 @@ class BaseIndex(ABC):
         documents: Sequence[Document],
         storage_context: StorageContext | None = None,
         *,
-        transformations: Sequence[Transformation] | None = None,
-        embed_model: Embedder | None = None,
-        llm: LLM | None = None,
         show_progress: bool = False,
+        **services: Unpack[ServiceOptions],
     ) -> Self:
-        """What is not given comes from `Settings`; else a SentenceSplitter, the bundled embedder and a context in memory."""
-        return cls(
-            documents,
-            storage_context=storage_context,
-            transformations=transformations,
-            embed_model=embed_model,
-            llm=llm,
-            show_progress=show_progress,
-        )
+        """Without a `storage_context`, one in memory."""
+        return cls(documents, storage_context=storage_context, show_progress=show_progress, **services)
 
     @property
     def llm(self) -> LLM:
@@ -194,15 +183,7 @@ class BaseIndex(ABC):
         response_mode: str = "compact",
         *,
         retriever: Retriever | None = None,
-        text_qa_template: Wording | None = None,
-        refine_template: Wording | None = None,
-        summary_template: Wording | None = None,
-        simple_template: Wording | None = None,
-        node_postprocessors: Sequence[NodePostprocessor] = (),
-        output_cls: type[BaseModel] | None = None,
-        use_async: bool = True,
-        streaming: Literal[False] = False,
-        verbose: bool = False,
+        **options: Unpack[QueryEngineOptions],
     ) -> RetrieverQueryEngine:
         """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations.
 
@@ -210,20 +191,7 @@ class BaseIndex(ABC):
         """
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
-        return RetrieverQueryEngine.from_args(
-            retriever or self.as_retriever(),
-            llm or self.llm,
-            response_mode,
-            text_qa_template,
-            refine_template,
-            summary_template,
-            simple_template,
-            node_postprocessors,
-            output_cls=output_cls,
-            use_async=use_async,
-            streaming=streaming,
-            verbose=verbose,
-        )
+        return RetrieverQueryEngine.from_args(retriever or self.as_retriever(), llm or self.llm, response_mode, **options)
 
     def as_chat_engine(
         self,

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Unpack
 
-from ragcore.embeddings.base import Embedder
 from ragcore.indices.base import BaseIndex
-from ragcore.settings import Transformation
+from ragcore.indices.options import ServiceOptions
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
-
-if TYPE_CHECKING:
-    from ragcore.llms.base import LLM
 
 _HOMES = {
     "document_summary": "ragcore.indices.document_summary.index:DocumentSummaryIndex",
@@ -29,22 +25,13 @@ _HOMES = {
 def load_index_from_storage(
     storage_context: StorageContext,
     index_id: str | None = None,
-    *,
-    transformations: Sequence[Transformation] | None = None,
-    embed_model: Embedder | None = None,
-    llm: LLM | None = None,
+    **services: Unpack[ServiceOptions],
 ) -> BaseIndex:
     """The index with this id, or the only one. ValueError when it is not there, or when there is not exactly one.
 
     Nothing is read but its record, and no model is loaded.
     """
-    found = load_indices_from_storage(
-        storage_context,
-        None if index_id is None else [index_id],
-        transformations=transformations,
-        embed_model=embed_model,
-        llm=llm,
-    )
+    found = load_indices_from_storage(storage_context, None if index_id is None else [index_id], **services)
     if not found:
         raise ValueError("there is no index in this storage; was it persisted?")
     if len(found) > 1:
@@ -56,10 +43,7 @@ def load_index_from_storage(
 def load_indices_from_storage(
     storage_context: StorageContext,
     index_ids: Sequence[str] | None = None,
-    *,
-    transformations: Sequence[Transformation] | None = None,
-    embed_model: Embedder | None = None,
-    llm: LLM | None = None,
+    **services: Unpack[ServiceOptions],
 ) -> list[BaseIndex]:
     """The indexes with these ids in that order, or all of them, oldest first. ValueError for an id that is not there."""
     records = storage_context.index_store.all()
@@ -70,16 +54,7 @@ def load_indices_from_storage(
                 there = ", ".join(map(repr, by_id)) or "none"
                 raise ValueError(f"there is no index {index_id!r} in this storage; those there are: {there}")
         records = [by_id[index_id] for index_id in index_ids]
-    return [
-        _class_of(record)(
-            record=record,
-            storage_context=storage_context,
-            transformations=transformations,
-            embed_model=embed_model,
-            llm=llm,
-        )
-        for record in records
-    ]
+    return [_class_of(record)(record=record, storage_context=storage_context, **services) for record in records]
 
 
 def _class_of(record: IndexRecord) -> type[BaseIndex]:

@@ -10,16 +10,16 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
+from ragcore.indices.options import ChatEngineOptions, IndexOptions, QueryEngineOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.schema import ChatMessage, Document, TextNode
+from ragcore.schema import Document, TextNode
 from ragcore.settings import Transformation
 from ragcore.storage.docstore import DocumentStore, RefDocInfo
-from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.storage_context import StorageContext
 from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
@@ -27,13 +27,9 @@ from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
-    from ragcore.memory import ChatMemoryBuffer
-    from ragcore.prompts.templates import Wording
-    from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
+    from ragcore.query_engine.retriever import Retriever, RetrieverQueryEngine
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector
     from ragcore.vector_stores.ranking import Similarity
@@ -54,15 +50,9 @@ class VectorStoreIndex(BaseIndex):
         self,
         nodes: Sequence[TextNode | Document] | None = None,
         *,
-        objects: Sequence[TextNode] | None = None,
-        record: IndexRecord | None = None,
-        storage_context: StorageContext | None = None,
         store: Store | None = None,
-        transformations: Sequence[Transformation] | None = None,
-        embed_model: Embedder | None = None,
-        llm: LLM | None = None,
         insert_batch_size: int = 2048,
-        show_progress: bool = False,
+        **options: Unpack[IndexOptions],
     ) -> None:
         """`store` keeps the vectors, in place of the context's. Texts are embedded `insert_batch_size` at a time.
 
@@ -72,16 +62,7 @@ class VectorStoreIndex(BaseIndex):
             raise ValueError(f"insert_batch_size is {insert_batch_size}; it must be at least 1.")
         self._given_store = store
         self._batch = insert_batch_size
-        super().__init__(
-            nodes,
-            objects=objects,
-            record=record,
-            storage_context=storage_context,
-            transformations=transformations,
-            embed_model=embed_model,
-            llm=llm,
-            show_progress=show_progress,
-        )
+        super().__init__(nodes, **options)
 
     @classmethod
     def from_vector_store(
@@ -172,37 +153,16 @@ class VectorStoreIndex(BaseIndex):
         filters: MetadataFilters | None = None,
         vector_store_kwargs: Mapping[str, float] | None = None,
         retriever: Retriever | None = None,
-        text_qa_template: Wording | None = None,
-        refine_template: Wording | None = None,
-        summary_template: Wording | None = None,
-        simple_template: Wording | None = None,
-        node_postprocessors: Sequence[NodePostprocessor] = (),
-        output_cls: type[BaseModel] | None = None,
-        use_async: bool = True,
-        streaming: Literal[False] = False,
-        verbose: bool = False,
+        **options: Unpack[QueryEngineOptions],
     ) -> RetrieverQueryEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
-        return super().as_query_engine(
-            llm,
-            response_mode,
-            retriever=retriever
-            or self.as_retriever(
-                similarity_top_k,
-                vector_store_query_mode=vector_store_query_mode,
-                filters=filters,
-                vector_store_kwargs=vector_store_kwargs,
-            ),
-            text_qa_template=text_qa_template,
-            refine_template=refine_template,
-            summary_template=summary_template,
-            simple_template=simple_template,
-            node_postprocessors=node_postprocessors,
-            output_cls=output_cls,
-            use_async=use_async,
-            streaming=streaming,
-            verbose=verbose,
+        retriever = retriever or self.as_retriever(
+            similarity_top_k,
+            vector_store_query_mode=vector_store_query_mode,
+            filters=filters,
+            vector_store_kwargs=vector_store_kwargs,
         )
+        return super().as_query_engine(llm, response_mode, retriever=retriever, **options)
 
     def as_chat_engine(
         self,
@@ -210,24 +170,12 @@ class VectorStoreIndex(BaseIndex):
         *,
         similarity_top_k: int = 2,
         filters: MetadataFilters | None = None,
-        llm: LLM | None = None,
         retriever: Retriever | None = None,
-        memory: ChatMemoryBuffer | None = None,
-        chat_history: Sequence[ChatMessage] | None = None,
-        system_prompt: str = "",
-        node_postprocessors: Sequence[NodePostprocessor] = (),
-        verbose: bool = False,
+        **options: Unpack[ChatEngineOptions],
     ) -> ChatEngine:
         """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
         return super().as_chat_engine(
-            chat_mode,
-            llm=llm,
-            retriever=retriever or self.as_retriever(similarity_top_k, filters=filters),
-            memory=memory,
-            chat_history=chat_history,
-            system_prompt=system_prompt,
-            node_postprocessors=node_postprocessors,
-            verbose=verbose,
+            chat_mode, retriever=retriever or self.as_retriever(similarity_top_k, filters=filters), **options
         )
 
     def _new_data(self) -> Mapping[str, Any]:

@@ -10,7 +10,8 @@ from typing import Any
 
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import Refusal, Retries, ended, objects, ollama_server
+from ragcore.llms.http_client import ended, objects, ollama_server
+from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.server_llm import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage

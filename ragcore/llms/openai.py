@@ -12,11 +12,12 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import ModelServer, Refusal, Retries, ended, events, objects
+from ragcore.llms.http_client import ModelServer, ended, events, objects
+from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.server_address import api_address, openai_base_url
 from ragcore.llms.server_llm import Replies, Reply, ServedLLM
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
@@ -27,6 +28,16 @@ _OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "st
 _NOT_TAKEN = re.compile(
     r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead", re.IGNORECASE
 )
+
+
+class ClientOptions(TypedDict, total=False):
+    """As `OpenAICompatibleLLM` takes them."""
+
+    temperature: float
+    context_window: int
+    timeout: float
+    max_retries: int
+    sleep: Callable[[float], None]
 
 
 class OpenAICompatibleLLM(ServedLLM):
@@ -167,14 +178,10 @@ class OpenAILike(OpenAICompatibleLLM):
         api_base: str,
         *,
         api_key: str = "",
-        temperature: float = 0.1,
         max_tokens: int = 768,
-        context_window: int = 8192,
-        timeout: float = 120.0,
-        max_retries: int = 2,
-        sleep: Callable[[float], None] = time.sleep,
         is_chat_model: bool = True,
         is_function_calling_model: bool = False,
+        **options: Unpack[ClientOptions],
     ) -> None:
         """ValueError for a model that does not chat: it is asked at /chat/completions, and nowhere else."""
         if not is_chat_model:
@@ -183,13 +190,9 @@ class OpenAILike(OpenAICompatibleLLM):
             model,
             api_base,
             api_key=api_key,
-            temperature=temperature,
             num_output=max_tokens,
-            context_window=context_window,
-            timeout=timeout,
-            max_retries=max_retries,
-            sleep=sleep,
             is_function_calling_model=is_function_calling_model,
+            **options,
         )
 
 
@@ -203,12 +206,8 @@ class OpenAI(OpenAICompatibleLLM):
         *,
         api_key: str | None = None,
         api_base: str | None = None,
-        temperature: float = 0.1,
         max_tokens: int = 768,
-        context_window: int = 8192,
-        timeout: float = 120.0,
-        max_retries: int = 2,
-        sleep: Callable[[float], None] = time.sleep,
+        **options: Unpack[ClientOptions],
     ) -> None:
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
         if not key.strip():
@@ -217,15 +216,11 @@ class OpenAI(OpenAICompatibleLLM):
             model,
             openai_base_url() if api_base is None else api_base,
             api_key=key,
-            temperature=temperature,
             num_output=max_tokens,
-            context_window=context_window,
-            timeout=timeout,
-            max_retries=max_retries,
-            sleep=sleep,
             is_function_calling_model=True,
             name="OpenAI",
             down_hint="Check this computer's connection to the internet.",
+            **options,
         )
 
 

@@ -14,7 +14,6 @@ from ragcore.errors import (
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-
 OLLAMA_URL = "http://localhost:11434"
 
 

@@ -13,7 +13,8 @@ from typing import ClassVar, TypeAlias
 
 from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
-from ragcore.llms.http_client import ModelServer, Refusal, Retries, objects
+from ragcore.llms.http_client import ModelServer, objects
+from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.reasoning_tags import AnswerFilter, without_thoughts
 from ragcore.llms.tool_call import ToolCall
 from ragcore.prompts.prompt import RenderedMessage

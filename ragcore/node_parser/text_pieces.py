@@ -22,7 +22,6 @@ Span: TypeAlias = tuple[int, int]
 Cutter: TypeAlias = Callable[[str], Iterator[int]]
 """Ascending positions, inside a text, at which it may be cut."""
 
-
 FEW = 8  # tokens; a stretch by itself is hardly ever this many more than together with the white space after it
 FAR = 8  # characters; tokens are shorter, or else the stretch is measured to its end
 

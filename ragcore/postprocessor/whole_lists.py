@@ -8,7 +8,8 @@ from dataclasses import replace
 from ragcore.errors import UnknownDocumentError
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.text.quotable_sentences import introduces_list, list_at_start
+from ragcore.text.quotable_sentences import introduces_list
+from ragcore.text.quote_places import list_at_start
 from ragcore.text.sentences import sentence_spans
 from ragcore.vector_stores.base import Store
 

@@ -3,25 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from ragcore.schema import ChatMessage, MessageRole
-
-if TYPE_CHECKING:
-    from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
-    from ragcore.prompts.templates import PromptTemplate as PromptTemplate
-    from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate
-else:
-
-    def __getattr__(name: str) -> object:
-        if name in ("PromptTemplate", "ChatPromptTemplate", "SelectorPromptTemplate"):
-            from ragcore.prompts import templates  # which imports this module
-
-            return getattr(templates, name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 from ragcore.prompts.prompt import Prompt, Task
+from ragcore.schema import ChatMessage, MessageRole
 
 
 def _system(text: str) -> ChatMessage:
@@ -32,19 +16,21 @@ def _user(text: str) -> ChatMessage:
     return ChatMessage(MessageRole.USER, text)
 
 
+def _ask(name: str, task: Task, text: str) -> Prompt:
+    return Prompt(name, task, (_user(text),))
+
+
 _RULES = """You answer questions about the user's own documents.
 - Use only the passages you are given. Add nothing that they do not say.
 - After each statement, cite the passages it rests on by their numbers, like [1] or [2][3].
 - If the passages do not hold the answer, say that you could not find it in the documents.
 - Answer in the language of the question, in plain words, and as briefly as the question allows."""
 
-
 TEXT_QA = Prompt(
     "text_qa",
     Task.ANSWER,
     (_system(_RULES), _user("Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer:")),
 )
-
 
 REFINE = Prompt(
     "refine",
@@ -59,7 +45,6 @@ REFINE = Prompt(
     ),
 )
 
-
 TREE_SUMMARIZE = Prompt(
     "tree_summarize",
     Task.SUMMARIZE,
@@ -72,26 +57,17 @@ TREE_SUMMARIZE = Prompt(
     ),
 )
 
+GENERATION = _ask("generation", Task.GENERATE, "{query_str}")
 
-GENERATION = Prompt("generation", Task.GENERATE, (_user("{query_str}"),))
-
-
-CONDENSE_QUESTION = Prompt(
+CONDENSE_QUESTION = _ask(
     "condense_question",
     Task.CONDENSE,
-    (
-        _user(
-            "A conversation, and the message that follows it. Rewrite the message as one question that can be understood "
-            "without the conversation: put names in the place of words such as it, they, this, there. Keep its language. "
-            "If it can be understood alone already, repeat it.\n\n"
-            "Conversation:\n{chat_history}\n\nMessage: {question}\nQuestion:"
-        ),
-    ),
+    "A conversation, and the message that follows it. Rewrite the message as one question that can be understood without the "
+    "conversation: put names in the place of words such as it, they, this, there. Keep its language. If it can be understood "
+    "alone already, repeat it.\n\nConversation:\n{chat_history}\n\nMessage: {question}\nQuestion:",
 )
 
-
 SIMPLE_CHAT = Prompt("simple_chat", Task.CHAT, (_system("{system_prompt}"), _user("{query_str}")))
-
 
 CONTEXT_CHAT = Prompt(
     "context_chat",
@@ -110,168 +86,105 @@ def in_chat(prompt: Prompt) -> Prompt:
 
 CHAT_REFINE = in_chat(REFINE)
 
-
 CHAT_SUMMARIZE = in_chat(TREE_SUMMARIZE)
-
 
 DEFAULT_SYSTEM_PROMPT = "You are a helpful assistant."
 
-
 MESSAGES = Prompt("chat", Task.CHAT, ())
 
-
-SUMMARY = Prompt(
+SUMMARY = _ask(
     "summary",
     Task.SUMMARIZE,
-    (
-        _user(
-            "{context_str}\n\nSay in a few sentences what this is about, with its names and key facts. Add nothing.\nSummary:"
-        ),
-    ),
+    "{context_str}\n\nSay in a few sentences what this is about, with its names and key facts. Add nothing.\nSummary:",
 )
 
-
-SUMMARY_ASKED_FOR = Prompt(
-    "summary_asked_for",
-    Task.SUMMARIZE,
-    (_user("{context_str}\n\n{query_str}\nSay only what stands above.\nSummary:"),),
+SUMMARY_ASKED_FOR = _ask(
+    "summary_asked_for", Task.SUMMARIZE, "{context_str}\n\n{query_str}\nSay only what stands above.\nSummary:"
 )
 
-
-SELECT_SINGLE = Prompt(
+SELECT_SINGLE = _ask(
     "select_single",
     Task.SELECT,
-    (
-        _user(
-            "Choices, each with its number:\n\n{choices}\n\nWhich one serves this question best? Question: {query_str}\n\n"
-            'Reply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}]'
-        ),
-    ),
+    "Choices, each with its number:\n\n{choices}\n\nWhich one serves this question best? Question: {query_str}\n\nReply with "
+    'JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}]',
 )
 
-
-SELECT_MULTI = Prompt(
+SELECT_MULTI = _ask(
     "select_multi",
     Task.SELECT,
-    (
-        _user(
-            "Choices, each with its number:\n\n{choices}\n\nWhich of them serve this question? At most {max_outputs}, the best "
-            "first. Question: {query_str}\n\n"
-            'Reply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}, {"choice": 2, "reason": "why"}]'
-        ),
-    ),
+    "Choices, each with its number:\n\n{choices}\n\nWhich of them serve this question? At most {max_outputs}, the best "
+    'first. Question: {query_str}\n\nReply with JSON and nothing else, in this form: [{"choice": 1, "reason": "why"}, '
+    '{"choice": 2, "reason": "why"}]',
 )
 
-
-CHOICE_SELECT = Prompt(
+CHOICE_SELECT = _ask(
     "choice_select",
     Task.RANK,
-    (
-        _user(
-            "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, and "
-            "how much, from "
-            "1 (hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\n"
-            "Reply with one line for each, the most helpful first, in this form:\nDoc: 2, Relevance: 7"
-        ),
-    ),
+    "Passages, each with its number:\n\n{context_str}\n\nWhich of them help to answer this question, and how much, from 1 "
+    "(hardly) to 10 (fully)? Leave out those that do not help. Question: {query_str}\n\nReply with one line for each, the "
+    "most helpful first, in this form:\nDoc: 2, Relevance: 7",
 )
 
-
-KEYWORD_EXTRACT = Prompt(
+KEYWORD_EXTRACT = _ask(
     "keyword_extract",
     Task.KEYWORDS,
-    (
-        _user(
-            "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common words. "
-            "Reply with one line in this form:\nKEYWORDS: first, second, third"
-        ),
-    ),
+    "{text}\n\nGive at most {max_keywords} keywords of this text, the most telling first, no common words. Reply with one "
+    "line in this form:\nKEYWORDS: first, second, third",
 )
 
-
-QUERY_KEYWORD_EXTRACT = Prompt(
+QUERY_KEYWORD_EXTRACT = _ask(
     "query_keyword_extract",
     Task.KEYWORDS,
-    (
-        _user(
-            "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common words. "
-            "Reply with one line in this form:\nKEYWORDS: first, second, third"
-        ),
-    ),
+    "{text}\n\nGive at most {max_keywords} keywords to look up what answers this question, no common words. Reply with one "
+    "line in this form:\nKEYWORDS: first, second, third",
 )
 
-
-TITLE_OF_PASSAGE = Prompt(
+TITLE_OF_PASSAGE = _ask(
     "title_of_passage",
     Task.TITLE,
-    (_user("{context_str}\n\nGive a title that names the people, things and subjects this passage is about.\nTitle:"),),
+    "{context_str}\n\nGive a title that names the people, things and subjects this passage is about.\nTitle:",
 )
 
-
-TITLE_OF_DOCUMENT = Prompt(
+TITLE_OF_DOCUMENT = _ask(
     "title_of_document",
     Task.TITLE,
-    (_user("{context_str}\n\nThese are titles of parts of one document. Give one title for the whole document.\nTitle:"),),
+    "{context_str}\n\nThese are titles of parts of one document. Give one title for the whole document.\nTitle:",
 )
 
-
-QUESTIONS = Prompt(
+QUESTIONS = _ask(
     "questions",
     Task.QUESTIONS,
-    (
-        _user(
-            "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other "
-            "texts would. Each "
-            "must be understood without the passage. One question a line, nothing else."
-        ),
-    ),
+    "{context_str}\n\nWrite {num_questions} different questions that this passage answers and few other texts would. Each "
+    "must be understood without the passage. One question a line, nothing else.",
 )
 
-
-REPHRASE = Prompt(
+REPHRASE = _ask(
     "rephrase",
     Task.REPHRASE,
-    (
-        _user(
-            "Write {num_queries} search queries for this question, in other words each, one a line, nothing else.\n{query_str}"
-        ),
-    ),
+    "Write {num_queries} search queries for this question, in other words each, one a line, nothing else.\n{query_str}",
 )
 
-
-HYDE = Prompt(
+HYDE = _ask(
     "hyde",
     Task.IMAGINE,
-    (_user("Write a short passage that could stand in a document and answers this question. Question: {query_str}\nPassage:"),),
+    "Write a short passage that could stand in a document and answers this question. Question: {query_str}\nPassage:",
 )
 
-
-DECOMPOSE = Prompt(
+DECOMPOSE = _ask(
     "decompose",
     Task.REPHRASE,
-    (
-        _user(
-            "A question: {query_str}\n\nWhat is known of the documents to ask: {context_str}\n\nWhat was found out so far:\n"
-            "{existing_answer}\n\nWrite one simple question to ask these documents next. When nothing more is "
-            "needed, write None."
-            "\nNext question:"
-        ),
-    ),
+    "A question: {query_str}\n\nWhat is known of the documents to ask: {context_str}\n\nWhat was found out so far:\n"
+    "{existing_answer}\n\nWrite one simple question to ask these documents next. When nothing more is needed, write None.\n"
+    "Next question:",
 )
 
-
-SUB_QUESTIONS = Prompt(
+SUB_QUESTIONS = _ask(
     "sub_questions",
     Task.DIVIDE,
-    (
-        _user(
-            "Tools, each with what it knows:\n\n{choices}\n\nDivide this question into simple questions that one tool each can "
-            "answer, so that their answers together answer it. Question: {query_str}\n\nReply with JSON and nothing else, in "
-            'this form: [{"sub_question": "the question", "tool_name": "the tool\'s name"}]'
-        ),
-    ),
+    "Tools, each with what it knows:\n\n{choices}\n\nDivide this question into simple questions that one tool each can "
+    "answer, so that their answers together answer it. Question: {query_str}\n\nReply with JSON and nothing else, in this "
+    'form: [{"sub_question": "the question", "tool_name": "the tool\'s name"}]',
 )
-
 
 REACT = Prompt(
     "react",
@@ -291,9 +204,7 @@ REACT = Prompt(
     ),
 )
 
-
 AGENT = Prompt("agent", Task.ACT, (_system("{system_prompt}"),))
-
 
 REACT_FINISH = """No tool can be used any more. Reply in this form, with what the observations say:
 Thought: I can answer now.
@@ -318,7 +229,6 @@ _AS_JSON = (
     "the answer, query_satisfied is false."
 )
 
-
 STRUCTURED = "structured_"  # begins the names of prompts whose reply is JSON with "answer" and "query_satisfied"
 
 
@@ -337,107 +247,64 @@ def in_form(prompt: Prompt) -> Prompt:
 
 _OF_SCHEMA = "\n\nReply with JSON and nothing else. It must be valid by this JSON schema:\n{output_schema}"
 
-
-REMEMBER = Prompt(
+REMEMBER = _ask(
     "remember",
     Task.REMEMBER,
-    (
-        _user(
-            "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, what "
-            "is open.\nSummary:"
-        ),
-    ),
+    "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, what is open.\nSummary:",
 )
 
-
-NEIGHBOUR = Prompt(
+NEIGHBOUR = _ask(
     "neighbour",
     Task.DIRECTION,
-    (
-        _user(
-            "A passage of a longer document:\n\n{context_str}\n\nQuestion: {query_str}\n\nIs the answer more likely "
-            "to be complete "
-            "with what stands before the passage, or after it? Reply with one word: previous, next, or none."
-        ),
-    ),
+    "A passage of a longer document:\n\n{context_str}\n\nQuestion: {query_str}\n\nIs the answer more likely to be complete "
+    "with what stands before the passage, or after it? Reply with one word: previous, next, or none.",
 )
-
 
 _YES_OR_NO = "Reply YES or NO first, then the reason in one sentence."
 
-
-FAITHFULNESS = Prompt(
+FAITHFULNESS = _ask(
     "faithfulness",
     Task.JUDGE,
-    (
-        _user(
-            "Passages:\n\n{context_str}\n\nStatement:\n{response}\n\nDo the passages say what the statement says? " + _YES_OR_NO
-        ),
-    ),
+    "Passages:\n\n{context_str}\n\nStatement:\n{response}\n\nDo the passages say what the statement says? " + _YES_OR_NO,
 )
 
-
-RELEVANCY = Prompt(
+RELEVANCY = _ask(
     "relevancy",
     Task.JUDGE,
-    (
-        _user(
-            "Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer: {response}\n\nDoes the answer answer this "
-            "question, and do "
-            "the passages bear it out? " + _YES_OR_NO
-        ),
-    ),
+    "Passages:\n\n{context_str}\n\nQuestion: {query_str}\nAnswer: {response}\n\nDoes the answer answer this question, and do "
+    "the passages bear it out? " + _YES_OR_NO,
 )
 
-
-CORRECTNESS = Prompt(
+CORRECTNESS = _ask(
     "correctness",
     Task.JUDGE,
-    (
-        _user(
-            "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is it, "
-            "from 1 (has nothing "
-            "to do with the question) to 5 (says what the right answer says)? 4 or more means right. Reply with the "
-            "number alone "
-            "on the first line, then the reason in one sentence."
-        ),
-    ),
+    "Question: {query_str}\n\nRight answer: {reference}\n\nAnswer to judge: {response}\n\nHow right is it, from 1 (has "
+    "nothing to do with the question) to 5 (says what the right answer says)? 4 or more means right. Reply with the number "
+    "alone on the first line, then the reason in one sentence.",
 )
 
-
-GUIDELINE = Prompt(
+GUIDELINE = _ask(
     "guideline",
     Task.JUDGE,
-    (
-        _user(
-            "Question: {query_str}\nAnswer: {response}\nGuidelines: {guidelines}\n\nDoes the answer keep to the guidelines? "
-            + _YES_OR_NO
-        ),
-    ),
+    "Question: {query_str}\nAnswer: {response}\nGuidelines: {guidelines}\n\nDoes the answer keep to the guidelines? "
+    + _YES_OR_NO,
 )
 
-
-PAIRWISE = Prompt(
+PAIRWISE = _ask(
     "pairwise",
     Task.JUDGE,
-    (
-        _user(
-            "Question: {query_str}\nRight answer, where one is known: {reference}\n\nAnswer A: {response}\n\nAnswer B: "
-            "{second_response}\n\nWhich is better? Reply A, B or TIE first, then the reason in one sentence."
-        ),
-    ),
+    "Question: {query_str}\nRight answer, where one is known: {reference}\n\nAnswer A: {response}\n\nAnswer B: "
+    "{second_response}\n\nWhich is better? Reply A, B or TIE first, then the reason in one sentence.",
 )
 
-
-ANSWER_RELEVANCY = Prompt(
+ANSWER_RELEVANCY = _ask(
     "answer_relevancy",
     Task.JUDGE,
-    (_user("Question: {query_str}\nAnswer: {response}\n\nDoes the answer answer what was asked? " + _YES_OR_NO),),
+    "Question: {query_str}\nAnswer: {response}\n\nDoes the answer answer what was asked? " + _YES_OR_NO,
 )
 
-
-CONTEXT_RELEVANCY = Prompt(
+CONTEXT_RELEVANCY = _ask(
     "context_relevancy",
     Task.JUDGE,
-    (_user("Passages:\n\n{context_str}\n\nQuestion: {query_str}\n\nDo the passages hold the answer? " + _YES_OR_NO),),
+    "Passages:\n\n{context_str}\n\nQuestion: {query_str}\n\nDo the passages hold the answer? " + _YES_OR_NO,
 )

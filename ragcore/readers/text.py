@@ -47,7 +47,6 @@ SUFFIXES = (
     ),
 )
 
-
 WITH_TABLES = frozenset({".txt", ".text", ".org", ".adoc"})  # in others a bar may mean anything
 
 

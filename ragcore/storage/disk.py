@@ -18,6 +18,7 @@ from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.disk_vectors import sweep
 from ragcore.vector_stores.node_json import Item, decoded, encoded
 from ragcore.vector_stores.vector_file import VectorFolder
 
@@ -99,7 +100,7 @@ class DiskStorage:
         if outermost:
             for name in loose:
                 self.vectors(name).compact()
-            disk.sweep(self.database, VectorFolder(self._folder))
+            sweep(self.database, VectorFolder(self._folder))
 
     def undoes(self, store: Store) -> bool:
         return any(store is own for own in self._vectors.values())

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ragcore.text.citations import MARKS, cited_in
-from ragcore.text.keywords import content_words
 from ragcore.text.sentences import sentence_spans
 
 
@@ -33,7 +32,7 @@ class Quote:
         """As Markdown: what introduces a list has it below."""
         said = self.text
         for item in self.introduces:
-            said += ("\n" if _LISTED.match(item) else " ") + item
+            said += ("\n" if LISTED.match(item) else " ") + item
         return said + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
 
     @property
@@ -43,7 +42,7 @@ class Quote:
     @property
     def begins_item(self) -> bool:
         """Whether it is an item of a list, or the first sentence of one."""
-        return bool(self.bullet) or (self.bullet == "" and _LISTED.match(self.text) is not None)
+        return bool(self.bullet) or (self.bullet == "" and LISTED.match(self.text) is not None)
 
     @property
     def with_bullet(self) -> str:
@@ -82,7 +81,7 @@ class _Unit(NamedTuple):
     def begins_item(self) -> bool:
         """Of a list with marks."""
         if self.bullet == "":
-            return _LISTED.match(self.said) is not None
+            return LISTED.match(self.said) is not None
         return self.bullet is not None and self.bullet not in "|="
 
 
@@ -97,10 +96,9 @@ LEANS = re.compile(
 """How a sentence begins that speaks of what the one before it does."""
 
 _BULLET = re.compile(r"^(?:(?:[-*•–#|]+|>+(?!\s\d))\s+)+")
-_BULLETS = re.compile(r"^[ \t]*(?:[-*•–#>|]+[ \t]+)+", re.M)
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
-_LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
+LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
 # "Director of Sales", "Position: Manager", and more below it, or "Qualifications:" of the next list; in an item, not where its
 # line is only broken: "of\nSales".
 _TITLE = r"[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}"
@@ -128,9 +126,6 @@ _NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।۔:;,][\"'”’»)\]\s]*$")
 _FULL_STOP = re.compile(r"[.!。！।۔][\"'”’»)\]]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
-_EMPHASIS_MARKS = "*_`"
-_LAYOUT = "|" + _EMPHASIS_MARKS
-_WITH_CELLS = re.compile(r"^.*\|.*$", re.M)
 _MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*"
 _TELLS = re.compile(  # of a heading: a price, or a day
     r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹]|(?:EUR|USD|GBP|CHF)\b)|\b\d{4}-\d\d-\d\d\b|\b\d\d?([./])\d\d?\1\d{2,4}\b"
@@ -140,7 +135,6 @@ _VALUE = re.compile(  # how much or when, at the end of a line; of a number befo
     r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h|min(?:utes)?|km|kg|g|ml|l)\b)"
     r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
 )
-_IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“»«」\"]")
 MAX_HEADING = 10  # words
 MAX_TITLE = 5  # words of what introduces a list of lines
 SHORT_LINE = 60  # characters of at least half of such lines
@@ -223,7 +217,7 @@ def _numbered(units: Sequence[_Unit]) -> list[_Unit]:
 
 def _numbering(unit: _Unit) -> str:
     """How it is numbered, "1" or "a"; "" for all else, and for questions."""
-    number = _LISTED.match(unit.said) if unit.bullet == "" and not _QUESTION.search(unit.said) else None
+    number = LISTED.match(unit.said) if unit.bullet == "" and not _QUESTION.search(unit.said) else None
     return ("1" if _NUMBERS.search(number.group()) else "a") if number else ""
 
 
@@ -276,7 +270,7 @@ def _prose(text: str) -> Iterator[_Unit]:
             question = _QUESTION.search(said) is not None
             bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
             bold = bold and not ("\n" in after and _FULL_STOP.search(said))
-            item = _LISTED.match(span) if begins_line else None
+            item = LISTED.match(span) if begins_line else None
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
             if begins_line and not item and is_row(said):
                 bullet = "|"
@@ -318,7 +312,7 @@ def _spans(text: str) -> Iterator[str]:
     """Its sentences; a list item that no mark ends is parted from the headings below it, and from what stands under them."""
     for start, end in sentence_spans(text):
         span = text[start:end]
-        if _LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
+        if LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
             yield item.group()
             span = span[item.end() :]
             while heading := _HEADING.match(span):
@@ -365,13 +359,13 @@ def _list_below(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
     """What this row introduces: with a colon, or as the heading right above it."""
     head, below = quotes[row], itertools.islice(quotes, row + 1, None)
     if _INTRODUCES.search(head.text):
-        return _items(below)
+        return list_items(below)
     if head.bullet is not None:
         return ()
-    return _items(itertools.takewhile(lambda quote: quote.lead.endswith(head.text), below))
+    return list_items(itertools.takewhile(lambda quote: quote.lead.endswith(head.text), below))
 
 
-def _items(quotes: Iterable[Quote]) -> tuple[str, ...]:
+def list_items(quotes: Iterable[Quote]) -> tuple[str, ...]:
     """The list that these begin with, as far as LIST_CHARS reach, as Markdown has it."""
     items: list[str] = []
     chars = 0
@@ -391,13 +385,6 @@ def is_row(text: str) -> bool:
 def introduces_list(text: str) -> bool:
     """Whether its end introduces what is to follow."""
     return _INTRODUCES.search(text.rstrip()) is not None
-
-
-def list_at_start(text: str) -> int:
-    """Where the list ends that the text begins with, as far as LIST_CHARS reach; 0 where it begins with none."""
-    quotes = quotes_in(text, number=0) if _LISTED.match(text) else []
-    items = quotes[: len(_items(quotes))]
-    return max((place[1] for item in items if (place := place_of(item.text, text))), default=0)
 
 
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
@@ -478,100 +465,6 @@ def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
             return at if item.with_bullet in quotes[at].introduces else None
     others = (at for at, quote in enumerate(quotes) if quote.passage != item.passage and quote.document == item.document)
     return next((at for at in others if item.with_bullet in quotes[at].introduces), None)
-
-
-def quoted_from(answer: str) -> dict[int, list[str]]:
-    """For each number that the answer cites, the sentences that carry it, in their order."""
-    sentences: dict[int, list[str]] = {}
-    for quote in quotes_in(answer, number=None):
-        for mark in quote.marks:
-            sentences.setdefault(mark, []).append(quote.text)
-    return sentences
-
-
-def quoted_places(answer: str, number: int, passage: str) -> list[tuple[int, int]]:
-    """Where the passage, cited as [number], says what the answer cites it for: (start, end) in its order, none twice.
-
-    That is what the answer quotes, as a sentence or between quotation marks; of a sentence in other words the one of the
-    passage that alone has most of its words, where it has half of them.
-    """
-    places = {place for said in _cited_for(answer, number) for place in _places_of(said, passage)}
-    return sorted(place for place in places if not any(_is_within(place, other) for other in places))
-
-
-def _cited_for(answer: str, number: int) -> Iterator[str]:
-    """The sentences that carry the number, and those before one that carry none."""
-    pending: list[str] = []
-    for quote in quotes_in(answer, number=None):
-        pending.append(quote.text)
-        if quote.marks:
-            if number in quote.marks:
-                yield from pending
-            pending = []
-
-
-def _places_of(said: str, passage: str) -> list[tuple[int, int]]:
-    if place := place_of(said, passage):
-        return [place]
-    inside = [place for words in _IN_MARKS.findall(said) if (place := place_of(words, passage))]
-    return inside or list(filter(None, [_nearest(said, passage)]))
-
-
-def _nearest(said: str, passage: str) -> tuple[int, int] | None:
-    wanted = set(content_words(said))
-    spans = sentence_spans(passage)
-    held = [len(wanted & set(content_words(passage[start:end]))) for start, end in spans]
-    most = max(held, default=0)
-    if not most or 2 * most < len(wanted) or held.count(most) > 1:
-        return None
-    start, end = spans[held.index(most)]
-    return start, start + len(passage[start:end].rstrip())
-
-
-def _is_within(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one != other and other[0] <= one[0] and one[1] <= other[1]
-
-
-def first_place(sentences: Iterable[str], passage: str) -> int | None:
-    """Where the first of these that stands in the passage begins; None where none does."""
-    return next((place[0] for sentence in sentences if (place := place_of(sentence, passage))), None)
-
-
-def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
-    """Where the sentence begins and ends in the passage, which may break its lines anywhere and hold marks that it lacks."""
-    places, letters = _unmarked(passage)
-    _, wanted = _unmarked(sentence)
-    at = letters.find(wanted)
-    if wanted and at >= 0:
-        return places[at], places[at + len(wanted) - 1] + 1
-    if ": " in sentence:
-        row = _as_row(sentence)
-        for line in _WITH_CELLS.finditer(passage):
-            places, letters = _unmarked(line.group(), _EMPHASIS_MARKS)
-            if (found := row.search(letters)) and found.group().strip("|"):
-                return line.start() + places[found.start()], line.start() + places[found.end() - 1] + 1
-    return None
-
-
-def _as_row(sentence: str) -> re.Pattern[str]:
-    """What is left of a row without the names of its columns, or of some of them: whole cells of one line."""
-    cells = []
-    for cell in sentence.split("; "):
-        name, _, said = cell.partition(": ")
-        cells.append(f"(?:{_letters(name)}:?)?{_letters(said)}" if said else _letters(cell))
-    return re.compile(rf"(?<![^|]){'[;|]+'.join(cells)}(?![^|])")
-
-
-def _letters(text: str) -> str:
-    return re.escape(_unmarked(text)[1])
-
-
-def _unmarked(text: str, layout: str = _LAYOUT) -> tuple[list[int], str]:
-    """(their places, the characters) without white space, citations, marks of Markdown and what stands before an item."""
-    for mark in (MARKS, _BULLETS):
-        text = mark.sub(lambda match: " " * len(match.group()), text)
-    places = [at for at, char in enumerate(text) if not char.isspace() and char not in layout]
-    return places, "".join(text[at] for at in places)
 
 
 def joined(quotes: Sequence[Quote]) -> str:

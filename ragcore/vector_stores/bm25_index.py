@@ -5,9 +5,8 @@ are several (a log-structured merge: O'Neil et al. 1996, https://doi.org/10.1007
 by one writes n log n postings and a search looks into log n segments. A removed passage is marked, and goes when its
 segment is written anew.
 
-Inside a segment of n passages the terms are numbered in the order of their bytes and the passages by their place, 0 to n - 1.
-Passage p having term t is the number t * n + p; a block holds the terms and these numbers, in order, as the gaps between them,
-with how often each passage has the term. All is made in the caller's transaction, in SQL that every database understands.
+A segment's postings are packed as `postings_codec` says. All is made in the caller's transaction, in SQL that every database
+understands.
 """
 
 from __future__ import annotations
@@ -15,17 +14,30 @@ from __future__ import annotations
 import secrets
 import threading
 import zlib
-from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
 from ragcore.sql.base import Connection
+from ragcore.vector_stores.postings_codec import (
+    BREAK,
+    Contents,
+    cut_blocks,
+    gathered,
+    join_terms,
+    merge,
+    pack,
+    pack_gaps,
+    split_terms,
+    term_bytes,
+    unpack,
+    unpack_gaps,
+    without,
+)
 from ragcore.vector_stores.search import Array, length_norm, rarity, term_scores, top_k
 
 SCHEMA = """
@@ -54,17 +66,13 @@ CREATE TABLE IF NOT EXISTS keyword_blocks (
 );
 """
 
-BLOCK = 2048  # postings or more, of whole terms
 MOST_BLOCKS = 1 << 18  # in a segment
 RUN = 4  # neighbouring segments of like size that are made one
 LARGEST = 1 << 22  # postings from which on a segment is left as it is
-BATCH = 10_000  # passages taken into memory together
 CACHED = 32 << 20  # bytes of unpacked arrays that are remembered
 ASKED = 400  # blocks read by one statement
 FEW = 2000  # passages that are looked up in a term quicker than all that have it are added up
 ROUNDED = 1e-9  # more than a sum differs by when it is added up in another order
-
-_BREAK = b"\n"  # between terms, in none of which it can be
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +118,12 @@ class _Block:
 
     def postings(self, term: bytes, passages: int) -> tuple[Array, Array]:
         """The places of the passages that have this term, ascending, and how often; empty when none has."""
-        at = self.terms.find(_BREAK + term + _BREAK)
+        at = self.terms.find(BREAK + term + BREAK)
         if at < 0:
             return self.keys[:0], self.counts[:0]
-        first = self.terms.count(_BREAK, 0, at) * passages
+        first = self.terms.count(BREAK, 0, at) * passages
         low, high = np.searchsorted(self.keys, np.array((first, first + passages), self.keys.dtype))
         return self.keys[low:high] - first, self.counts[low:high]
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """The words of some passages, or a whole segment, in memory.
-
-    `keys` ascend, each a term's number times the passages plus a passage's place.
-    """
-
-    rows: Array
-    lengths: Array
-    terms: list[bytes]
-    keys: Array
-    counts: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +234,7 @@ class Postings:
         if passages is None:
             row = db.execute("SELECT row_gaps, lengths, first_terms FROM keyword_passages WHERE segment = ?", (segment.id_,))
             row_gaps, lengths, first_terms = row.fetchone()
-            passages = _Passages(_ascending(row_gaps), _unpacked(lengths), _terms(first_terms))
+            passages = _Passages(unpack_gaps(row_gaps), unpack(lengths), split_terms(first_terms))
             self._cache.keep((_Passages, segment.id_), passages)
         return passages
 
@@ -250,7 +244,7 @@ class Postings:
         """For every term, by the number of the segment, the places of the passages that have it, and how often."""
         wanted: list[tuple[str, bytes, int, int]] = []
         for term in dict.fromkeys(terms):
-            name = _bytes(term)
+            name = term_bytes(term)
             for number, (segment, passages) in enumerate(zip(segments, held, strict=True)):
                 block = bisect_right(passages.first_terms, name) - 1
                 if block >= 0:
@@ -271,7 +265,7 @@ class Postings:
             marks = ", ".join("?" * len(asked))
             rows = db.execute(f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", asked)
             for id_, terms, gaps, counts in rows:
-                found[id_] = _Block(_BREAK + zlib.decompress(terms) + _BREAK, _ascending(gaps), _unpacked(counts))
+                found[id_] = _Block(BREAK + zlib.decompress(terms) + BREAK, unpack_gaps(gaps), unpack(counts))
                 self._cache.keep((_Block, id_), found[id_])
         return found
 
@@ -286,11 +280,11 @@ class Postings:
             (segment.id_, segment.id_ + MOST_BLOCKS),
         )
         for block_terms, gaps, block_counts in rows:
-            keys.append(_ascending(gaps).astype(np.int64) + len(terms) * len(passages.rows))
-            counts.append(_unpacked(block_counts))
-            terms += _terms(block_terms)
+            keys.append(unpack_gaps(gaps).astype(np.int64) + len(terms) * len(passages.rows))
+            counts.append(unpack(block_counts))
+            terms += split_terms(block_terms)
         contents = Contents(passages.rows, passages.lengths, terms, np.concatenate(keys), np.concatenate(counts))
-        return contents if segment.removed is None else _without(contents, _mask(segment, len(passages.rows)))
+        return contents if segment.removed is None else without(contents, _mask(segment, len(passages.rows)))
 
     # --- writing --------------------------------------------------------------------------------------------------------
 
@@ -308,7 +302,7 @@ class Postings:
 
     def _rewrite(self, db: Connection, index_id: int, segments: Sequence[_Segment]) -> None:
         """One segment with the living passages of these neighbours, in their place."""
-        contents = _merged([self._contents(db, segment) for segment in segments])
+        contents = merge([self._contents(db, segment) for segment in segments])
         self._drop(db, segments)  # first, so that their space is used for the new one
         if len(contents.rows):
             self._write(db, index_id, contents)
@@ -320,20 +314,20 @@ class Postings:
             db.execute("DELETE FROM keyword_segments WHERE id = ?", (segment.id_,))
 
     def _write(self, db: Connection, index_id: int, contents: Contents) -> None:
-        id_, rows, blocks = MOST_BLOCKS * secrets.randbits(44), contents.rows, list(_cut(contents))
+        id_, rows, blocks = MOST_BLOCKS * secrets.randbits(44), contents.rows, list(cut_blocks(contents))
         db.execute(
             "INSERT INTO keyword_segments (id, index_id, first_row, last_row, postings, living, words)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (id_, index_id, int(rows[0]), int(rows[-1]), len(contents.keys), len(rows), int(contents.lengths.sum())),
         )
-        first_terms = _joined([terms[0] for terms, _, _ in blocks])
+        first_terms = join_terms([terms[0] for terms, _, _ in blocks])
         db.execute(
             "INSERT INTO keyword_passages (segment, row_gaps, lengths, first_terms) VALUES (?, ?, ?, ?)",
-            (id_, _gaps(rows), _packed(contents.lengths), first_terms),
+            (id_, pack_gaps(rows), pack(contents.lengths), first_terms),
         )
         db.executemany(
             "INSERT INTO keyword_blocks (id, terms, gaps, counts) VALUES (?, ?, ?, ?)",
-            ((id_ + i, _joined(terms), _gaps(keys), _packed(counts)) for i, (terms, keys, counts) in enumerate(blocks)),
+            ((id_ + i, join_terms(terms), pack_gaps(keys), pack(counts)) for i, (terms, keys, counts) in enumerate(blocks)),
         )
 
 
@@ -408,67 +402,6 @@ def _most(term: _Term, shortest: float) -> float:
     return term_scores(term.weight, float(term.counts.max()), shortest)
 
 
-def gathered(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
-    """The words of passages by row, as `Postings.add` takes them, for `Postings.put`, one after the other."""
-    remaining = iter(passages)
-    while batch := list(islice(remaining, BATCH)):
-        yield _gathered(batch)
-
-
-def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
-    numbers: dict[str, int] = {}
-    said = array("q")
-    for _, terms in passages:
-        said.extend([numbers.setdefault(term, len(numbers)) for term in terms])
-    lengths = np.array([len(terms) for _, terms in passages], np.int64)
-    names = [_bytes(term) for term in numbers]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    places = np.repeat(np.arange(len(passages)), lengths)
-    keys, counts = np.unique(rank[np.frombuffer(said, np.int64)] * len(passages) + places, return_counts=True)
-    return Contents(np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts)
-
-
-def _without(contents: Contents, removed: Array) -> Contents:
-    """Without the passages of this mask and the terms that only they have."""
-    terms, places = np.divmod(contents.keys, len(removed))
-    kept = ~removed[places]
-    used, terms = np.unique(terms[kept], return_inverse=True)
-    left = np.cumsum(~removed) - 1
-    keys = terms * len(removed[~removed]) + left[places[kept]]
-    names = [contents.terms[number] for number in used.tolist()]
-    return Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[kept])
-
-
-def _merged(parts: Sequence[Contents]) -> Contents:
-    names = sorted(set().union(*(part.terms for part in parts)))
-    number = {name: i for i, name in enumerate(names)}
-    rows = np.concatenate([part.rows for part in parts])
-    keys, first = [], 0
-    for part in parts:
-        ranks = np.array([number[name] for name in part.terms], np.int64)
-        terms, places = np.divmod(part.keys, max(len(part.rows), 1))
-        keys.append(ranks[terms] * len(rows) + places + first)
-        first += len(part.rows)
-    joined = np.concatenate(keys)
-    order = np.argsort(joined, kind="stable")  # quick for runs that are in order already
-    lengths, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "counts"))
-    return Contents(rows, lengths, names, joined[order], counts[order])
-
-
-def _cut(contents: Contents) -> Iterator[tuple[list[bytes], Array, Array]]:
-    """Blocks: terms, keys from the first of these terms on, and counts."""
-    passages, terms = len(contents.rows), contents.terms
-    starts = np.searchsorted(contents.keys, np.arange(len(terms) + 1) * passages)
-    alone = np.diff(starts) >= BLOCK
-    begins = (np.diff(starts[:-1] // BLOCK, prepend=-1) > 0) | alone | np.append(False, alone)[:-1]
-    cuts = [*np.flatnonzero(begins).tolist(), len(terms)]
-    for first, end in pairwise(cuts):
-        low, high = starts[first], starts[end]
-        yield terms[first:end], contents.keys[low:high] - first * passages, contents.counts[low:high]
-
-
 def _mask(segment: _Segment, passages: int) -> Array:
     """True for every place whose passage is removed."""
     if segment.removed is None:
@@ -481,40 +414,3 @@ def _removed(segments: Sequence[_Segment], held: Sequence[_Passages]) -> Array |
     if all(segment.removed is None for segment in segments):
         return None
     return np.concatenate([_mask(segment, len(each.rows)) for segment, each in zip(segments, held, strict=True)])
-
-
-def _packed(numbers: Array) -> bytes:
-    """Whole numbers from 0 on, in as few bytes each as the largest needs, their lowest bytes first, then the next."""
-    largest = int(numbers.max(initial=0))
-    width = next(width for width in (1, 2, 4, 8) if largest < 256**width)
-    ranks = numbers.astype(f"<u{width}").view(np.uint8).reshape(-1, width).T
-    return bytes([width]) + zlib.compress(ranks.tobytes(), 1)
-
-
-def _unpacked(data: bytes) -> Array:
-    width = data[0]
-    ranks = np.frombuffer(zlib.decompress(memoryview(data)[1:]), np.uint8).reshape(width, -1)
-    return np.ascontiguousarray(ranks.T).view(f"<u{width}").ravel()
-
-
-def _gaps(ascending: Array) -> bytes:
-    return _packed(np.diff(ascending, prepend=0))
-
-
-def _ascending(gaps: bytes) -> Array:
-    unpacked = _unpacked(gaps)
-    narrow = unpacked.sum(dtype=np.int64) < 1 << 30  # half the memory
-    return np.cumsum(unpacked, dtype=np.int32 if narrow else np.int64)
-
-
-def _joined(terms: Sequence[bytes]) -> bytes:
-    return zlib.compress(_BREAK.join(terms))
-
-
-def _terms(joined: bytes) -> list[bytes]:
-    text = zlib.decompress(joined)
-    return text.split(_BREAK) if text else []
-
-
-def _bytes(term: str) -> bytes:
-    return term.encode("utf-8", "surrogatepass")

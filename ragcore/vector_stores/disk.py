@@ -11,13 +11,9 @@ A change gives the index a new stamp. Every search compares it, so that what ano
 
 from __future__ import annotations
 
-import contextlib
 import json
-import secrets
 import sqlite3
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -28,116 +24,27 @@ import numpy as np
 from ragcore.errors import DimensionError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sql.sqlite import SQLiteDatabase
-from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
-from ragcore.vector_stores.binary_quantization import CHUNK, Signs
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
-from ragcore.vector_stores.bm25_index import Contents, Postings, gathered
-from ragcore.vector_stores.search import (
-    Array,
-    mask_of,
-    nearest,
-    nearest_by_signs,
-    passage_terms,
-    terms_version,
-    unit_query,
-)
+from ragcore.vector_stores.bm25_index import Postings
+from ragcore.vector_stores.disk_schema import TABLES, IndexRow, new_stamp
+from ragcore.vector_stores.disk_vectors import SIGNS_FROM, IndexVectors, sweep
+from ragcore.vector_stores.postings_codec import Contents, gathered
+from ragcore.vector_stores.search import Array, mask_of, nearest, nearest_by_signs, passage_terms, terms_version, unit_query
 from ragcore.vector_stores.sql_rows import length_of, passages_at
-from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, passing, words_of
+from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, copied_from, passing, words_of
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS indexes (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    terms TEXT NOT NULL,            -- which rules made the words of its keyword index
-    stamp INTEGER NOT NULL,         -- another one after every change
-    dimension INTEGER,              -- NULL while there is no passage
-    file TEXT,                      -- of the vectors, in the vectors' folder
-    slots INTEGER NOT NULL DEFAULT 0,    -- rows of the file that are committed, gaps included
-    passages INTEGER NOT NULL DEFAULT 0, -- of them in use
-    signs INTEGER NOT NULL DEFAULT 0     -- rows whose signs stand in the file beside
-);
-CREATE TABLE IF NOT EXISTS gaps (
-    index_id INTEGER NOT NULL REFERENCES indexes (id),
-    first_slot INTEGER NOT NULL,
-    slots INTEGER NOT NULL,
-    PRIMARY KEY (index_id, first_slot)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS documents (
-    seq INTEGER PRIMARY KEY,
-    index_id INTEGER NOT NULL REFERENCES indexes (id),
-    id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    layout TEXT NOT NULL,           -- page_word, pages, hidden metadata keys and template; how its text is kept
-    characters INTEGER NOT NULL,
-    added REAL NOT NULL,
-    first_row INTEGER NOT NULL,
-    first_slot INTEGER NOT NULL,
-    passages INTEGER NOT NULL,
-    checksum INTEGER,               -- of its vectors: CRC-32 of their bytes; NULL in a library of an earlier version
-    damaged INTEGER NOT NULL DEFAULT 0,  -- 1: its vectors are not what was written, and wait to be replaced
-    UNIQUE (index_id, id)
-);
-CREATE INDEX IF NOT EXISTS documents_by_slot ON documents (index_id, first_slot);
-CREATE INDEX IF NOT EXISTS documents_damaged ON documents (index_id, damaged) WHERE damaged = 1;
-CREATE TABLE IF NOT EXISTS texts (
-    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    block INTEGER NOT NULL,         -- which of the document's, in order; its layout says of how many characters
-    data BLOB NOT NULL,             -- compressed unless the layout says otherwise
-    PRIMARY KEY (document, block)
-);
-CREATE TABLE IF NOT EXISTS passages (
-    row INTEGER PRIMARY KEY,
-    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    id TEXT NOT NULL,
-    first_char INTEGER,
-    end_char INTEGER,
-    text BLOB,                      -- NULL: the document's characters [first_char, end_char)
-    metadata TEXT,                  -- NULL: the document's
-    hidden TEXT,                    -- NULL: the document's hidden metadata keys and template
-    links TEXT,                     -- NULL: the passages before and after it in the document
-    length REAL                     -- that its embedding had; NULL: 1
-);
-CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
-CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
-"""
-SCHEMA = _TABLES + POSTINGS_SCHEMA
+SCHEMA = TABLES + POSTINGS_SCHEMA
 
 T = TypeVar("T")
 
-SIGNS_FROM = 4 * CHUNK  # rows from which on signs say which are compared; before that, to compare all is quick
 LATER = ""  # in the place of the rules: no words have been collected yet
 COPIED = 200  # documents copied at one go from another store
 COMPACT_SHARE = 0.5  # of the slots being gaps
-
-
-@dataclass(frozen=True, slots=True)
-class _Index:
-    """A row of `indexes`."""
-
-    id_: int
-    stamp: int
-    dimension: int | None
-    file: str | None
-    slots: int
-    passages: int
-    signs: int
-    terms: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Matrix:
-    """The committed rows of an index as they were at `stamp`, mapped, and a mask of those in use and sound (None: all)."""
-
-    stamp: int
-    rows: Vectors
-    sound: Array | None
-    signs: Signs | None = None
 
 
 class DiskStore(TableStore):
@@ -161,10 +68,8 @@ class DiskStore(TableStore):
         self._database = database
         self._name = index
         self._words_when_asked = words_when_asked
-        self._files = VectorFolder(vectors)
+        self._vectors = IndexVectors(database, VectorFolder(vectors))
         self._postings = Postings()
-        self._matrix: _Matrix | None = None
-        self._mapping = threading.Lock()
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
         return self.prepared(document, nodes)()
@@ -179,7 +84,7 @@ class DiskStore(TableStore):
         """Put everything that another store holds. ValueError where a passage there has no embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
-            self._put(_held(source, every[start : start + COPIED]))
+            self._put(copied_from(source, every[start : start + COPIED]))
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.in_transaction
@@ -204,7 +109,7 @@ class DiskStore(TableStore):
             there = [row for row in found if row is not None]
             if not there:
                 return []
-            vectors = self._mapped(db, index).rows
+            vectors = self._vectors.mapped(db, index).rows
             nodes = passages_at(db, [row["row"] for row in there])
             return [
                 nodes[row["row"]]
@@ -223,7 +128,7 @@ class DiskStore(TableStore):
             vector = unit_query(query, index.dimension)
             if top_k <= 0:
                 return []
-            matrix = self._mapped(db, index)
+            matrix = self._vectors.mapped(db, index)
             if scope != EVERYTHING:
                 chosen = mask_of(self._spans(db, index, scope), len(matrix.rows))
                 if matrix.sound is not None:
@@ -245,7 +150,7 @@ class DiskStore(TableStore):
             rows = [row for row in self._within(db, index, scope) if not row["damaged"]]
             return Candidates(
                 ids=[row["id"] for row in rows],
-                rows=self._mapped(db, index).rows[[row["slot"] for row in rows]],
+                rows=self._vectors.mapped(db, index).rows[[row["slot"] for row in rows]],
                 lengths=np.array([length_of(row) for row in rows], np.float32),
             )
 
@@ -253,7 +158,7 @@ class DiskStore(TableStore):
 
     def close(self) -> None:
         """Let go of the mapped file. The database is its owner's to close."""
-        self._matrix = None
+        self._vectors.release()
 
     def compact(self) -> None:
         """Write the vector file anew without gaps, and give the space of deleted rows back to the disk.
@@ -264,8 +169,8 @@ class DiskStore(TableStore):
             index = self._index(db)
             if index is not None:
                 self._write_anew(db, index)
-        self._matrix = None  # while it is mapped, the disk does not have the room of the old file back
-        sweep(self._database, self._files)
+        self._vectors.release()  # while it is mapped, the disk does not have the room of the old file back
+        sweep(self._database, self._vectors.files)
         self._database.shrink()
 
     def drop(self) -> None:
@@ -297,7 +202,7 @@ class DiskStore(TableStore):
         if worth_it:
             self.compact()
             return
-        sweep(self._database, self._files)
+        sweep(self._database, self._vectors.files)
         self._database.shrink()
 
     def verify(self) -> list[str]:
@@ -309,10 +214,10 @@ class DiskStore(TableStore):
         """
         with self._database.snapshot() as db:
             index = self._index(db)
-            unsound = [] if index is None else [row[0] for row in self._unsound(db, index)]
+            unsound = [] if index is None else [row[0] for row in self._vectors.unsound(db, index)]
         if unsound:
             with self._database.transaction() as db:
-                self._mark(db, self._index_now(db), unsound)
+                self._vectors.mark_damaged(db, self._index_now(db), unsound)
         with self._database.snapshot() as db:
             rows = db.execute(
                 "SELECT d.id FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.damaged = 1"
@@ -338,34 +243,34 @@ class DiskStore(TableStore):
             if len(vectors) != document["passages"]:
                 raise ValueError(f"{document_id!r} has {document['passages']} passages, but was given {len(vectors)} vectors")
             rows = np.stack([unit_query(vector, index.dimension) for vector in vectors])
-            self._files.overwrite(index.file, document["first_slot"], rows)
+            self._vectors.files.overwrite(index.file, document["first_slot"], rows)
             db.execute("UPDATE documents SET checksum = ?, damaged = 0 WHERE seq = ?", (checksum(rows), document["seq"]))
-            db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (_stamp(), index.id_))
+            db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
 
     def bytes_on_disk(self) -> int:
         """The library's database with its log, and the vectors of all its indexes."""
         database = self._database.path
-        return bytes_of((database, database.with_name(database.name + "-wal"))) + self._files.size()
+        return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
     # --- rows -----------------------------------------------------------------------------------------------------------
 
-    def _index(self, db: sqlite3.Connection) -> _Index | None:
+    def _index(self, db: sqlite3.Connection) -> IndexRow | None:
         row = db.execute(
             "SELECT id, stamp, dimension, file, slots, passages, signs, terms FROM indexes WHERE name = ?", (self._name,)
         ).fetchone()
-        return _Index(*row) if row else None
+        return IndexRow(*row) if row else None
 
-    def _index_now(self, db: sqlite3.Connection) -> _Index:
+    def _index_now(self, db: sqlite3.Connection) -> IndexRow:
         index = self._index(db)
         assert index is not None  # made in this transaction
         return index
 
-    def _new_index(self, db: sqlite3.Connection) -> _Index:
+    def _new_index(self, db: sqlite3.Connection) -> IndexRow:
         terms = LATER if self._words_when_asked else terms_version()
-        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, _stamp()))
+        db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, new_stamp()))
         return self._index_now(db)
 
-    def _passage_row(self, db: sqlite3.Connection, index: _Index, id_: str) -> sqlite3.Row | None:
+    def _passage_row(self, db: sqlite3.Connection, index: IndexRow, id_: str) -> sqlite3.Row | None:
         row: sqlite3.Row | None = db.execute(
             "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot, p.length, d.damaged"
             " FROM passages p JOIN documents d ON d.seq = p.document WHERE p.id = ? AND d.index_id = ?",
@@ -382,23 +287,23 @@ class DiskStore(TableStore):
             replaced = self._remove_all(db, before, [each.document.id_ for each in given])
             index = self._index_now(db)
             self._refuse_foreign(db, index, given)
-            file, first_slot = self._append(index, rows)
+            file, first_slot = self._vectors.append(index, rows)
             self._insert(db, index, given, first_slot)
             slots, dimension = first_slot + len(rows), index.dimension or rows.shape[1] or None
-            signs = self._signed(file, index.signs, slots, dimension)
+            signs = self._vectors.write_signs(file, index.signs, slots, dimension)
             db.execute(
                 "UPDATE indexes SET stamp = ?, dimension = ?, file = ?, slots = ?, passages = passages + ?, signs = ?"
                 " WHERE id = ?",
-                (_stamp(), dimension, file, slots, len(rows), signs, index.id_),
+                (new_stamp(), dimension, file, slots, len(rows), signs, index.id_),
             )
             worth_it = replaced and self._worth_compacting(db)
         if outermost and worth_it:
             self.compact()
         elif outermost and file != before.file:
-            sweep(self._database, self._files)
+            sweep(self._database, self._vectors.files)
         return len(rows)
 
-    def _remove_all(self, db: sqlite3.Connection, index: _Index, document_ids: Sequence[str]) -> bool:
+    def _remove_all(self, db: sqlite3.Connection, index: IndexRow, document_ids: Sequence[str]) -> bool:
         """Take out those of these documents that there are; whether there were any."""
         there = db.execute(
             "SELECT id FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
@@ -408,7 +313,7 @@ class DiskStore(TableStore):
             self._remove(db, self._index_now(db), id_)
         return bool(there)
 
-    def _refuse_foreign(self, db: sqlite3.Connection, index: _Index, given: Sequence[Incoming]) -> None:
+    def _refuse_foreign(self, db: sqlite3.Connection, index: IndexRow, given: Sequence[Incoming]) -> None:
         """ValueError where a passage has the id of one of another document."""
         if not index.passages:
             return
@@ -421,7 +326,7 @@ class DiskStore(TableStore):
         if row is not None:
             raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")
 
-    def _insert(self, db: sqlite3.Connection, index: _Index, given: Sequence[Incoming], first_slot: int) -> None:
+    def _insert(self, db: sqlite3.Connection, index: IndexRow, given: Sequence[Incoming], first_slot: int) -> None:
         (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
         (first_seq,) = db.execute("SELECT coalesce(max(seq), 0) + 1 FROM documents").fetchone()
         starts = list(accumulate((len(each.nodes) for each in given), initial=0))
@@ -446,7 +351,7 @@ class DiskStore(TableStore):
             words = given[0].words if len(given) == 1 else words_of(node for each in given for node in each.nodes)
             self._add_terms(db, index, words, first_row)
 
-    def _remove(self, db: sqlite3.Connection, index: _Index, document_id: str) -> int | None:
+    def _remove(self, db: sqlite3.Connection, index: IndexRow, document_id: str) -> int | None:
         """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
         row = db.execute(
             "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?", (index.id_, document_id)
@@ -463,16 +368,16 @@ class DiskStore(TableStore):
             db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0, signs = 0 WHERE id = ?", (index.id_,))
         elif passages:
             db.execute("INSERT INTO gaps VALUES (?, ?, ?)", (index.id_, first_slot, passages))
-        db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (_stamp(), passages, index.id_))
+        db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (new_stamp(), passages, index.id_))
         return int(passages)
 
-    def _chosen(self, db: sqlite3.Connection, index: _Index, document_ids: Collection[str]) -> list[sqlite3.Row]:
+    def _chosen(self, db: sqlite3.Connection, index: IndexRow, document_ids: Collection[str]) -> list[sqlite3.Row]:
         """Those of these documents that there are."""
         query = "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
         return [row for row in rows if row is not None]
 
-    def _within(self, db: sqlite3.Connection, index: _Index, scope: Scope) -> list[sqlite3.Row]:
+    def _within(self, db: sqlite3.Connection, index: IndexRow, scope: Scope) -> list[sqlite3.Row]:
         """The passages that may be found, in order of insertion, as row, slot, id and length; their texts are not read."""
         given = [ids for ids in (scope.document_ids, scope.node_ids) if ids is not None]
         conditions, values = "", [index.id_, *(json.dumps(list(ids)) for ids in given)]
@@ -495,13 +400,13 @@ class DiskStore(TableStore):
         chosen = self._chosen(db, index, scope.document_ids or ())
         return [row["first_row"] + i for row in chosen for i in range(row["passages"])]
 
-    def _spans(self, db: sqlite3.Connection, index: _Index, scope: Scope) -> list[tuple[int, int]]:
+    def _spans(self, db: sqlite3.Connection, index: IndexRow, scope: Scope) -> list[tuple[int, int]]:
         """The (first slot, count) of the passages that may be found."""
         if scope.node_ids is None and scope.filters is None:
             return [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, scope.document_ids or ())]
         return [(row["slot"], 1) for row in self._within(db, index, scope)]
 
-    def _rows_at(self, db: sqlite3.Connection, index: _Index, slots: Array) -> list[int]:
+    def _rows_at(self, db: sqlite3.Connection, index: IndexRow, slots: Array) -> list[int]:
         """The passages that stand at these slots."""
         found = db.execute(
             "SELECT slot.value + (SELECT first_row - first_slot FROM documents WHERE index_id = ? AND first_slot <= slot.value"
@@ -512,11 +417,11 @@ class DiskStore(TableStore):
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
-    def _add_terms(self, db: sqlite3.Connection, index: _Index, words: Iterable[Contents], first_row: int = 0) -> None:
+    def _add_terms(self, db: sqlite3.Connection, index: IndexRow, words: Iterable[Contents], first_row: int = 0) -> None:
         for contents in words:
             self._postings.put(db, index.id_, contents, first_row)
 
-    def _drop_terms(self, db: sqlite3.Connection, index: _Index) -> None:
+    def _drop_terms(self, db: sqlite3.Connection, index: IndexRow) -> None:
         db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # FTS5, in which earlier versions kept it
         self._postings.clear(db, index.id_)
 
@@ -530,12 +435,12 @@ class DiskStore(TableStore):
                 if index is not None:  # another process may have given it up
                     self._renew_terms_in(db, index)
 
-    def _renew_terms_in(self, db: sqlite3.Connection, index: _Index) -> None:
+    def _renew_terms_in(self, db: sqlite3.Connection, index: IndexRow) -> None:
         if index.terms == terms_version():
             return
         self._drop_terms(db, index)
         self._add_terms(db, index, gathered((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
-        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), _stamp(), index.id_))
+        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), new_stamp(), index.id_))
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 
@@ -551,126 +456,33 @@ class DiskStore(TableStore):
                     raise
                 missing = error.path
 
-    def _mapped(self, db: sqlite3.Connection, index: _Index) -> _Matrix:
-        matrix = self._matrix
-        if matrix is not None and matrix.stamp == index.stamp:
-            return matrix
-        with self._mapping:
-            if index.file is None or index.dimension is None or not index.slots:
-                matrix = _Matrix(index.stamp, np.empty((0, index.dimension or 0), np.float32), None)
-            else:
-                mapped = self._files.mapped(index.file, index.slots, index.dimension)
-                spans = db.execute(
-                    "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
-                    " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
-                    (index.id_, index.id_),
-                ).fetchall()
-                sound = ~mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
-                signs = self._files.signs(index.file, index.signs, index.dimension) if index.signs else None
-                matrix = _Matrix(index.stamp, mapped.rows, sound, signs)
-            self._matrix = matrix
-            return matrix
-
-    def _append(self, index: _Index, rows: Vectors) -> tuple[str | None, int]:
-        """Write `rows` behind the committed ones; gives the file's name and the first slot."""
-        if not len(rows):
-            return index.file, index.slots
-        file = index.file or self._files.new_name(index.id_)
-        self._files.append(file, index.slots, rows)
-        self._database.before_commit((self._files.path, file), partial(self._files.sync, file, new=index.file is None))
-        return file, index.slots
-
-    def _signed(self, file: str | None, signs: int, slots: int, dimension: int | None) -> int:
-        """Write the signs that are due; gives how many rows have theirs."""
-        if file is None or dimension is None or slots < SIGNS_FROM or slots - signs < CHUNK:
-            return signs
-        return self._files.write_signs(file, signs, slots, dimension)
-
     def _renew_signs(self) -> None:
         """Write all signs anew where some are not those of the vectors, which they are only made from."""
         with self._database.snapshot() as db:
             index = self._index(db)
             if index is None or index.file is None or index.dimension is None or index.slots < SIGNS_FROM:
                 return
-            if self._files.signs_are_sound(index.file, index.signs, index.slots, index.dimension):
+            if self._vectors.files.signs_are_sound(index.file, index.signs, index.slots, index.dimension):
                 return
         with self._database.transaction() as db:
             index = self._index_now(db)
-            signs = self._signed(index.file, 0, index.slots, index.dimension)
-            db.execute("UPDATE indexes SET stamp = ?, signs = ? WHERE id = ?", (_stamp(), signs, index.id_))
-
-    def _unsound(
-        self, db: sqlite3.Connection, index: _Index, among: Collection[int] | None = None
-    ) -> Iterator[tuple[int, int | None, int | None]]:
-        """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ."""
-        if index.file is None or index.dimension is None:
-            return
-        documents = db.execute(
-            "SELECT seq, first_slot, passages, checksum FROM documents WHERE index_id = ? AND damaged = 0 AND passages > 0"
-            " ORDER BY first_slot",
-            (index.id_,),
-        ).fetchall()
-        chosen = [row for row in documents if among is None or row["seq"] in among]
-        found = self._files.checksums(index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension)
-        for row, actual in zip(chosen, found, strict=True):
-            if row["checksum"] is None or row["checksum"] != actual:
-                yield row["seq"], row["checksum"], actual
-
-    def _mark(self, db: sqlite3.Connection, index: _Index, suspects: Collection[int]) -> None:
-        """Look again, now that nobody else writes, and write down which are damaged."""
-        for seq, written, actual in list(self._unsound(db, index, suspects)):
-            if written is None and actual is not None:  # of an earlier version: the first look is what later ones are held to
-                db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
-            else:
-                db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))
-        if index.file is not None and index.dimension is not None:
-            self._files.make_whole(index.file, index.slots, index.dimension)
-        db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (_stamp(), index.id_))
+            signs = self._vectors.write_signs(index.file, 0, index.slots, index.dimension)
+            db.execute("UPDATE indexes SET stamp = ?, signs = ? WHERE id = ?", (new_stamp(), signs, index.id_))
 
     def _worth_compacting(self, db: sqlite3.Connection) -> bool:
         index = self._index_now(db)
         return index.slots - index.passages > COMPACT_SHARE * index.slots or index.passages == 0
 
-    def _write_anew(self, db: sqlite3.Connection, index: _Index) -> None:
-        file = self._packed(db, index)
-        signs = self._signed(file, 0, index.passages, index.dimension)
+    def _write_anew(self, db: sqlite3.Connection, index: IndexRow) -> None:
+        file = self._vectors.pack(db, index)
+        signs = self._vectors.write_signs(file, 0, index.passages, index.dimension)
         db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
         db.execute(
             "UPDATE indexes SET stamp = ?, file = ?, slots = passages, dimension = ?, signs = ? WHERE id = ?",
-            (_stamp(), file, index.dimension if index.passages else None, signs, index.id_),
+            (new_stamp(), file, index.dimension if index.passages else None, signs, index.id_),
         )
         if index.passages:
             self._postings.compact(db, index.id_)
-
-    def _packed(self, db: sqlite3.Connection, index: _Index) -> str | None:
-        """A new file with the live rows, in the order they are in, and the documents told of their new slots."""
-        if not index.passages:
-            return None
-        rows = self._mapped(db, index).rows
-        documents = db.execute(
-            "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
-        ).fetchall()
-        slot = 0
-        for seq, _, passages in documents:
-            db.execute("UPDATE documents SET first_slot = ? WHERE seq = ?", (slot, seq))
-            slot += passages
-        file = self._files.new_name(index.id_)
-        self._files.write(file, (rows[first : first + passages] for _, first, passages in documents))
-        return file
-
-
-def _held(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
-    """What a store holds of these documents."""
-    found, held, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
-    for stored in documents:
-        nodes = list(source.passages(stored.id_))
-        span = slice(at, at + len(nodes))  # both are in order of insertion
-        if found.ids[span] != [node.id_ for node in nodes]:
-            raise ValueError(f"passages of {stored.id_!r} have no embedding")
-        lengths = found.lengths[span].tolist()
-        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[span], lengths))
-        at = span.stop
-    return held
 
 
 def _one_below_the_other(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
@@ -679,24 +491,3 @@ def _one_below_the_other(parts: Sequence[Vectors], dimension: int | None) -> Vec
         if part.shape[1] != (dimension or parts[0].shape[1]):
             raise DimensionError(part.shape[1], dimension or parts[0].shape[1])
     return np.concatenate(parts) if parts else np.empty((0, dimension or 0), np.float32)
-
-
-def sweep(database: SQLiteDatabase, files: VectorFolder) -> None:
-    """Remove vector files that no index of the library has: replaced ones, and those of a killed writer."""
-    with database.snapshot() as db:
-        named = _named(db)
-    if not files.others(named):
-        return
-    with database.transaction() as db:  # nobody makes a new file while this one holds the lock
-        for path in files.others(_named(db)):
-            with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
-                path.unlink()
-
-
-def _named(db: sqlite3.Connection) -> set[str]:
-    return {row["file"] for row in db.execute("SELECT file FROM indexes WHERE file IS NOT NULL")}
-
-
-def _stamp() -> int:
-    # Not a counter: a change that is rolled back must not share its stamp with the one that comes next.
-    return secrets.randbits(62)

@@ -24,7 +24,8 @@ from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sql.postgres import MissingTableError, PostgresConnection, PostgresDatabase, Row
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
-from ragcore.vector_stores.bm25_index import Postings, gathered
+from ragcore.vector_stores.bm25_index import Postings
+from ragcore.vector_stores.postings_codec import gathered
 from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version, unit_query
 from ragcore.vector_stores.sql_rows import length_of, passages_at
 from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, passing

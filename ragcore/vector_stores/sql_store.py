@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sql.base import Connection, Database
-from ragcore.vector_stores.base import EVERYTHING, Scope, StoredDocument
-from ragcore.vector_stores.bm25_index import Contents, Postings, gathered
+from ragcore.vector_stores.base import EVERYTHING, Scope, Store, StoredDocument
+from ragcore.vector_stores.bm25_index import Postings
+from ragcore.vector_stores.postings_codec import Contents, gathered
 from ragcore.vector_stores.search import passage_terms, query_terms
 from ragcore.vector_stores.sql_rows import blocks_of, document_at, layout_of, passage_fields, passages_at
 from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
@@ -73,6 +74,20 @@ class Incoming:
     def words(self) -> list[Contents]:
         """With the first passage as row 0."""
         return words_of(self.nodes)
+
+
+def copied_from(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
+    """These documents as another store holds them. ValueError where a passage there has no embedding."""
+    found, held, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
+    for stored in documents:
+        nodes = list(source.passages(stored.id_))
+        span = slice(at, at + len(nodes))  # both are in order of insertion
+        if found.ids[span] != [node.id_ for node in nodes]:
+            raise ValueError(f"passages of {stored.id_!r} have no embedding")
+        lengths = found.lengths[span].tolist()
+        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[span], lengths))
+        at = span.stop
+    return held
 
 
 def words_of(nodes: Iterable[TextNode]) -> list[Contents]:

@@ -27,7 +27,7 @@ from ragcore.errors import (
 )
 from ragcore.llms import http_client as http
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.http_client import BrokenOffError, EmptyAnswerError, WrongServerError
+from ragcore.llms.http_errors import BrokenOffError, EmptyAnswerError, WrongServerError
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.server_llm import ServedLLM

@@ -23,6 +23,7 @@ from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores import disk, sql_store
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
+from ragcore.vector_stores.disk_vectors import IndexVectors, sweep
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 
 WIDTH = 16
@@ -112,9 +113,11 @@ def test_a_writer_killed_at_any_moment_leaves_whole_documents(tmp_path: Path) ->
         assert len(list((tmp_path / "vectors").iterdir())) == 1
 
 
-@pytest.mark.parametrize("stage", ["_insert", "_add_terms", "_append"])
-def test_a_put_that_fails_half_way_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    real = getattr(DiskStore, stage)
+@pytest.mark.parametrize(("owner", "stage"), [(DiskStore, "_insert"), (DiskStore, "_add_terms"), (IndexVectors, "append")])
+def test_a_put_that_fails_half_way_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, stage: str
+) -> None:
+    real = getattr(owner, stage)
 
     def fails(*given: object) -> object:
         real(*given)
@@ -124,7 +127,7 @@ def test_a_put_that_fails_half_way_changes_nothing(tmp_path: Path, monkeypatch: 
         for number in (1, 2):
             store.put(*item(number))
         with monkeypatch.context() as broken:
-            broken.setattr(DiskStore, stage, fails)
+            broken.setattr(owner, stage, fails)
             for number in (2, 3):
                 with pytest.raises(KeyboardInterrupt):
                     store.put(*item(number, 5))
@@ -628,7 +631,7 @@ def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_close
             return 0
 
         database.connection().set_progress_handler(close_meanwhile, 1)
-        disk.sweep(database, store._files)
+        sweep(database, store._vectors.files)
         assert len(closers) > 1
         assert check(store, tmp_path) == {1}
 

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.datasets.data_set import DataSet, Trial, read_data_set
+from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
+from benchmarks.datasets.measure import Measured, Tried
+from benchmarks.datasets.report import compared
+from benchmarks.datasets.settings import setting_of
+from benchmarks.datasets.token_overlap import Covered, Stretch, covered
 from lectern import cli
-from lectern.evaluate.benchmark.data_set import DataSet, Trial, read_data_set
-from lectern.evaluate.benchmark.measure import Measured, Tried
-from lectern.evaluate.benchmark.report import compared
-from lectern.evaluate.benchmark.settings import setting_of
 from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import holds, token_recall
-from ragcore.evaluation.graded_ranking import ndcg_at, recall_at
 from ragcore.evaluation.question_sets import Question
 from ragcore.evaluation.significance import Mean, mean, recovered
-from ragcore.evaluation.token_overlap import Covered, Stretch, covered
 from tests.making import make_pdf
 
 HASHING = "embed_model=hashing"

@@ -17,7 +17,7 @@ from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
 from ragcore.errors import InputError, RagError
 from ragcore.readers.pdf.page_images import Box
-from ragcore.text.quotable_sentences import quoted_places
+from ragcore.text.quote_places import quoted_places
 
 _PASSAGE = component("passage", '<div class="root"></div>')
 _CITATIONS = component("citations", '<span role="status"></span>')

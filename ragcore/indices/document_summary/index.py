@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from ragcore.concurrency import in_order
-from ragcore.embeddings.base import Embedder
 from ragcore.errors import UnknownDocumentError
 from ragcore.indices.llm_summary import summary_of
 from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.llms.base import LLM
 from ragcore.schema import TextNode
-from ragcore.settings import Transformation
-from ragcore.storage.index_store import IndexRecord
-from ragcore.storage.storage_context import StorageContext
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
@@ -41,27 +37,13 @@ class DocumentSummaryIndex(NodeIndex):
         self,
         nodes: Sequence[TextNode | Document] | None = None,
         *,
-        objects: Sequence[TextNode] | None = None,
-        record: IndexRecord | None = None,
-        storage_context: StorageContext | None = None,
-        transformations: Sequence[Transformation] | None = None,
-        embed_model: Embedder | None = None,
-        llm: LLM | None = None,
         summary_query: str = "",
-        show_progress: bool = False,
+        **options: Unpack[IndexOptions],
     ) -> None:
+        record = options.get("record")
         kept = {} if record is None else self._of_this_kind(record).data
         self.summary_query = str(kept.get("summary_query", summary_query))
-        super().__init__(
-            nodes,
-            objects=objects,
-            record=record,
-            storage_context=storage_context,
-            transformations=transformations,
-            embed_model=embed_model,
-            llm=llm,
-            show_progress=show_progress,
-        )
+        super().__init__(nodes, **options)
 
     def as_retriever(
         self,

@@ -5,19 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ragcore.concurrency import in_order
-from ragcore.embeddings.base import Embedder
 from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.base import LLMCall
 from ragcore.observe import span
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUERY_KEYWORD_EXTRACT
 from ragcore.schema import TextNode
-from ragcore.settings import Transformation
-from ragcore.storage.index_store import IndexRecord
-from ragcore.storage.storage_context import StorageContext
 from ragcore.text.rake import frequent_keywords, keywords_in, rake_keywords, terms_of
 
 if TYPE_CHECKING:
@@ -39,28 +36,14 @@ class BaseKeywordTableIndex(NodeIndex):
         self,
         nodes: Sequence[TextNode | Document] | None = None,
         *,
-        objects: Sequence[TextNode] | None = None,
-        record: IndexRecord | None = None,
-        storage_context: StorageContext | None = None,
-        transformations: Sequence[Transformation] | None = None,
-        embed_model: Embedder | None = None,
-        llm: LLM | None = None,
         max_keywords_per_chunk: int = 10,
-        show_progress: bool = False,
+        **options: Unpack[IndexOptions],
     ) -> None:
         if max_keywords_per_chunk < 1:
             raise ValueError(f"max_keywords_per_chunk is {max_keywords_per_chunk}; it must be at least 1.")
+        record = options.get("record")
         self._most = int(self._of_this_kind(record).data["max_keywords"]) if record else max_keywords_per_chunk
-        super().__init__(
-            nodes,
-            objects=objects,
-            record=record,
-            storage_context=storage_context,
-            transformations=transformations,
-            embed_model=embed_model,
-            llm=llm,
-            show_progress=show_progress,
-        )
+        super().__init__(nodes, **options)
 
     @abstractmethod
     def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:

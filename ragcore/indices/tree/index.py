@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ragcore.concurrency import in_order
-from ragcore.embeddings.base import Embedder
 from ragcore.errors import UnknownDocumentError
 from ragcore.indices.llm_summary import summary_of
 from ragcore.indices.node_index import NodeIndex
+from ragcore.indices.options import IndexOptions
 from ragcore.indices.tree.shape import Branch, Branches
 from ragcore.ingestion.document_splits import Split
-from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.schema import TextNode
-from ragcore.settings import Transformation
-from ragcore.storage.index_store import IndexRecord
-from ragcore.storage.storage_context import StorageContext
 
 if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
@@ -51,30 +47,16 @@ class TreeIndex(NodeIndex):
         self,
         nodes: Sequence[TextNode | Document] | None = None,
         *,
-        objects: Sequence[TextNode] | None = None,
-        record: IndexRecord | None = None,
-        storage_context: StorageContext | None = None,
-        transformations: Sequence[Transformation] | None = None,
-        embed_model: Embedder | None = None,
-        llm: LLM | None = None,
         num_children: int = 10,
         build_tree: bool = True,
-        show_progress: bool = False,
+        **options: Unpack[IndexOptions],
     ) -> None:
         if num_children < 2:
             raise ValueError(f"num_children is {num_children}; a summary is of at least 2.")
+        record = options.get("record")
         given = {"num_children": num_children, "build_tree": build_tree} if record is None else self._of_this_kind(record).data
         self.num_children, self.build_tree = int(given["num_children"]), bool(given["build_tree"])
-        super().__init__(
-            nodes,
-            objects=objects,
-            record=record,
-            storage_context=storage_context,
-            transformations=transformations,
-            embed_model=embed_model,
-            llm=llm,
-            show_progress=show_progress,
-        )
+        super().__init__(nodes, **options)
 
     def as_retriever(
         self, retriever_mode: TreeRetrieverMode | str = TreeRetrieverMode.SELECT_LEAF, *, child_branch_factor: int = 1

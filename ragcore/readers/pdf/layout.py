@@ -9,21 +9,18 @@ full of words are columns of text.
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ragcore.readers import table_rows
 from ragcore.readers.encodings import clean
-from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, is_item, widths_near
+from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
+from ragcore.readers.pdf.table_detection import LEVEL, ROWS, Run, Span, aligned, in_grids, is_list, is_running_text, table_lines
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -31,20 +28,8 @@ if TYPE_CHECKING:
 WIDE = 1.1  # of the height of the ink: a gap that is surely wider than GAP
 GAP = 0.9  # of a line's height: wider than between words, even of justified text
 BROAD = 0.75  # of a line's height: few letters are that wide
-LEVEL = 0.5  # of the lower of two letters' height: so much they share when they stand on one line
-ROWS = 3  # with the same columns, before they are a table without rules
-APART = 3.0  # line heights from one row to the next
-WRAPPED = 1.5  # line heights to the second line of a cell
-FILLED = 0.4  # of the cells of a table
-MISPLACED = 0.1  # of the pieces of text in a grid may reach over its rules
-EVEN = 0.8  # of the lines in a row of a grid reach through all its cells, where they are rows of their own
-FULL = 0.72  # of its column's width that an ordinary line of running text has
-WORDY = 24  # characters of an ordinary line of running text in a column
-NEXT = 50  # rows among which a line of a table's text is looked for
-COLUMN_LINES = 6  # side by side, before they are columns of running text
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
-_NUMBER = re.compile(r"\W*\d[\d\s.,'’/:()–-]*\W*[A-Za-z]{0,2}\W*")
 _FIGURE = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?")  # a hyphen at a line's end is one of these two
 _ODD = re.compile("[\x00-\x1f\x7f\ufb00-\ufb06\ufeff\ufffe\ud800-\udfff]")
@@ -54,31 +39,6 @@ _HYPHEN = str.maketrans({2: BROKEN})
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff"
 _LEFTWARD = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIGHT_TO_LEFT}]")
 
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Letters that stand on one line without a wide gap: their first and last place among the page's characters, the text,
-    and the rectangle around them in points from the lower left corner."""
-
-    first: int
-    last: int
-    text: str
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-    @property
-    def height(self) -> float:
-        return self.top - self.bottom
-
-    @property
-    def middle(self) -> float:
-        return (self.top + self.bottom) / 2
-
-
-_Rows = list[list[list[_Run]]]  # rows of cells of runs
-_Span = tuple[float, float]
 _Corners = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -156,8 +116,8 @@ def _may_fill(grid: Grid, pieces: list[_Corners]) -> bool:
 
 def _has_gaps(pieces: list[_Corners]) -> bool:
     """Whether lines that follow each other have wide gaps at the same place."""
-    below: list[_Span] = []  # gaps of the line that is being looked at
-    above: list[_Span] = []  # of the last one that had some
+    below: list[Span] = []  # gaps of the line that is being looked at
+    above: list[Span] = []  # of the last one that had some
     low = high = end = 0.0
     lines = 0
     for left, bottom, right, top in pieces:
@@ -184,7 +144,7 @@ def _has_figures(whole: str) -> bool:
     return False
 
 
-def _overlap(spans: list[_Span], span: _Span) -> bool:
+def _overlap(spans: list[Span], span: Span) -> bool:
     return any(left < span[1] and span[0] < right for left, right in spans)
 
 
@@ -193,18 +153,18 @@ def _overlap(spans: list[_Span], span: _Span) -> bool:
 
 def _placed_lines(text: pypdfium2.PdfTextPage, ruled: list[Grid], signs: str, places: bool) -> Iterator[Line]:
     runs = list(_runs(text, signs, ruled))
-    found = [*_in_grids(runs, ruled)]
+    found = [*in_grids(runs, ruled)]
     taken = {run.first for rows in found for row in rows for cell in row for run in cell}
-    columns: list[list[list[_Run]]] = []
-    for rows in _aligned([run for run in runs if run.first not in taken]):
-        if _is_running_text(rows):
+    columns: list[list[list[Run]]] = []
+    for rows in aligned([run for run in runs if run.first not in taken]):
+        if is_running_text(rows):
             columns.append([[run for row in rows for run in row[place]] for place in range(len(rows[0]))])
-        elif not _is_list(rows):
+        elif not is_list(rows):
             found.append(rows)
     blocks: dict[int, list[Line]] = {}  # by the place of their first character
     owner: dict[int, int] = {}  # of the first character of each run
     for rows in found:
-        _own(owner, [run for row in rows for cell in row for run in cell], blocks, _table_lines(rows, places))
+        _own(owner, [run for row in rows for cell in row for run in cell], blocks, table_lines(rows, places))
     for side_by_side in columns:
         lines = [Line(run.text, *_look(text, run.first, run.last), places=range(run.first, run.last + 1))
                  for column in side_by_side for run in column]  # fmt: skip
@@ -212,7 +172,7 @@ def _placed_lines(text: pypdfium2.PdfTextPage, ruled: list[Grid], signs: str, pl
     yield from _in_order(text, signs, runs, owner, blocks)
 
 
-def _own(owner: dict[int, int], runs: list[_Run], blocks: dict[int, list[Line]], lines: list[Line]) -> None:
+def _own(owner: dict[int, int], runs: list[Run], blocks: dict[int, list[Line]], lines: list[Line]) -> None:
     begin = min(run.first for run in runs)
     blocks[begin] = lines
     owner.update((run.first, begin) for run in runs)
@@ -221,7 +181,7 @@ def _own(owner: dict[int, int], runs: list[_Run], blocks: dict[int, list[Line]],
 def _in_order(
     text: pypdfium2.PdfTextPage,
     signs: str,
-    runs: list[_Run],
+    runs: list[Run],
     owner: dict[int, int],
     blocks: dict[int, list[Line]],
 ) -> Iterator[Line]:
@@ -315,7 +275,7 @@ def _boxes(text: pypdfium2.PdfTextPage) -> Callable[[int], _Corners | None]:
     return box_of
 
 
-def _runs(text: pypdfium2.PdfTextPage, signs: str, ruled: list[Grid]) -> Iterator[_Run]:
+def _runs(text: pypdfium2.PdfTextPage, signs: str, ruled: list[Grid]) -> Iterator[Run]:
     """In the order in which they were drawn."""
     first = last = -1
     left = bottom = right = top = 0.0
@@ -331,11 +291,11 @@ def _runs(text: pypdfium2.PdfTextPage, signs: str, ruled: list[Grid]) -> Iterato
             left, bottom, right, top = min(left, box[0]), min(bottom, box[1]), max(right, box[2]), max(top, box[3])
         else:
             if first >= 0:
-                yield _Run(first, last, _legible(signs[first : last + 1]), left, bottom, right, top)
+                yield Run(first, last, _legible(signs[first : last + 1]), left, bottom, right, top)
             first, (left, bottom, right, top) = start, box
         last = end
     if first >= 0:
-        yield _Run(first, last, _legible(signs[first : last + 1]), left, bottom, right, top)
+        yield Run(first, last, _legible(signs[first : last + 1]), left, bottom, right, top)
 
 
 def _words(text: pypdfium2.PdfTextPage, signs: str) -> Iterator[tuple[int, int, _Corners]]:
@@ -354,175 +314,3 @@ def _words(text: pypdfium2.PdfTextPage, signs: str) -> Iterator[tuple[int, int, 
 
 def _level(one: _Corners, other: _Corners) -> bool:
     return min(one[3], other[3]) - max(one[1], other[1]) > LEVEL * min(one[3] - one[1], other[3] - other[1])
-
-
-# Tables with rules
-
-
-def _in_grids(runs: list[_Run], ruled: list[Grid]) -> Iterator[_Rows]:
-    """Tables of at least two rows with two filled cells, whose text stays in its cells; not drawings over text."""
-    for grid in ruled:
-        rows: _Rows = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
-        outside = inside = 0
-        for run in runs:
-            if cell := grid.cell(run.left + 0.3 * run.height, run.middle):
-                rows[cell[0]][cell[1]].append(run)
-                inside += 1
-                outside += run.right > grid.xs[cell[1] + 1] + run.height and sum(map(bool, rows[cell[0]])) > 1
-        filled = [part for row in rows if any(row) for part in _parted(row)]
-        cells = sum(bool(cell) for row in filled for cell in row)
-        several = sum(sum(map(bool, row)) > 1 for row in filled)
-        if several > 1 and cells >= FILLED * grid.width * len(filled) and outside <= MISPLACED * inside:
-            yield filled
-
-
-def _parted(row: list[list[_Run]]) -> _Rows:
-    """Rows with no rules between them: the cells of all are in one, on the same lines, and some are numbers."""
-    levels: list[list[tuple[int, _Run]]] = []
-    runs = [(column, run) for column, cell in enumerate(row) for run in cell]
-    for column, run in sorted(runs, key=lambda each: -each[1].middle):
-        if not levels or levels[-1][0][1].middle - run.middle > LEVEL * run.height:
-            levels.append([])
-        levels[-1].append((column, run))
-    filled = sum(map(bool, row))
-    if (
-        filled < 2
-        or len(levels) < 2
-        or sum(len({column for column, _ in level}) == filled for level in levels) < EVEN * len(levels)
-    ):
-        return [row]
-    if not any(len(cell) > 1 and all(_NUMBER.fullmatch(run.text) for run in cell) for cell in row):
-        return [row]
-    return [[[run for at, run in level if at == column] for column in range(len(row))] for level in levels]
-
-
-# Tables without rules
-
-
-def _aligned(runs: list[_Run]) -> Iterator[_Rows]:
-    """Rows that follow each other and share their columns."""
-    levels = [list(level) for level in _levels(runs)]
-    at = 0
-    while at < len(levels):
-        end, columns = _shared(levels, at)
-        if columns:
-            yield _merged(levels[at:end], columns)
-        at = max(end, at + 1)
-
-
-def _levels(runs: list[_Run]) -> Iterator[list[_Run]]:
-    """Runs that were drawn one after the other on the same line."""
-    line: list[_Run] = []
-    for run in runs:
-        if line and not (
-            min(line[-1].top, run.top) - max(line[-1].bottom, run.bottom) > LEVEL * min(line[-1].height, run.height)
-            and run.left > line[-1].right
-        ):
-            yield line
-            line = []
-        line.append(run)
-    if line:
-        yield line
-
-
-def _shared(levels: list[list[_Run]], at: int) -> tuple[int, list[_Span]]:
-    """Where the rows that begin at `at` end, and their columns; none where they are no table."""
-    columns: list[_Span] = []
-    rows, end = 0, at
-    for number in range(at, len(levels)):
-        level = levels[number]
-        below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < APART * level[0].height
-        wider = _widened(columns, level) if below else []
-        if not wider or (len(level) == 1 and number == at):
-            break
-        if len(level) > 1:
-            columns, rows, end = wider, rows + 1, number + 1
-        elif not _is_wrapped(level[0], levels[number - 1], columns):
-            break
-        else:
-            end = number + 1
-    return (end, columns) if rows >= ROWS and len(columns) > 1 else (at, [])
-
-
-def _widened(columns: list[_Span], level: list[_Run]) -> list[_Span]:
-    """The columns with the row's runs in them; [] where two of these would be in one."""
-    spans = sorted([*columns, *((run.left, run.right) for run in level)])
-    merged = [spans[0]]
-    for left, right in spans[1:]:
-        if left < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
-        else:
-            merged.append((left, right))
-    own = [_column(merged, run) for run in level]
-    if len(set(own)) < len(level) or (columns and len(merged) < len(columns)):
-        return []
-    return merged
-
-
-def _column(columns: list[_Span], run: _Run) -> int:
-    number = bisect_right(columns, (run.left, math.inf)) - 1
-    return number if number >= 0 and run.left <= columns[number][1] else -1
-
-
-def _is_wrapped(run: _Run, above: list[_Run], columns: list[_Span]) -> bool:
-    """The second line of a cell: close below, in one of the columns."""
-    near = above[0].middle - run.middle < WRAPPED * min(run.height, above[0].height)
-    return near and any(left - 1 <= run.left and run.right <= right + 1 for left, right in columns)
-
-
-def _merged(levels: list[list[_Run]], columns: list[_Span]) -> _Rows:
-    rows: _Rows = []
-    for level in levels:
-        if len(level) > 1:
-            rows.append([[] for _ in columns])
-        for run in level:
-            rows[-1][_column(columns, run)].append(run)
-    return rows
-
-
-def _is_running_text(rows: _Rows) -> bool:
-    """Two or three columns full of words, line by line."""
-    if len(rows) < COLUMN_LINES or len(rows[0]) > 3:
-        return False
-    for column in zip(*rows, strict=True):
-        runs = [run for cell in column for run in cell]
-        width = max(run.right for run in runs) - min(run.left for run in runs)
-        full = sum(run.right - run.left > FULL * width for run in runs)
-        if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY * len(runs):
-            return False
-    return True
-
-
-def _is_list(rows: _Rows) -> bool:
-    """Signs or numbers of items, and beside them what they stand for."""
-    firsts = [cell_text(row[0]) for row in rows if row[0]]
-    return len(rows[0]) == 2 and all(is_item(text) or len(text) == 1 for text in firsts)
-
-
-def cell_text(cell: list[_Run]) -> str:
-    return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
-
-
-def _table_lines(rows: _Rows, places: bool) -> list[Line]:
-    texts = [[cell_text(cell) for cell in row] for row in rows]
-    lines = table_rows.lines(texts)
-    if not places:
-        return [Line(line, row=True) for line in lines]
-    of_rows = [[place for cell in row for run in cell for place in range(run.first, run.last + 1)] for row in rows]
-    return [Line(line, row=True, places=of_rows[row]) for line, row in _told(lines, texts)]
-
-
-def _told(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
-    """Each line and which row it tells: the next one of those that are most nearly all in it. Rows keep their order."""
-    row = -1
-    for line in lines:
-        near = range(max(row, 0), min(row + 1 + NEXT, len(rows)))
-        shares = {later: _share(line, rows[later]) for later in near}
-        best = max(shares.values())
-        row = next((later for later in near if later > row and shares[later] == best), row)
-        yield line, row
-
-
-def _share(line: str, cells: list[str]) -> float:
-    total = sum(map(len, cells))
-    return sum(len(cell) for cell in cells if cell and cell in line) / total if total else 0.0

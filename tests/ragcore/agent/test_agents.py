@@ -15,7 +15,7 @@ from ragcore.agent import Agent, End, OpenAIAgent, ReActAgent
 from ragcore.chat_engine.base import STOPPED
 from ragcore.errors import ConfigError, ContextWindowError, LLMServerError, QuestionError
 from ragcore.llms.base import Generation
-from ragcore.llms.http_client import EmptyAnswerError
+from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.wording import REACT_FINISH

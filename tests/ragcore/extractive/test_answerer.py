@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive.answerer import NO_MODEL, NOT_FOUND, ExtractiveLLM, choose
+from ragcore.extractive.answer_selection import choose
+from ragcore.extractive.answerer import NO_MODEL, NOT_FOUND, ExtractiveLLM
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.wording import CONDENSE_QUESTION, CONTEXT_CHAT, GENERATION, REFINE, SIMPLE_CHAT, TEXT_QA, TREE_SUMMARIZE

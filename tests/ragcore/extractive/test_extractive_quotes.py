@@ -6,19 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.quotable_sentences import (
-    Quote,
-    below_introductions,
-    distinct,
-    first_place,
-    joined,
-    list_at_start,
-    place_of,
-    quoted_from,
-    quoted_places,
-    quotes_in,
-    with_lists,
-)
+from ragcore.text.quotable_sentences import Quote, below_introductions, distinct, joined, quotes_in, with_lists
+from ragcore.text.quote_places import first_place, list_at_start, place_of, quoted_from, quoted_places
 
 
 def said(quotes: list[Quote]) -> list[str]:

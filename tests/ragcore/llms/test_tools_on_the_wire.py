@@ -15,7 +15,7 @@ import pytest
 from ragcore.errors import LLMServerError
 from ragcore.llms import ChatMessage, MessageRole, Ollama, OpenAI, OpenAILike, ScriptedLLM, ToolCall
 from ragcore.llms.base import Generation, LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import BrokenOffError, NoToolsError
+from ragcore.llms.http_errors import BrokenOffError, NoToolsError
 from ragcore.llms.openai import CallsInPieces
 from ragcore.llms.server_llm import ServedLLM
 from ragcore.observe import Span, span

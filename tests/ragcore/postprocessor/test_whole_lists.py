@@ -15,7 +15,8 @@ from ragcore.query_engine.retriever import RetrieverQueryEngine
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.fixed import ChosenPassages
 from ragcore.schema import Document, NodeWithScore, TextNode
-from ragcore.text.quotable_sentences import LIST_CHARS, list_at_start
+from ragcore.text.quotable_sentences import LIST_CHARS
+from ragcore.text.quote_places import list_at_start
 from ragcore.vector_stores.memory import MemoryStore
 
 BEFORE = "The plan is for all. Hospice care by the plan covers:"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragcore.schema import Document, TextNode
 from ragcore.sql.sqlite import SQLiteDatabase
-from ragcore.vector_stores import disk, search
+from ragcore.vector_stores import disk, disk_vectors, search
 from ragcore.vector_stores.base import EVERYTHING, Scope
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs, packed
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
@@ -102,7 +102,8 @@ def turn_bits(path: Path) -> None:
 
 
 def test_a_store_searches_by_signs_what_has_them_and_all_of_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "SIGNS_FROM", CHUNK)
+    for module in (disk, disk_vectors):
+        monkeypatch.setattr(module, "SIGNS_FROM", CHUNK)
     rows = clustered(CHUNK + 700)
     ids = [f"large/{i}" for i in range(CHUNK + 300)] + [f"small/{i}" for i in range(400)]
     queries = clustered(10, seed=7)

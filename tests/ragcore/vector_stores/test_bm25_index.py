@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from ragcore.schema import Document, TextNode
 from ragcore.sql.sqlite import SQLiteDatabase
-from ragcore.vector_stores import bm25_index, disk
+from ragcore.vector_stores import bm25_index, disk, postings_codec
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.bm25_index import SCHEMA, Postings
 from ragcore.vector_stores.disk import DiskStore
@@ -92,8 +92,14 @@ def test_any_sequence_of_changes_gives_the_scores_of_a_plain_count(
     k: int,
     among: set[int] | None,
 ) -> None:
-    for name, small in (("BLOCK", 3), ("BATCH", 4), ("ASKED", 2), ("FEW", 2), ("CACHED", 2000)):
-        monkeypatch.setattr(bm25_index, name, small)
+    for module, name, small in (
+        (postings_codec, "BLOCK", 3),
+        (postings_codec, "BATCH", 4),
+        (bm25_index, "ASKED", 2),
+        (bm25_index, "FEW", 2),
+        (bm25_index, "CACHED", 2000),
+    ):
+        monkeypatch.setattr(module, name, small)
     index, known = Postings(), dict[int, list[str]]()
     with database.transaction() as db:
         index.clear(db, 1)

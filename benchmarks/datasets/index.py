@@ -16,8 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lectern.evaluate.benchmark.data_set import DataSet, Text
-from lectern.evaluate.benchmark.settings import TrialSetting
+from benchmarks.datasets.data_set import DataSet, Text
+from benchmarks.datasets.settings import TrialSetting
 from lectern.jobs.chunking import passages_of
 from lectern.jobs.embed_passages import PassageEmbedder, Step
 from lectern.jobs.embedders import Embedders
@@ -43,8 +43,9 @@ PUT_TOGETHER = 200  # documents in a transaction
 UNUSED_SECONDS = 3 * 24 * 3600.0  # before an index of the same data set is deleted when another is made
 WHOLE = "whole"  # the file that says that an index was finished, and by its time when it was last used
 SOURCES = Path(__file__).parents[2]
-MAKERS = ("embeddings", "node_parser", "readers", "vector_stores", "ingestion/embed.py", "ingestion/passages.py",
-          "text/citations.py", "text/keywords.py", "text/sentences.py", "text/tokens.py")  # fmt: skip
+MAKERS = ("ragcore/embeddings", "ragcore/node_parser", "ragcore/readers", "ragcore/vector_stores",
+          "lectern/jobs/embed_passages.py", "lectern/jobs/chunking.py", "ragcore/text/citations.py",
+          "ragcore/text/keywords.py", "ragcore/text/sentences.py", "ragcore/text/tokens.py")  # fmt: skip
 
 Tell = Callable[[str], None]
 
@@ -143,7 +144,7 @@ def _key(data_set: DataSet, setting: TrialSetting, embedder: str) -> str:
 
 def _code(name: str) -> bytes:
     path = SOURCES / name
-    files = sorted(path.glob("*.py")) if path.is_dir() else [path]
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()
 
 
@@ -221,7 +222,7 @@ def _document(text: Text, *, counted: bool) -> Document:
 def _embedded(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell) -> list[TextNode]:
     """With their vectors, of which those made before are known."""
     database = SQLiteDatabase(work / "vectors.db", VECTORS_SCHEMA)
-    kept, owner, told = Drafts(database), f"{name} {_code('embeddings').hex()[:16]}", time.monotonic()
+    kept, owner, told = Drafts(database), f"{name} {_code('ragcore/embeddings').hex()[:16]}", time.monotonic()
 
     def note(step: Step) -> None:
         nonlocal told

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from statistics import fmean
 
-from lectern.evaluate.benchmark.data_set import Part
-from lectern.evaluate.benchmark.measure import Measured
+from benchmarks.datasets.data_set import Part
+from benchmarks.datasets.measure import Measured
 from ragcore.evaluation.significance import Difference, Mean, difference
 
 NAME = 26  # characters of a metric's name

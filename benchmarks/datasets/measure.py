@@ -16,16 +16,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from benchmarks.datasets.data_set import DataSet, Trial
+from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
+from benchmarks.datasets.index import Indexed
+from benchmarks.datasets.settings import TrialSetting
+from benchmarks.datasets.token_overlap import Stretch, covered
 from lectern.db.evaluation_scores import finding_scores
-from lectern.evaluate.benchmark.data_set import DataSet, Trial
-from lectern.evaluate.benchmark.index import Indexed
-from lectern.evaluate.benchmark.settings import TrialSetting
 from lectern.evaluate.jobs import found_for, given, measure
 from lectern.schema import Ask, Source
 from ragcore.evaluation.answer_match import holds, plain, token_recall
-from ragcore.evaluation.graded_ranking import ndcg_at, recall_at
 from ragcore.evaluation.significance import Mean, mean, recovered
-from ragcore.evaluation.token_overlap import Stretch, covered
 from ragcore.prompts.prompt import Passage, as_text
 from ragcore.questions.fixed_replies import is_refusal
 from ragcore.schema import ChatMessage, MessageRole

@@ -1,0 +1,61 @@
+"""What every index takes beside its nodes, and what its engines take beside a model, so that each kind names only its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ragcore.embeddings.base import Embedder
+    from ragcore.llms.base import LLM
+    from ragcore.memory import ChatMemoryBuffer
+    from ragcore.prompts.templates import Wording
+    from ragcore.query_engine.retriever import NodePostprocessor
+    from ragcore.schema import ChatMessage, TextNode
+    from ragcore.settings import Transformation
+    from ragcore.storage.index_store import IndexRecord
+    from ragcore.storage.storage_context import StorageContext
+
+
+class ServiceOptions(TypedDict, total=False):
+    """What is not given comes from `Settings`; else a SentenceSplitter and the bundled embedder."""
+
+    transformations: Sequence[Transformation] | None
+    embed_model: Embedder | None
+    llm: LLM | None
+
+
+class IndexOptions(ServiceOptions, total=False):
+    """As `BaseIndex` takes them."""
+
+    objects: Sequence[TextNode] | None
+    record: IndexRecord | None
+    storage_context: StorageContext | None
+    show_progress: bool
+
+
+class QueryEngineOptions(TypedDict, total=False):
+    """As `RetrieverQueryEngine.from_args` takes them."""
+
+    text_qa_template: Wording | None
+    refine_template: Wording | None
+    summary_template: Wording | None
+    simple_template: Wording | None
+    node_postprocessors: Sequence[NodePostprocessor]
+    output_cls: type[BaseModel] | None
+    use_async: bool
+    streaming: Literal[False]
+    verbose: bool
+
+
+class ChatEngineOptions(TypedDict, total=False):
+    """As `BaseIndex.as_chat_engine` takes them."""
+
+    llm: LLM | None
+    memory: ChatMemoryBuffer | None
+    chat_history: Sequence[ChatMessage] | None
+    system_prompt: str
+    node_postprocessors: Sequence[NodePostprocessor]
+    verbose: bool

@@ -1,0 +1,143 @@
+"""The vectors of one index of a store on disk: its rows of a vector file, which are mapped, appended to, checked and packed."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.sql.sqlite import SQLiteDatabase
+from ragcore.vector_stores.binary_quantization import CHUNK, Signs
+from ragcore.vector_stores.disk_schema import IndexRow, new_stamp
+from ragcore.vector_stores.search import Array, mask_of
+from ragcore.vector_stores.vector_file import VectorFolder
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
+
+SIGNS_FROM = 4 * CHUNK  # rows from which on signs say which are compared; before that, to compare all is quick
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The committed rows of an index as they were at `stamp`, mapped, and a mask of those in use and sound (None: all)."""
+
+    stamp: int
+    rows: Vectors
+    sound: Array | None
+    signs: Signs | None = None
+
+
+class IndexVectors:
+    """Its methods are called in a transaction or a snapshot of the database, with the row of the index as it is there."""
+
+    def __init__(self, database: SQLiteDatabase, files: VectorFolder) -> None:
+        self.files = files
+        self._database = database
+        self._matrix: Matrix | None = None
+        self._mapping = threading.Lock()
+
+    def release(self) -> None:
+        """Let go of the mapped file."""
+        self._matrix = None
+
+    def mapped(self, db: sqlite3.Connection, index: IndexRow) -> Matrix:
+        matrix = self._matrix
+        if matrix is not None and matrix.stamp == index.stamp:
+            return matrix
+        with self._mapping:
+            if index.file is None or index.dimension is None or not index.slots:
+                matrix = Matrix(index.stamp, np.empty((0, index.dimension or 0), np.float32), None)
+            else:
+                mapped = self.files.mapped(index.file, index.slots, index.dimension)
+                spans = db.execute(
+                    "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
+                    " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
+                    (index.id_, index.id_),
+                ).fetchall()
+                sound = ~mask_of([(span[0], span[1]) for span in spans], index.slots) if spans else None
+                signs = self.files.signs(index.file, index.signs, index.dimension) if index.signs else None
+                matrix = Matrix(index.stamp, mapped.rows, sound, signs)
+            self._matrix = matrix
+            return matrix
+
+    def append(self, index: IndexRow, rows: Vectors) -> tuple[str | None, int]:
+        """Write `rows` behind the committed ones; gives the file's name and the first slot."""
+        if not len(rows):
+            return index.file, index.slots
+        file = index.file or self.files.new_name(index.id_)
+        self.files.append(file, index.slots, rows)
+        self._database.before_commit((self.files.path, file), partial(self.files.sync, file, new=index.file is None))
+        return file, index.slots
+
+    def write_signs(self, file: str | None, signs: int, slots: int, dimension: int | None) -> int:
+        """Write the signs that are due; gives how many rows have theirs."""
+        if file is None or dimension is None or slots < SIGNS_FROM or slots - signs < CHUNK:
+            return signs
+        return self.files.write_signs(file, signs, slots, dimension)
+
+    def unsound(
+        self, db: sqlite3.Connection, index: IndexRow, among: Collection[int] | None = None
+    ) -> Iterator[tuple[int, int | None, int | None]]:
+        """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ."""
+        if index.file is None or index.dimension is None:
+            return
+        documents = db.execute(
+            "SELECT seq, first_slot, passages, checksum FROM documents WHERE index_id = ? AND damaged = 0 AND passages > 0"
+            " ORDER BY first_slot",
+            (index.id_,),
+        ).fetchall()
+        chosen = [row for row in documents if among is None or row["seq"] in among]
+        found = self.files.checksums(index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension)
+        for row, actual in zip(chosen, found, strict=True):
+            if row["checksum"] is None or row["checksum"] != actual:
+                yield row["seq"], row["checksum"], actual
+
+    def mark_damaged(self, db: sqlite3.Connection, index: IndexRow, suspects: Collection[int]) -> None:
+        """Look again, now that nobody else writes, and write down which are damaged."""
+        for seq, written, actual in list(self.unsound(db, index, suspects)):
+            if written is None and actual is not None:  # of an earlier version: the first look is what later ones are held to
+                db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
+            else:
+                db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))
+        if index.file is not None and index.dimension is not None:
+            self.files.make_whole(index.file, index.slots, index.dimension)
+        db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
+
+    def pack(self, db: sqlite3.Connection, index: IndexRow) -> str | None:
+        """A new file with the live rows, in the order they are in, and the documents told of their new slots."""
+        if not index.passages:
+            return None
+        rows = self.mapped(db, index).rows
+        documents = db.execute(
+            "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
+        ).fetchall()
+        slot = 0
+        for seq, _, passages in documents:
+            db.execute("UPDATE documents SET first_slot = ? WHERE seq = ?", (slot, seq))
+            slot += passages
+        file = self.files.new_name(index.id_)
+        self.files.write(file, (rows[first : first + passages] for _, first, passages in documents))
+        return file
+
+
+def sweep(database: SQLiteDatabase, files: VectorFolder) -> None:
+    """Remove vector files that no index of the library has: replaced ones, and those of a killed writer."""
+    with database.snapshot() as db:
+        named = _files_of_indexes(db)
+    if not files.others(named):
+        return
+    with database.transaction() as db:  # nobody makes a new file while this one holds the lock
+        for path in files.others(_files_of_indexes(db)):
+            with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
+                path.unlink()
+
+
+def _files_of_indexes(db: sqlite3.Connection) -> set[str]:
+    return {row["file"] for row in db.execute("SELECT file FROM indexes WHERE file IS NOT NULL")}
