@@ -13,7 +13,7 @@ from lectern.library import Library
 from lectern.schema import Source
 from ragcore.errors import InputError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, Page
-from ragcore.text.quotable_sentences import first_place, place_of, quoted_from
+from ragcore.text.quote_places import first_place, place_of, quoted_from
 from ragcore.vector_stores.base import Store
 
 if TYPE_CHECKING:
