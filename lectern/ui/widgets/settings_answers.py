@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from lectern.ui import labels, resources
@@ -34,25 +36,9 @@ def answer_settings() -> None:
         args=("answers", "weaker", "set_weaker"),
         help=weaker_help(),
     )
-    st.selectbox(
-        _("In a chat"),
-        list(labels.chat_modes()),
-        key="set_chat_mode",
-        format_func=lambda name: labels.chat_modes()[name].label,
-        on_change=keep_field,
-        args=("answers", "chat_mode", "set_chat_mode"),
-        help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.chat_modes().values()),
-    )
+    _mode(_("In a chat"), "chat_mode", labels.chat_modes())
     st.caption(labels.caption(answers.chat_mode))
-    st.selectbox(
-        _("For a single question"),
-        list(labels.response_modes()),
-        key="set_response_mode",
-        format_func=lambda name: labels.response_modes()[name].label,
-        on_change=keep_field,
-        args=("answers", "response_mode", "set_response_mode"),
-        help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()),
-    )
+    _mode(_("For a single question"), "response_mode", labels.response_modes())
     st.caption(labels.response_modes()[answers.response_mode].sentence)
     st.text_area(
         _("Say this to the language model in every chat"),
@@ -61,4 +47,18 @@ def answer_settings() -> None:
         on_change=keep_field,
         args=("answers", "system_prompt", "set_system_prompt"),
         height=80,
+    )
+
+
+def _mode(name: str, field: str, modes: Mapping[str, labels.Mode]) -> None:
+    """The way of answering that is usual."""
+    key = f"set_{field}"
+    st.selectbox(
+        name,
+        list(modes),
+        key=key,
+        format_func=lambda mode: modes[mode].label,
+        on_change=keep_field,
+        args=("answers", field, key),
+        help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in modes.values()),
     )
