@@ -1,7 +1,8 @@
 """Installs Lectern and starts it, or runs its tests, with nothing but Python 3.11 or newer.
 
     python start.py              install and start the application; --port NUMBER and the other arguments of lectern follow
-    python start.py test         install and run all tests, or those that pytest's own arguments behind it name
+    python start.py test         install and run all tests, or those that pytest's own arguments behind it name; of the long
+                                 ones a sample, and everything with --all
 
 Inside a virtual environment it installs there; otherwise it makes one in the folder .venv next to this file. On Linux without
 an NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
@@ -14,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from contextlib import suppress
 from http.client import HTTPException
@@ -40,15 +42,23 @@ def main() -> int:
 
 
 def test(python: str, arguments: list[str]) -> int:
-    """Run the tests named, or all, two at a time: those in the browser last, whose driver leaves its event loop running."""
-    pytest = [python, "-m", "pytest"]
-    if arguments:
-        return subprocess.call([*pytest, *arguments], cwd=HERE)
+    """Run the tests named, or all: those in the browser, whose driver leaves its event loop running, beside the others."""
+    pytest = [python, "-m", "pytest", *arguments]
+    if arguments not in ([], ["--all"]):
+        return subprocess.call(pytest, cwd=HERE)
     # A file's tests share what was made for them; in the order in which files are taken no long one is left for the end.
     two = [*pytest, "-n2", "--dist=loadfile", "--no-loadscope-reorder"]
-    others = subprocess.call([*two, "--ignore=tests/app"], cwd=HERE)
-    print("The tests in the browser:", flush=True)
-    return subprocess.call([*two, "tests/app"], cwd=HERE) or others
+    with tempfile.TemporaryFile() as said:
+        browser = subprocess.Popen([*two, "tests/app"], cwd=HERE, stdout=said, stderr=subprocess.STDOUT)
+        try:
+            others = subprocess.call([*two, "--ignore=tests/app"], cwd=HERE)
+            print("The tests in the browser:", flush=True)
+            return browser.wait() or others
+        finally:
+            browser.terminate()  # where the others were broken off; nothing when it has ended
+            said.seek(0)
+            sys.stdout.buffer.write(said.read())
+            sys.stdout.flush()
 
 
 def environment() -> str:

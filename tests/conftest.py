@@ -9,8 +9,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.chroma import end_server
+from tests.sampling import sample
 
 HERE = Path(__file__).parent
 MEMORY = Path("/dev/shm")  # of Linux: a disk would be waited for at each commit of each library
@@ -36,8 +38,30 @@ for name in (
     os.environ.pop(name, None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", default=False, help="every case of every test, not a sample")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sample(most): without --all, so many of its cases are run")
+    config.addinivalue_line("markers", "beside(test): without --all, it is left to this quicker test of the same promise")
+    settings.register_profile("sample", settings(), max_examples=settings().max_examples // 4)
+    if not config.getoption("--all"):
+        settings.load_profile("sample")
+
+
+@pytest.fixture(scope="session")
+def everything(request: pytest.FixtureRequest) -> bool:
+    """Whether a test goes through all of its cases, and not through a sample of them."""
+    return bool(request.config.getoption("--all"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The browser's tests come last: its driver keeps an event loop running in this thread, where others start their own."""
+    if not config.getoption("--all") and not any("::" in named for named in config.args):
+        kept = sample(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
+        items[:] = kept
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from lectern.schema import Kind
 from lectern.settings import AppSettings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FilePayload, Locator, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FilePayload, Locator, Page, Request, WebError
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60_000.0  # milliseconds: how long a screen may take on a busy machine
@@ -32,6 +32,7 @@ BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-c
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--process-per-site",  # the pages of a context are drawn by one process, which keeps the compiled scripts: see `Contexts`
 ]  # fmt: skip
 
 LONG = ["test_documents.py", "test_screens.py", "test_real_documents.py", "test_indexes.py", "test_while_it_grows.py"]
@@ -242,15 +243,26 @@ class Watch:
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     forgiven: list[str] = field(default_factory=list)
+    origins: set[str] = field(default_factory=set)  # that anything was asked of
 
     def follow(self, context: BrowserContext) -> None:
         """Hear of all that its pages do, in the way that leaves the browser its cache: a route through here would not."""
         context.set_default_timeout(SECONDS)
         context.on("request", self.request)
         context.on("console", self.console)
-        context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        context.on("weberror", self.weberror)
+
+    def leave(self, context: BrowserContext) -> None:
+        context.remove_listener("request", self.request)
+        context.remove_listener("console", self.console)
+        context.remove_listener("weberror", self.weberror)
+
+    def weberror(self, error: WebError) -> None:
+        self.errors.append(str(error.error))
 
     def request(self, request: Request) -> None:
+        if request.url.startswith("http"):
+            self.origins.add("/".join(request.url.split("/", 3)[:3]))
         if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
             self.outside.append(request.url)
 
@@ -273,13 +285,58 @@ def watch() -> Iterator[Watch]:
     watch.verdict()
 
 
+class Contexts:
+    """Of the pages of all tests, one after the other. A new one would have a new process to draw its pages, which loads and
+    compiles the application's scripts anew: more than a second for each test."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.kept: dict[bool, tuple[BrowserContext, Page]] = {}  # by whether scripts may be put in
+
+    def take(self, *, bypass_csp: bool) -> BrowserContext:
+        if bypass_csp not in self.kept:
+            context = self.browser.new_context(
+                viewport={"width": 1280, "height": 860}, reduced_motion="reduce", bypass_csp=bypass_csp
+            )
+            keeper = context.new_page()  # its process ends with its last page
+            keeper.route("**", lambda route: route.fulfill(body=""))
+            keeper.goto("http://127.0.0.1:1/")
+            self.kept[bypass_csp] = context, keeper
+        return self.kept[bypass_csp][0]
+
+    def give_back(self, *, bypass_csp: bool, origins: Iterable[str]) -> None:
+        """Leave nothing of a test to the next."""
+        context, keeper = self.kept[bypass_csp]
+        for page in context.pages:
+            if page != keeper:
+                page.close()
+        context.clear_cookies()
+        context.clear_permissions()
+        session = context.new_cdp_session(keeper)
+        for origin in origins:
+            session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        session.detach()
+
+    def discard(self, *, bypass_csp: bool) -> None:
+        self.kept.pop(bypass_csp)[0].close()
+
+
+@pytest.fixture(scope="session")
+def contexts(browser: Browser) -> Contexts:
+    return Contexts(browser)
+
+
 @pytest.fixture
-def context(browser: Browser, watch: Watch, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+def context(contexts: Contexts, watch: Watch, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
     looking = "look" in request.fixturenames  # the page's own policy forbids what axe-core is put in by
-    context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce", bypass_csp=looking)
+    context = contexts.take(bypass_csp=looking)
     watch.follow(context)
     yield context
-    context.close()
+    watch.leave(context)
+    if request.node.stash[FAILED]:
+        contexts.discard(bypass_csp=looking)  # the second try has a new one
+    else:
+        contexts.give_back(bypass_csp=looking, origins=watch.origins)
 
 
 @pytest.fixture
@@ -288,12 +345,13 @@ def page(context: BrowserContext) -> Page:
 
 
 @pytest.fixture
-def look(request: pytest.FixtureRequest) -> Iterator[Look]:
+def look(request: pytest.FixtureRequest, everything: bool) -> Iterator[Look]:
     """Look at a state that a test has brought about: it fits its window, and axe-core finds nothing serious on it."""
     from tests.app.looking import at_both_sizes
 
     found: list[str] = []
-    yield lambda page, name: found.extend(at_both_sizes(page, name, keep=request.config.getoption("--screens")))
+    keep = request.config.getoption("--screens")
+    yield lambda page, name: found.extend(at_both_sizes(page, name, everything=everything, keep=keep))
     assert not found, "\n".join(found)
 
 

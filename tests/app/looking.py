@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from zlib import crc32
 
 from tests.app.conftest import until
 
@@ -13,33 +14,36 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Size: TypeAlias = Literal["desktop", "phone"]
+Scheme: TypeAlias = Literal["light", "dark"]
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 WINDOWS: dict[Size, tuple[int, int]] = {"desktop": (1440, 900), "phone": (390, 844)}
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 LARGEST = 250_000  # bytes of a picture
 
 
-def looked_at(page: Page, name: str, size: Size, *, keep: bool, again: Callable[[], object] = lambda: None) -> list[str]:
-    """What is wrong with the screen as it is, in light and in dark. `keep`: its pictures go to docs/screens. `again` opens what
-    closes itself in between."""
+def looked_at(
+    page: Page, name: str, size: Size, *, everything: bool, keep: bool, again: Callable[[], object] = lambda: None
+) -> list[str]:
+    """What is wrong with the screen as it is, in light and in dark with `everything`, otherwise in one of them. `keep`: its
+    pictures go to docs/screens. `again` opens what closes itself in between."""
     page.mouse.move(0, 0)
     width = WINDOWS[size][0]
     needed = page.evaluate("document.documentElement.scrollWidth")
     found = [f"{name}: {needed} pixels wide, the window {width}"] if needed > width else []
-    found += _lasting(page, f"{name}, light")
-    picture = f"{name.replace(' ', '-')}-{size}"
-    if keep:
-        _save(page, FOLDER / f"{picture}-light.webp")
-    to_scheme(page, "dark")
-    again()
-    found += _lasting(page, f"{name}, dark", ["color-contrast"])
-    if keep:
-        _save(page, FOLDER / f"{picture}-dark.webp")
+    looked = SCHEMES if everything or keep else (SCHEMES[crc32(name.encode()) % 2],)
+    for scheme in looked:
+        if scheme == "dark":
+            to_scheme(page, "dark")
+            again()
+        found += _lasting(page, f"{name}, {scheme}", ["color-contrast"] if scheme != looked[0] else [])
+        if keep:
+            _save(page, FOLDER / f"{name.replace(' ', '-')}-{size}-{scheme}.webp")
     to_scheme(page, "light")
     return found
 
 
-def at_both_sizes(page: Page, name: str, *, keep: bool) -> list[str]:
+def at_both_sizes(page: Page, name: str, *, everything: bool, keep: bool) -> list[str]:
     """As `looked_at`, of a state that is not reached twice; the window has its own size again after it. On a large window
     only its pictures are taken: what it shows is looked at on the small one."""
     before = page.viewport_size
@@ -48,7 +52,7 @@ def at_both_sizes(page: Page, name: str, *, keep: bool) -> list[str]:
         if keep or size == "phone":
             page.set_viewport_size({"width": width, "height": height})
             page.wait_for_timeout(300)  # what is laid out anew moves for a moment
-            found += looked_at(page, name, size, keep=keep)
+            found += looked_at(page, name, size, everything=everything, keep=keep)
     if before:
         page.set_viewport_size(before)
     return found
@@ -79,7 +83,7 @@ def violations(page: Page, name: str, rules: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def to_scheme(page: Page, scheme: Literal["light", "dark"]) -> None:
+def to_scheme(page: Page, scheme: Scheme) -> None:
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     # The form of the browser's own scroll bars and fields tells that the screen has taken it up.
     until(page, lambda: page.get_by_test_id("stApp").evaluate("el => getComputedStyle(el).colorScheme") == scheme)

@@ -9,6 +9,8 @@ import signal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lectern.indexes import Indexes
 from lectern.library import Library
 from tests.app.conftest import App, answered, drop, payload, row, settled, until, wait_until_read
@@ -131,6 +133,7 @@ def worker_now(library: Library, file_id: str) -> int:
     return int((name or "0").split("-")[0])
 
 
+@pytest.mark.beside("test_the_old_index_answers_until_the_new_one_takes_its_place")
 def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_rebuilt(page: Page, tmp_path: Path) -> None:
     app = App(tmp_path / "library")
     index = Indexes(app.home).create("Cellar")
@@ -234,6 +237,7 @@ def test_a_link_leads_where_it_says_from_an_open_form_and_right_after_an_index_w
     until(page, lambda: page.locator(".st-key-index_picker").count() == 0)
 
 
+@pytest.mark.beside("test_a_library_goes_to_another_place_by_a_download_and_a_drop")
 def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page, app: App, tmp_path: Path) -> None:
     open_indexes(page, app)
     page.locator('[class*="st-key-make_index_"] button').first.click()

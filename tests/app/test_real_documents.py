@@ -1,6 +1,7 @@
 """What nobody else has, on documents that others have written, quoted and by a model; skipped where they are not.
 
-A handbook and two leaflets as PDF, an essay, and the declaration of human rights in French.
+A handbook and two leaflets as PDF, an essay, and the declaration of human rights in French. By default it is left to the tests
+that do the same with the documents of the sample.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
         yield library
 
 
+@pytest.mark.beside("test_a_citation_opens_the_page_with_its_lines_marked")
 def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     assert "$1000" in transcript(page)[-1].replace(",", "")
@@ -83,6 +85,7 @@ def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, 
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
 
 
+@pytest.mark.beside("test_four_ways_answer_from_the_same_passages_and_two_differ_by_word")
 def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
     columns = compare(page, real, "Refine", "Tree summarize", question=QUESTION)
     finished(page, 3)
@@ -90,6 +93,7 @@ def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
     assert all("$1000" in text.replace(",", "") for text in columns.all_inner_texts())
 
 
+@pytest.mark.beside("test_refine_is_a_strip_whose_calls_open_to_their_prompts")
 def test_the_price_is_said_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
     page.goto(f"{real.url}/query")
     page.get_by_role("heading", name="Query").wait_for()
@@ -110,6 +114,7 @@ def test_the_price_is_said_before_and_the_film_shows_the_calls_after(page: Page,
     assert "PerksPlus" in open_call(page, 1).locator(".part.documents").inner_text()
 
 
+@pytest.mark.beside("test_every_way_shows_what_it_did_and_a_reload_shows_the_same")
 def test_a_conversation_is_replayed_in_other_modes(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     replay(page)
@@ -119,6 +124,7 @@ def test_a_conversation_is_replayed_in_other_modes(page: Page, real: App) -> Non
         assert "$1000" in cell(page, mode, 0).inner_text().replace(",", "")
 
 
+@pytest.mark.beside("test_everything_is_read_once_the_price_is_agreed_to")
 def test_everything_is_read_and_the_coverage_says_so(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     some = re.search(rf"(\d+) of (\d+) passages, \d+ of {len(FILES)} files", facts(page))
@@ -130,6 +136,7 @@ def test_everything_is_read_and_the_coverage_says_so(page: Page, real: App) -> N
     assert f"{some.group(2)} of {some.group(2)} passages, {len(FILES)} of {len(FILES)} files" in facts(page)
 
 
+@pytest.mark.beside("test_each_document_answers_in_a_table_that_is_kept_and_saved")
 def test_each_document_answers_in_a_table_that_is_saved(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     choose_in_menu(page, "Ask each document")
@@ -143,6 +150,7 @@ def test_each_document_answers_in_a_table_that_is_saved(page: Page, real: App) -
     assert "$1000" in next(row[1] for row in rows if row[0] == "PerksPlus.pdf").replace(",", "")
 
 
+@pytest.mark.beside("test_why_and_check.py")
 def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     open_why(page)
@@ -152,6 +160,7 @@ def test_what_was_not_among_the_passages_is_found_by_why(page: Page, real: App) 
     page.get_by_text("No passage seems to say it.").wait_for()
 
 
+@pytest.mark.beside("test_why_and_check.py")
 def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     choose_in_menu(page, "Check sentences")
@@ -175,6 +184,7 @@ def test_each_sentence_is_checked_against_the_passages(page: Page, real: App) ->
     assert page.url == panel
 
 
+@pytest.mark.beside("test_the_run_card_opens_without_any_network")
 def test_the_run_card_holds_the_answer_and_its_passages(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     answer = transcript(page)[-1].split(" [")[0]

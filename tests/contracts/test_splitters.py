@@ -31,6 +31,7 @@ from ragcore.readers.directory import SimpleDirectoryReader
 from ragcore.schema import Document, MetadataMode, Template, TextNode
 from ragcore.text.tokens import Tokenizer, WordTokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
 from tests.ragcore.text.vocabulary import find_vocabulary
+from tests.sampling import examples
 
 find_vocabulary()
 UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))
@@ -95,7 +96,7 @@ PARTS = st.sampled_from(
 @given(
     text=st.lists(PARTS, max_size=40).map("".join) | st.text(max_size=120), size=st.integers(1, 12), share=st.integers(0, 12)
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_nothing_is_lost_and_no_chunk_is_too_long(text: str, size: int, share: int) -> None:
     for tokenizer in tokenizers():
         check(text, SentenceSplitter(size, min(share, size), tokenizer=tokenizer), size)
@@ -112,7 +113,7 @@ def test_every_script_is_split_without_loss(path: Path) -> None:
 
 
 @given(words=st.lists(st.sampled_from(["a", "bb", "ccc."]), max_size=80), size=st.integers(1, 20), share=st.integers(0, 20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_chunks_share_no_more_than_the_overlap(words: list[str], size: int, share: int) -> None:
     text, overlap = " ".join(words), min(share, size)
     for splitter in (
@@ -388,7 +389,7 @@ def test_a_part_of_a_document_has_nodes_that_count_from_the_document_s_beginning
 
 
 @given(text=st.lists(PARTS | st.sampled_from(["# A\n", "```\n", "def f():\n    ", "x = (", "? "]), max_size=40).map("".join))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_parser_that_keeps_the_words_loses_any(text: str) -> None:
     for kind in AS_IT_STANDS:
         for level in levels(MAKERS[kind]()([Document(text)])):

@@ -41,6 +41,7 @@ from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.postgres import SCHEMA as POSTGRES_SCHEMA
 from ragcore.vector_stores.postgres import PostgresStore
 from tests import chroma, postgres
+from tests.sampling import examples
 
 Open = Callable[[Path], Store]
 
@@ -310,7 +311,7 @@ def test_only_what_passes_the_filters_is_found(store: Store) -> None:
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     assert len(nearest) == len(sharing) == len(known)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(filters_)
     def check(wanted: MetadataFilters) -> None:
         passing = [id_ for id_, metadata in known if plainly(wanted, metadata)]
@@ -948,7 +949,7 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=EXAMPLES[kind],
+            max_examples=examples(EXAMPLES[kind]),
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
@@ -956,23 +957,25 @@ def test_any_sequence_of_calls_leaves_what_a_dict_would_hold(kind: str, tmp_path
     )
 
 
-def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path) -> None:
+def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, everything: bool) -> None:
+    puts, kept = (60, 45) if everything else (24, 18)
     stores = [open_(tmp_path) for open_ in STORES.values()]
     random = np.random.default_rng(3)
     languages = ["東京都に住んでいます", "京都", "ภาษาไทย", "กรุงเทพมหานคร", "서울", "running", "runs", "Straßen", "договора"]
     vocabulary = [f"word{i}" for i in range(40)] + languages
-    for i in range(60):
+    for i in range(puts):
         texts = [" ".join(random.choice(vocabulary, random.integers(1, 30))) for _ in range(4)]
         nodes = [
-            TextNode(text, f"{i % 45}-{j}", embedding=random.normal(size=16).astype(np.float32)) for j, text in enumerate(texts)
+            TextNode(text, f"{i % kept}-{j}", embedding=random.normal(size=16).astype(np.float32))
+            for j, text in enumerate(texts)
         ]
         for store in stores:
-            store.put(Document("\n".join(texts), id_=str(i % 45)), nodes)
+            store.put(Document("\n".join(texts), id_=str(i % kept)), nodes)
             if i % 7 == 6:
-                store.delete(str(i % 45))
+                store.delete(str(i % kept))
     for question in [*languages, *[""] * 10]:
         query, vector = question or " ".join(random.choice(vocabulary, 4)), random.normal(size=16).astype(np.float32)
-        for chosen in (None, [str(i) for i in range(0, 45, 3)]):
+        for chosen in (None, [str(i) for i in range(0, kept, 3)]):
             for first, *others in (
                 [store.keyword_search(query, 20, Scope(document_ids=chosen)) for store in stores],
                 [store.search(vector, 20, Scope(document_ids=chosen)) for store in stores],

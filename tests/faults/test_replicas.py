@@ -122,6 +122,7 @@ def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]])
     return False
 
 
+@pytest.mark.beside("test_two_workers_and_an_application_that_deletes_lose_and_double_nothing")
 def test_two_applications_and_three_workers_of_which_one_is_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     address = postgres.fresh()
     ports = [free_port(), free_port()]

@@ -27,7 +27,10 @@ from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.prompts.wording import SIMPLE_CHAT
 
 MISSING = [name for name in ("fastapi", "openai", "accelerate", "uvicorn") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=f"transformers serve needs {', '.join(MISSING)}"),
+    pytest.mark.beside("test_llms.py"),
+]
 
 WORDS = ["the", "ferry", "leaves", "at", "nine", "system", "user", "assistant", "hello", "when", "be", "brief", ":", ".", "?"]
 CALL = LLMCall(SIMPLE_CHAT, {"system_prompt": "be brief .", "query_str": "hello when ?"})

@@ -1,0 +1,50 @@
+"""`python start.py test`: the tests in the browser run beside the others, and the failure of either is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from start import test as run_tests
+
+PYTHON = """#!/bin/sh
+cd "{folder}" || exit 9
+case "$*" in *--ignore=tests/app*) me=others; other=browser;; *tests/app*) me=browser; other=others;; *) me=named;; esac
+echo "$@" > $me.given
+tries=0
+while [ $me != named ] && [ ! -e $other.given ]; do  # each waits for the other: one after the other would never end
+  tries=$((tries + 1)); [ $tries -lt 600 ] || exit 8
+  sleep 0.05
+done
+echo "said by $me"
+[ $me != "{failing}" ]
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+
+
+def python(folder: Path, failing: str = "") -> str:
+    """In place of an interpreter: notes what it is given, and fails where it should."""
+    path = folder / "python"
+    path.write_text(PYTHON.format(folder=folder, failing=failing), "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("failing", ["", "others", "browser"])
+def test_both_are_run_at_once_and_either_may_fail(
+    tmp_path: Path, failing: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert bool(run_tests(python(tmp_path, failing), ["--all"])) == bool(failing)
+    said = capfdbinary.readouterr().out.decode().splitlines()
+    assert said == ["said by others", "The tests in the browser:", "said by browser"]
+    for name in ("others", "browser"):
+        assert "--all" in (tmp_path / f"{name}.given").read_text("utf-8").split()
+
+
+def test_tests_that_are_named_are_run_as_pytest_runs_them(tmp_path: Path) -> None:
+    assert run_tests(python(tmp_path, "named"), ["tests/test_lanes.py", "-x"]) == 1
+    assert run_tests(python(tmp_path), ["tests/test_lanes.py", "-x"]) == 0
+    assert (tmp_path / "named.given").read_text("utf-8").split() == ["-m", "pytest", "tests/test_lanes.py", "-x"]

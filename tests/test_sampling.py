@@ -1,0 +1,42 @@
+"""The sample that is taken by default: spread over all cases, the same each time, and beside it only what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.sampling import spread
+
+HERE = Path(__file__).parent
+MANY = range(30)
+
+
+@pytest.mark.parametrize("start", range(5))
+@pytest.mark.parametrize("most", [1, 4, 10])
+def test_a_sample_has_cases_from_all_over_in_their_order_and_the_same_ones_each_time(most: int, start: int) -> None:
+    chosen = spread(range(100), most, start)
+    assert len(chosen) == most
+    assert chosen == sorted({*chosen}) == spread(range(100), most, start)
+    assert max(after - before for before, after in zip([0, *chosen], [*chosen, 100], strict=True)) <= 250 / most
+
+
+def test_few_cases_are_all_taken() -> None:
+    assert spread("abc", 3) == spread("abc", 7) == ["a", "b", "c"]
+    assert spread("", 3) == []
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("case", MANY)
+def test_of_many_cases_some_are_run(case: int, request: pytest.FixtureRequest, everything: bool) -> None:
+    cases = [item for item in request.session.items if item.name.startswith("test_of_many_cases_some_are_run[")]
+    assert len(cases) == (len(MANY) if everything or "::" in "".join(request.config.args) else 3)
+
+
+def test_a_test_that_is_left_out_by_default_names_one_that_there_is() -> None:
+    files = {path: path.read_text("utf-8") for path in HERE.rglob("test_*.py")}
+    named = {name for text in files.values() for name in re.findall(r'mark\.beside\(\s*"([\w.]+)"', text)}
+    functions = {name for text in files.values() for name in re.findall(r"\bdef (test_\w+)\(", text)}
+    assert named
+    assert named <= functions | {path.name for path in files}
