@@ -24,7 +24,8 @@ from benchmarks.passages import texts, vectors
 from ragcore.schema import Document, TextNode
 from ragcore.sql.postgres import PostgresDatabase
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.postgres import EXACT, SCHEMA, PostgresStore
+from ragcore.vector_stores.postgres import EXACT, PostgresStore
+from ragcore.vector_stores.postgres_schema import SCHEMA
 
 ASKED = 200
 EACH = 1000  # passages of a document

@@ -59,7 +59,8 @@ def shared(folder: Path) -> dict[str, str]:
 
 def admin(address: str, *statements: str) -> None:
     """Run statements as the server's administrator, each on its own."""
-    from ragcore.sql.postgres import PostgresConnection, address_of
+    from ragcore.sql.postgres import PostgresConnection
+    from ragcore.sql.postgres_address import address_of
 
     connection = PostgresConnection(address_of(address))
     for statement in statements:

@@ -54,7 +54,8 @@ def _in_folder(folder: Path, schemas: tuple[str, ...]) -> Parts:
 
 def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     from ragcore.sql.postgres import PostgresDatabase
-    from ragcore.vector_stores.postgres import SCHEMA, PostgresStore
+    from ragcore.vector_stores.postgres import PostgresStore
+    from ragcore.vector_stores.postgres_schema import SCHEMA
 
     database = PostgresDatabase(address, FILES_SCHEMA, VERSIONS_SCHEMA, BYTES_SCHEMA, SCHEMA, SETTINGS_SCHEMA, *schemas)
     files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)

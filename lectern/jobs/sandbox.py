@@ -181,6 +181,20 @@ class _EndedBeforeError(Exception):
     """The process was ended while it waited, and the file is not to blame."""
 
 
+class _Progress:
+    """Hands progress on, and remembers when there was some for the `last` time."""
+
+    def __init__(self, report: Callable[[int, int], None]) -> None:
+        self._report = report
+        self._most = (0, 0)
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if (done, total) > self._most:
+            self.last, self._most = time.monotonic(), (done, total)
+        self._report(done, total)
+
+
 class _Reader:
     """One process, which reads one file at a time."""
 
@@ -212,25 +226,17 @@ class _Reader:
         from loky.process_executor import TerminatedWorkerError
 
         self.files += 1
-        end = time.monotonic() + LONGEST * timeout
-        got_on = time.monotonic()
-        before = (0, 0)
-
-        def progress(done: int, total: int) -> None:
-            nonlocal got_on, before
-            if (done, total) > before:
-                got_on, before = time.monotonic(), (done, total)
-            options.progress(done, total)
-
-        self._begun, reading = False, True
+        self._begun = False
+        progress, reading = _Progress(options.progress), True
         try:
             future = self.submit(done_as_json, order)
         except TerminatedWorkerError:
             raise _EndedBeforeError from None
+        end = time.monotonic() + LONGEST * timeout
         while not future.done():
             if cancelled():
                 raise Cancelled
-            if time.monotonic() > got_on + timeout:
+            if time.monotonic() > progress.last + timeout:
                 raise _stuck(options.name, timeout)
             if time.monotonic() > end:
                 raise _too_long(options.name, LONGEST * timeout)
@@ -238,6 +244,11 @@ class _Reader:
                 reading = self._listen(progress)
             else:
                 wait_for([future], LOOK_SECONDS)
+        return self._result(future, options.name, timeout, progress, reading)
+
+    def _result(self, future: Future[Any], name: str, timeout: float, progress: _Progress, reading: bool) -> dict[str, Any]:
+        from loky.process_executor import TerminatedWorkerError
+
         try:
             result: dict[str, Any] = json.loads(future.result())
         except TerminatedWorkerError as error:
@@ -246,16 +257,16 @@ class _Reader:
             if self.waited and not self._begun:
                 raise _EndedBeforeError from None
             self._hear()
-            raise _crash(str(error), self._words.decode("utf-8", "replace"), options.name, LONGEST * timeout) from None
+            raise _crash(str(error), self._words.decode("utf-8", "replace"), name, LONGEST * timeout) from None
         except MemoryError:
-            raise _too_much_memory(options.name) from None
+            raise _too_much_memory(name) from None
         except Exception as error:  # ours, in the other process; a bad file is an error in its result
             raise RuntimeError(f"The reading process failed: {error!r}") from error
         while reading:  # what it said before it had finished
             reading = self._listen(progress)
         return result
 
-    def _listen(self, progress: Callable[[int, int], None]) -> bool:
+    def _listen(self, progress: _Progress) -> bool:
         """Hand progress on, for at most LOOK_SECONDS; False when there will be no more of this file."""
         for end in wait([self._signals, self._said], LOOK_SECONDS):
             if end is self._said:

@@ -62,6 +62,8 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/response_synthesizers/compact_prompts.py",
     "ragcore/sql/base.py",
     "ragcore/sql/postgres.py",
+    "ragcore/sql/postgres_address.py",
+    "ragcore/sql/postgres_errors.py",
     "ragcore/sql/sqlite.py",
     "ragcore/storage/atomic_file.py",
     "ragcore/vector_stores/disk.py",

@@ -6,24 +6,22 @@ to the modules that use them; each gives its schema in SQLite's words, and `tran
 
 from __future__ import annotations
 
-import getpass
 import re
 import socket
-import ssl
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast, overload
-from urllib.parse import parse_qs, unquote, urlsplit
+from typing import TYPE_CHECKING, Any, cast
 
-from ragcore.errors import ConfigError, DamagedStoreError, MissingPackageError, StoreError
-from ragcore.sql.base import VERSION, BusyError, columns_of, newer_version, other_version
+from ragcore.errors import StoreError
+from ragcore.sql.base import VERSION, columns_of, newer_version, other_version
+from ragcore.sql.postgres_address import Address, address_of
+from ragcore.sql.postgres_errors import LostConnectionError, _no_answer, explain_failures
+from ragcore.sql.postgres_values import Rows, encode, number_placeholders, rows_of, unescape
 
 if TYPE_CHECKING:
     from pg8000.dbapi import Connection as Wire
@@ -62,7 +60,6 @@ _TYPES = [
     (r"\) WITHOUT ROWID\b", ")"),
 ]
 _EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")  # the one thing in a schema that SQLite does not know
-_TOKENS = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|::|\?|:[A-Za-z_]\w*")
 _INSERT = re.compile(r"(\s*INSERT\b.*\bVALUES\s*)(\(\s*\?(?:\s*,\s*\?)*\s*\))(.*)", re.DOTALL | re.IGNORECASE)
 
 
@@ -72,123 +69,6 @@ def translated(schema: str) -> str:
     for sqlite, postgres in _TYPES:
         schema = re.sub(sqlite, postgres, schema)
     return schema
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Address:
-    """Where a database is. `shown` leaves the password out."""
-
-    user: str
-    password: str | None
-    host: str
-    port: int
-    database: str
-    options: str | None  # for the server, such as -csearch_path=team
-    encryption: ssl.SSLContext | bool | None  # None: where the server offers it; True: always; a context: and checked
-
-    @property
-    def local(self) -> bool:
-        """Whether the host is the folder of a Unix socket."""
-        return self.host.startswith("/")
-
-    @property
-    def shown(self) -> str:
-        where = self.host if self.local else f"{self.host}:{self.port}"
-        return f"{self.database} on {where}"
-
-
-def address_of(url: str) -> Address:
-    """The parts of postgresql://user:password@host:port/database?sslmode=...&options=... ConfigError for anything else.
-
-    `?host=/folder` names the folder of a server's Unix socket. sslmode is disable, prefer (as when it is left out), require,
-    or verify-full, which checks the server's certificate, with sslrootcert=FILE against the authorities in that file.
-    """
-    example = "Write it as postgresql://user:password@host:5432/database."
-    try:
-        parts = urlsplit(url)
-        options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        port = int(options.get("port") or parts.port or 5432)
-    except ValueError as error:
-        raise ConfigError("The address of the PostgreSQL server cannot be read.", hint=example) from error
-    if parts.scheme not in ("postgresql", "postgres"):
-        raise ConfigError(f"A PostgreSQL address begins with postgresql://, not with {parts.scheme}://.", hint=example)
-    if unknown := sorted(options.keys() - {"host", "port", "sslmode", "sslrootcert", "options"}):
-        known = "It may have host, port, sslmode, sslrootcert and options."
-        raise ConfigError(f"The address of the PostgreSQL server has {unknown[0]}=, which is not understood.", hint=known)
-    user = unquote(parts.username) if parts.username else getpass.getuser()
-    return Address(
-        user=user,
-        password=unquote(parts.password) if parts.password is not None else None,
-        host=options.get("host") or parts.hostname or "localhost",
-        port=port,
-        database=unquote(parts.path[1:]) or user,
-        options=options.get("options"),
-        encryption=_encryption(options.get("sslmode", "prefer"), options.get("sslrootcert")),
-    )
-
-
-def _encryption(mode: str, authorities: str | None) -> ssl.SSLContext | bool | None:
-    if mode == "verify-full":
-        try:
-            return ssl.create_default_context(cafile=authorities)
-        except OSError as error:
-            raise ConfigError(
-                f"The certificates in {authorities} cannot be read: {error.strerror or error}.",
-                hint="Name with sslrootcert= a file of certificates in PEM form, or leave it out for those of this system.",
-            ) from error
-    known = {"disable": False, "prefer": None, "require": True}
-    if mode not in known:
-        choices = ", ".join([*known, "verify-full"])
-        raise ConfigError(f"The address of the PostgreSQL server has sslmode={mode}.", hint=f"It may be one of {choices}.")
-    return known[mode]
-
-
-class Row(Sequence[Any]):
-    """A row's values, by place and by name."""
-
-    __slots__ = ("_places", "_values")
-
-    def __init__(self, values: list[Any], places: Mapping[str, int]) -> None:
-        self._values = values
-        self._places = places
-
-    @overload
-    def __getitem__(self, key: int | str) -> Any: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> list[Any]: ...
-
-    def __getitem__(self, key: int | str | slice) -> Any:
-        return self._values[self._places[key] if isinstance(key, str) else key]
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._values)
-
-    def __repr__(self) -> str:
-        return f"Row({dict(zip(self._places, self._values, strict=True))})"
-
-    def keys(self) -> list[str]:
-        return list(self._places)
-
-
-class Rows:
-    """What a statement gave: all of it is here already."""
-
-    def __init__(self, rows: Iterable[Row], rowcount: int) -> None:
-        self._rows = iter(rows)
-        self.rowcount = rowcount
-
-    def fetchone(self) -> Row | None:
-        return next(self._rows, None)
-
-    def fetchall(self) -> list[Row]:
-        return list(self._rows)
-
-    def __iter__(self) -> Iterator[Row]:
-        return self._rows
 
 
 class PostgresConnection:
@@ -204,8 +84,8 @@ class PostgresConnection:
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
         with self._talking():
             if not parameters:
-                return _rows(self._wire.execute_simple(sql))
-            statement, names = _numbered(sql)
+                return rows_of(self._wire.execute_simple(sql))
+            statement, names = number_placeholders(sql)
             if names is None:
                 values = list(cast("Sequence[Any]", parameters))
             else:
@@ -220,9 +100,9 @@ class PostgresConnection:
         head, row, tail = insert.groups()
         count, rows = 0, iter(parameters)
         while batch := list(islice(rows, max(VALUES // row.count("?"), 1))):
-            statement, _ = _numbered(head + ", ".join([row] * len(batch)) + tail)
+            statement, _ = number_placeholders(head + ", ".join([row] * len(batch)) + tail)
             with self._talking():
-                values = _encoded([value for each in batch for value in each])
+                values = encode([value for each in batch for value in each])
                 count += self._wire.execute_unnamed(statement, values).row_count
         return Rows((), count)
 
@@ -265,9 +145,9 @@ class PostgresConnection:
         self._hang_up()
 
     def _connect(self) -> None:
-        with _in_words(self._address):
+        with explain_failures(self._address):
             self._wire = _connected(self._address)
-        self._wire.register_in_adapter(TEXT, _unescaped)
+        self._wire.register_in_adapter(TEXT, unescape)
         self._wire.register_in_adapter(NUMERIC, lambda text: float(text) if "." in text else int(text))
         self._prepared: OrderedDict[str, tuple[Any, ...]] = OrderedDict()
         self._lost = self._closed = False
@@ -284,7 +164,7 @@ class PostgresConnection:
             return
         begin, self._begin = self._begin, ""
         try:
-            with _in_words(self._address):
+            with explain_failures(self._address):
                 self._wire.execute_simple(begin)
         except LostConnectionError:  # the server was restarted while nothing was asked of it
             self._hang_up()
@@ -301,7 +181,7 @@ class PostgresConnection:
             self._prepared[statement] = self._wire.prepare_statement(statement, ())
         self._prepared.move_to_end(statement)
         name, columns, readers = self._prepared[statement]
-        return _rows(self._wire.execute_named(name, _encoded(values), columns, readers, statement))
+        return rows_of(self._wire.execute_named(name, encode(values), columns, readers, statement))
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
@@ -310,7 +190,7 @@ class PostgresConnection:
         from pg8000.exceptions import DatabaseError
 
         try:
-            with _in_words(self._address):
+            with explain_failures(self._address):
                 try:
                     self._start()
                     yield
@@ -323,16 +203,6 @@ class PostgresConnection:
                 self._lost = True
                 self._hang_up()
             raise
-
-
-class LostConnectionError(StoreError):
-    """The server does not answer, or no longer."""
-
-    retryable = True
-
-
-class MissingTableError(DamagedStoreError):
-    """A table is gone, perhaps since one looked which there are."""
 
 
 class _Opened:
@@ -495,185 +365,3 @@ def _notice_silence(wire: socket.socket) -> None:
     for name, value in [*silence, ("TCP_USER_TIMEOUT", 1000 * SILENT_SECONDS)]:
         if hasattr(socket, name):
             wire.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-
-
-@lru_cache(1024)
-def _numbered(sql: str) -> tuple[str, list[str] | None]:
-    """The statement with $1, $2... for its placeholders; of :name placeholders also the names, in that order."""
-    names: list[str] = []
-    asked = 0
-
-    def number(found: re.Match[str]) -> str:
-        nonlocal asked
-        token = found[0]
-        if token == "?":
-            asked += 1
-            return f"${asked}"
-        if token.startswith(":") and token != "::":
-            if token[1:] not in names:
-                names.append(token[1:])
-            return f"${names.index(token[1:]) + 1}"
-        return token
-
-    return _TOKENS.sub(number, sql), names or None
-
-
-def _encoded(values: Iterable[Any]) -> list[str | None]:
-    """Values as PostgreSQL reads them: https://www.postgresql.org/docs/current/datatype.html."""
-    return [None if value is None else _text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return _escaped(str.__str__(value))  # an enum's own text
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, bytes | bytearray | memoryview):
-        return "\\x" + value.hex()
-    if isinstance(value, list):
-        return "{" + ",".join(map(_element, value)) + "}"
-    return str(value)
-
-
-def _element(value: Any) -> str:
-    """A value in the text of an array."""
-    return str(value) if isinstance(value, int) else '"' + _text(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-# PostgreSQL stores every character but NUL. One that Unicode leaves to programs for their own ends stands for it, and,
-# before a 1, for itself.
-_NUL, _ESCAPE = "\0", "\uffff"
-
-
-def _escaped(text: str) -> str:
-    return text.replace(_ESCAPE, _ESCAPE + "1").replace(_NUL, _ESCAPE + "0")
-
-
-def _unescaped(text: str) -> str:
-    return text.replace(_ESCAPE + "0", _NUL).replace(_ESCAPE + "1", _ESCAPE) if _ESCAPE in text else text
-
-
-def _rows(context: Any) -> Rows:
-    places = {column["name"]: place for place, column in enumerate(context.columns or ())}
-    return Rows((Row(values, places) for values in context.rows or ()), context.row_count)
-
-
-@contextmanager
-def _in_words(address: Address) -> Iterator[None]:
-    """The driver's failures as errors that a person can act on; a mistake in a statement is ours, and let through."""
-    try:
-        from pg8000.exceptions import DatabaseError, InterfaceError
-    except ImportError as error:
-        raise MissingPackageError("pg8000", extra="postgres") from error
-    try:
-        yield
-    except (InterfaceError, DatabaseError, OSError) as error:
-        # A refusal to connect is in the context of the failure to say goodbye to the server, which has hung up.
-        refusal: BaseException | None = error
-        while refusal is not None and not isinstance(refusal, DatabaseError):
-            refusal = refusal.__context__
-        if refusal is None:
-            raise _no_answer(error, address) from error
-        fields = refusal.args[0] if refusal.args and isinstance(refusal.args[0], dict) else {}
-        explained = _explained(fields.get("C", ""), fields.get("M", ""), address)
-        if explained is None:
-            raise
-        raise explained from error
-
-
-def _no_answer(error: Exception, address: Address) -> StoreError:
-    if "password" in str(error):
-        return _not_let_in(address, str(error))
-    if "refuses SSL" in str(error):
-        return StoreError(
-            f"The PostgreSQL server of {address.shown} does not encrypt, and the address asks for it.",
-            hint="Have its administrator set up ssl, or leave sslmode= out of the address.",
-        )
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return StoreError(
-            f"The certificate of the PostgreSQL server of {address.shown} is not accepted: {error.verify_message}.",
-            hint="Name the server as its certificate does, and with sslrootcert= a file with the certificate of who signed it.",
-        )
-    return LostConnectionError(
-        f"The PostgreSQL server of {address.shown} does not answer.",
-        hint="Check that it runs and can be reached from this machine, then try again.",
-    )
-
-
-def _not_let_in(address: Address, said: str) -> StoreError:
-    return StoreError(
-        f"The PostgreSQL server of {address.shown} does not let {address.user} in: {said}.",
-        hint="Check the user and the password in the address.",
-    )
-
-
-def _explained(code: str, said: str, address: Address) -> StoreError | None:
-    """By the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html."""
-    where = address.shown
-    if code in ("28P01", "28000"):
-        return _not_let_in(address, said)
-    if code == "3D000":
-        return StoreError(
-            f"There is no database {address.database} on the PostgreSQL server at {address.host}.",
-            hint=f"Make it with: createdb {address.database}",
-        )
-    if code == "53300":
-        return StoreError(
-            f"The PostgreSQL server of {where} has no connection left.",
-            hint="Close other programs that use it, or raise max_connections in its settings.",
-        )
-    if code in ("53100", "53200", "54000"):
-        return StoreError(
-            f"The PostgreSQL server of {where} has no room left: {said}. Nothing was changed.",
-            hint="Free some space on the server's disk and try again.",
-        )
-    if code == "22P05":
-        return StoreError(
-            f"The library in {where} keeps text in an encoding that lacks a character of this one: {said}.",
-            hint="Move it into a database made with createdb --encoding UTF8 --locale C --template template0, which has them"
-            " all.",
-        )
-    if code == "3F000":
-        return StoreError(
-            f"There is no schema on the PostgreSQL server of {where} to keep a library in: {said}.",
-            hint="Make the schema that search_path names, with CREATE SCHEMA, or leave search_path out of the address.",
-        )
-    if code == "55P03":
-        return BusyError(f"The library in {where}")
-    if code == "42704" and 'type "vector"' in said:
-        return StoreError(
-            f"The PostgreSQL server of {where} has no extension for vectors in a schema that is searched: {said}.",
-            hint="Name the extension's schema in the address, too, as ?options=-csearch_path=team,public does.",
-        )
-    if "extension" in said and ("vector" in said or code == "42501"):
-        return StoreError(
-            f"The PostgreSQL server of {where} has no extension for vectors: {said}.",
-            hint="Have its administrator install pgvector (on Debian: apt install postgresql-18-pgvector, with the number of "
-            f"the server's version) and run, in the database {address.database}: CREATE EXTENSION vector",
-        )
-    if code in ("42501", "25006"):
-        return StoreError(
-            f"The PostgreSQL server of {where} does not let {address.user} write: {said}.",
-            hint=f"Have its administrator run: GRANT ALL ON DATABASE {address.database} TO {address.user}",
-        )
-    if code.startswith("57P") or code == "25P03":
-        return LostConnectionError(
-            f"The PostgreSQL server of {where} ended the connection: {said}.",
-            hint="Try again when it has started again.",
-        )
-    if code == "0A000" and "cached plan" in said:
-        return LostConnectionError(
-            f"The tables of the library in {where} were changed by another version of Lectern.",
-            hint="Try again. If it happens again, start Lectern again with that version.",
-        )
-    if code == "42P01":
-        return MissingTableError(
-            f"The library in {where} lacks a table: {said}.",
-            hint="Restore the database from a backup, or open another library.",
-        )
-    if code.startswith(("XX", "58")):
-        return DamagedStoreError(
-            f"The PostgreSQL server of {where} reports a fault of its own: {said}.",
-            hint="Look into the server's log. If its files are damaged, restore the database from a backup.",
-        )
-    return None

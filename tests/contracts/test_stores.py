@@ -38,8 +38,8 @@ from ragcore.vector_stores.chroma import ChromaVectorStore
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.filters import FilterOperator, MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
-from ragcore.vector_stores.postgres import SCHEMA as POSTGRES_SCHEMA
 from ragcore.vector_stores.postgres import PostgresStore
+from ragcore.vector_stores.postgres_schema import SCHEMA as POSTGRES_SCHEMA
 from tests import chroma, postgres
 from tests.sampling import examples
 

@@ -38,7 +38,9 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
 from ragcore.schema import ChatMessage, Document, TextNode
-from ragcore.sql.postgres import LostConnectionError, PostgresDatabase, address_of
+from ragcore.sql.postgres import PostgresDatabase
+from ragcore.sql.postgres_address import address_of
+from ragcore.sql.postgres_errors import LostConnectionError
 from ragcore.vector_stores.postgres import PostgresStore
 from tests import postgres
 

@@ -21,14 +21,9 @@ import pytest
 
 from ragcore.errors import ConfigError, MissingPackageError, StoreError
 from ragcore.sql.base import BusyError
-from ragcore.sql.postgres import (
-    SILENT_SECONDS,
-    LostConnectionError,
-    PostgresConnection,
-    PostgresDatabase,
-    _socket_to,
-    address_of,
-)
+from ragcore.sql.postgres import SILENT_SECONDS, PostgresConnection, PostgresDatabase, _socket_to
+from ragcore.sql.postgres_address import address_of
+from ragcore.sql.postgres_errors import LostConnectionError
 from tests import postgres
 
 SCHEMA = """

@@ -19,7 +19,7 @@ from ragcore.vector_stores import PGVectorStore, PostgresStore
 from ragcore.vector_stores import postgres as store_module
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
-from ragcore.vector_stores.postgres import SCHEMA
+from ragcore.vector_stores.postgres_schema import SCHEMA
 from ragcore.vector_stores.search import passage_terms
 from tests import postgres
 

@@ -1,0 +1,162 @@
+"""The server's and the driver's failures, as errors that a person can act on."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ragcore.errors import DamagedStoreError, MissingPackageError, StoreError
+from ragcore.sql.base import BusyError
+from ragcore.sql.postgres_address import Address
+
+if TYPE_CHECKING:
+    pass
+
+
+class LostConnectionError(StoreError):
+    """The server does not answer, or no longer."""
+
+    retryable = True
+
+
+class MissingTableError(DamagedStoreError):
+    """A table is gone, perhaps since one looked which there are."""
+
+
+@contextmanager
+def explain_failures(address: Address) -> Iterator[None]:
+    """The driver's failures as errors that a person can act on; a mistake in a statement is ours, and let through."""
+    try:
+        from pg8000.exceptions import DatabaseError, InterfaceError
+    except ImportError as error:
+        raise MissingPackageError("pg8000", extra="postgres") from error
+    try:
+        yield
+    except (InterfaceError, DatabaseError, OSError) as error:
+        # A refusal to connect is in the context of the failure to say goodbye to the server, which has hung up.
+        refusal: BaseException | None = error
+        while refusal is not None and not isinstance(refusal, DatabaseError):
+            refusal = refusal.__context__
+        if refusal is None:
+            raise _no_answer(error, address) from error
+        fields = refusal.args[0] if refusal.args and isinstance(refusal.args[0], dict) else {}
+        explained = _explained(fields.get("C", ""), fields.get("M", ""), address)
+        if explained is None:
+            raise
+        raise explained from error
+
+
+def _no_answer(error: Exception, address: Address) -> StoreError:
+    if "password" in str(error):
+        return _not_let_in(address, str(error))
+    if "refuses SSL" in str(error):
+        return StoreError(
+            f"The PostgreSQL server of {address.shown} does not encrypt, and the address asks for it.",
+            hint="Have its administrator set up ssl, or leave sslmode= out of the address.",
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return StoreError(
+            f"The certificate of the PostgreSQL server of {address.shown} is not accepted: {error.verify_message}.",
+            hint="Name the server as its certificate does, and with sslrootcert= a file with the certificate of who signed it.",
+        )
+    return LostConnectionError(
+        f"The PostgreSQL server of {address.shown} does not answer.",
+        hint="Check that it runs and can be reached from this machine, then try again.",
+    )
+
+
+def _not_let_in(address: Address, said: str) -> StoreError:
+    return StoreError(
+        f"The PostgreSQL server of {address.shown} does not let {address.user} in: {said}.",
+        hint="Check the user and the password in the address.",
+    )
+
+
+def _explained(code: str, said: str, address: Address) -> StoreError | None:
+    """By the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html; None for a mistake in a statement."""
+    return _refusal(code, said, address) or _no_vectors(code, said, address) or _failure(code, said, address)
+
+
+def _refusal(code: str, said: str, address: Address) -> StoreError | None:
+    """Who is not let in, and what there is no room for."""
+    where = address.shown
+    if code in ("28P01", "28000"):
+        return _not_let_in(address, said)
+    if code == "3D000":
+        return StoreError(
+            f"There is no database {address.database} on the PostgreSQL server at {address.host}.",
+            hint=f"Make it with: createdb {address.database}",
+        )
+    if code == "53300":
+        return StoreError(
+            f"The PostgreSQL server of {where} has no connection left.",
+            hint="Close other programs that use it, or raise max_connections in its settings.",
+        )
+    if code in ("53100", "53200", "54000"):
+        return StoreError(
+            f"The PostgreSQL server of {where} has no room left: {said}. Nothing was changed.",
+            hint="Free some space on the server's disk and try again.",
+        )
+    if code == "22P05":
+        return StoreError(
+            f"The library in {where} keeps text in an encoding that lacks a character of this one: {said}.",
+            hint="Move it into a database made with createdb --encoding UTF8 --locale C --template template0, which has them"
+            " all.",
+        )
+    if code == "3F000":
+        return StoreError(
+            f"There is no schema on the PostgreSQL server of {where} to keep a library in: {said}.",
+            hint="Make the schema that search_path names, with CREATE SCHEMA, or leave search_path out of the address.",
+        )
+    if code == "55P03":
+        return BusyError(f"The library in {where}")
+    return None
+
+
+def _no_vectors(code: str, said: str, address: Address) -> StoreError | None:
+    where = address.shown
+    if code == "42704" and 'type "vector"' in said:
+        return StoreError(
+            f"The PostgreSQL server of {where} has no extension for vectors in a schema that is searched: {said}.",
+            hint="Name the extension's schema in the address, too, as ?options=-csearch_path=team,public does.",
+        )
+    if "extension" in said and ("vector" in said or code == "42501"):
+        return StoreError(
+            f"The PostgreSQL server of {where} has no extension for vectors: {said}.",
+            hint="Have its administrator install pgvector (on Debian: apt install postgresql-18-pgvector, with the number of "
+            f"the server's version) and run, in the database {address.database}: CREATE EXTENSION vector",
+        )
+    return None
+
+
+def _failure(code: str, said: str, address: Address) -> StoreError | None:
+    """What went wrong while a statement ran."""
+    where = address.shown
+    if code in ("42501", "25006"):
+        return StoreError(
+            f"The PostgreSQL server of {where} does not let {address.user} write: {said}.",
+            hint=f"Have its administrator run: GRANT ALL ON DATABASE {address.database} TO {address.user}",
+        )
+    if code.startswith("57P") or code == "25P03":
+        return LostConnectionError(
+            f"The PostgreSQL server of {where} ended the connection: {said}.",
+            hint="Try again when it has started again.",
+        )
+    if code == "0A000" and "cached plan" in said:
+        return LostConnectionError(
+            f"The tables of the library in {where} were changed by another version of Lectern.",
+            hint="Try again. If it happens again, start Lectern again with that version.",
+        )
+    if code == "42P01":
+        return MissingTableError(
+            f"The library in {where} lacks a table: {said}.",
+            hint="Restore the database from a backup, or open another library.",
+        )
+    if code.startswith(("XX", "58")):
+        return DamagedStoreError(
+            f"The PostgreSQL server of {where} reports a fault of its own: {said}.",
+            hint="Look into the server's log. If its files are damaged, restore the database from a backup.",
+        )
+    return None
