@@ -28,7 +28,7 @@ import platformdirs
 from benchmarks.datasets.data_set import read_data_set
 from benchmarks.datasets.index import indexed
 from benchmarks.datasets.settings import setting_of
-from lectern.ask.pipeline import finding
+from lectern.ask.pipeline import plan_retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.evaluation.answer_match import holds, plain, token_recall
 from ragcore.extractive import answer_ranking, answerer
@@ -80,7 +80,9 @@ def cases(name: str, evidence: Evidence, work: Path, *, corpus_of: str = "", wit
         for trial in data_set.trials:
             question = trial.question.text
             others = tuple(text.id for text in data_set.texts if not trial.grades.get(text.id)) if without_own else None
-            how = finding(replace(setting.ask, question=question, file_ids=others), opened.library.store, evidence.embedder)
+            how = plan_retrieval(
+                replace(setting.ask, question=question, file_ids=others), opened.library.store, evidence.embedder
+            )
             passages = passages_from(how.passages(question))
             quotes = distinct(quote for at, each in enumerate(passages) for quote in quotes_in(each.text, number=1, passage=at))
             if not quotes:

@@ -26,7 +26,7 @@ from benchmarks.datasets.data_set import read_data_set
 from benchmarks.datasets.index import indexed
 from benchmarks.datasets.settings import setting_of
 from benchmarks.extractive import DATA, WORK
-from lectern.ask.pipeline import answer, finding
+from lectern.ask.pipeline import answer, plan_retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.evaluation.answer_match import token_recall
 from ragcore.extractive.answerer import ExtractiveLLM
@@ -87,8 +87,8 @@ def measured(name: str, change: Callable[[str, random.Random], str | None], embe
                 continue
             for how, question in zip(rows, (trial.question.text, changed), strict=True):
                 ask = replace(setting.ask, question=question, chat_mode=None)
-                found = finding(ask, opened.library.store, embedder)
-                said = "".join(answer(ask, (), llm=reader, finding=found))
+                found = plan_retrieval(ask, opened.library.store, embedder)
+                said = "".join(answer(ask, (), llm=reader, plan=found))
                 with span("query") as root:
                     hits = found.passages(question)
                 own = [hit.node.ref_doc_id for hit in hits[:1] if trial.grades.get(str(hit.node.ref_doc_id))]

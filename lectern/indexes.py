@@ -5,7 +5,7 @@ The first, "main", is the library in the folder itself; the others are in `index
 each one's own. A library on a server is alone.
 
 An index is made under another name and gets its own when it is whole, so nobody ever sees half of one; it is deleted by taking
-its name away first. So any number of processes may use a shelf.
+its name away first. So any number of processes may use the same indexes.
 """
 
 from __future__ import annotations

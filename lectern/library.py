@@ -52,7 +52,7 @@ LEFT_BEHIND_SECONDS = 24 * 3600.0  # before something that was never taken in is
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the lights on the home screen say. `bytes_on_disk`: documents, passages and conversations; `name`: where it is."""
+    """The state of a library. `bytes_on_disk`: documents, passages and conversations; `name`: where it is."""
 
     embedder: EmbedderState
     embedder_error: RagError | None
@@ -157,11 +157,11 @@ class Library:
     @property
     def embedder(self) -> Embedder:
         """Of the current index: what made its vectors embeds the questions too."""
-        return self._embedders.of(self.store.versions.current()[1])
+        return self._embedders.of(self.store.versions.current().embed_model)
 
     @cached_property
     def secret(self) -> bytes:
-        """Random bytes that all processes of the library know."""
+        """Random bytes that all processes of the library know; they sign upload tickets."""
         return config.shared_secret(self.database)
 
     # What is in it.
@@ -219,11 +219,11 @@ class Library:
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
         """Passages by meaning and words; for a summary of everything, the central ones of every document."""
-        return self._finding(Ask("", top_k=top_k, file_ids=None if file_ids is None else tuple(file_ids))).retriever
+        return self._plan(Ask("", top_k=top_k, file_ids=None if file_ids is None else tuple(file_ids))).retriever
 
     def passages(self, ask: Ask) -> list[NodeWithScore]:
         """The passages that would answer."""
-        return self._finding(ask).passages(ask.question)
+        return self._plan(ask).passages(ask.question)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
         """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
@@ -234,17 +234,17 @@ class Library:
 
         if (unread := count_unread(self.files, ask)) and not self._has_passages(ask.file_ids):
             raise StillReadingError(unread)
-        llm, finding = self.llm(extractive=ask.extractive), self._finding(ask)
+        llm, plan = self.llm(extractive=ask.extractive), self._plan(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
         if ask.reading == "each_file":
             return answer_each(
                 ask,
                 list_asked(self.files, ask),
                 llm=llm,
-                finding_of=lambda file_id: self._finding(replace(ask, file_ids=(file_id,))),
+                plan_of=lambda file_id: self._plan(replace(ask, file_ids=(file_id,))),
                 wording=wording,
             )
-        return answer(ask, history, llm=llm, finding=finding, system_prompt=system_prompt, wording=wording)
+        return answer(ask, history, llm=llm, plan=plan, system_prompt=system_prompt, wording=wording)
 
     def _has_passages(self, file_ids: Sequence[str] | None) -> bool:
         return len(self.store) > 0 if file_ids is None else any(self.store.passage_ids(file_id) for file_id in file_ids)
@@ -253,15 +253,15 @@ class Library:
         """What answering would take: the passages are looked up, the model is not asked."""
         from lectern.ask.pipeline import price
 
-        llm, finding, wording = self.llm(extractive=ask.extractive), self._finding(ask), self.prompts.current()
-        return price(ask, llm=llm, finding=finding, wording=wording)
+        llm, plan, wording = self.llm(extractive=ask.extractive), self._plan(ask), self.prompts.current()
+        return price(ask, llm=llm, plan=plan, wording=wording)
 
-    def _finding(self, ask: Ask) -> RetrievalPlan:
-        from lectern.ask.pipeline import finding
+    def _plan(self, ask: Ask) -> RetrievalPlan:
+        from lectern.ask.pipeline import plan_retrieval
 
         # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
         name, embed_model = self.store.answering()
-        return finding(ask, self.store.index(name), self._embedders.of(embed_model))
+        return plan_retrieval(ask, self.store.index(name), self._embedders.of(embed_model))
 
     def _llm_label(self) -> str:
         llm = self.settings.llm

@@ -1,4 +1,4 @@
-"""What the application keeps of questions and answers: plain values that its rooms hand to each other."""
+"""What the application keeps of questions and answers: plain values that its packages hand to each other."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class FileAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFacts:
-    """The thin line under an answer: which mode, how many calls, how long, and how much of the library it saw."""
+    """How an answer was made: which mode, how many calls, how long, and how much of the library it saw."""
 
     mode: str
     mode_label: str

@@ -1,4 +1,4 @@
-"""AppSettings, typed, in a library's `settings.json` or in its database server. Keys live apart from them, in `keys.json`.
+"""Settings, typed, in a library's `settings.json` or in its database server. Keys live apart from them, in `keys.json`.
 
 Both files may be edited by hand; a value that cannot work is a ConfigError that names it.
 """
@@ -44,7 +44,7 @@ class _Settings(BaseModel):
 
 
 class LLMSettings(_Settings):
-    """Which language model answers. The key is not here: see `read_key`."""
+    """Which language model answers. The key is not here: see `lectern.keys`."""
 
     provider: Provider = "none"
     base_url: str = ""  # "" is the provider's usual address
@@ -170,7 +170,7 @@ class SettingsFile:
 
 
 class SettingsTable:
-    """AppSettings in the database of a library, looked at again every second."""
+    """Settings in the database of a library, looked at again every second."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -16,7 +16,7 @@ from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
 from lectern.ui.widgets.price import most_tag
 from lectern.ui.widgets.problem import Choice, problem
-from lectern.ui.widgets.read_everything import choose_reading, offer_here, take_offer
+from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.reading import reading_line
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
 from lectern.ui.widgets.sentence_support import read_checks
@@ -37,7 +37,7 @@ places.to_address("c", state.chat.conversation, state.panel if opened else "")
 
 
 def ask() -> None:
-    if not take_offer(str(widget("ask") or ""), chat=True):
+    if not offer_instead(str(widget("ask") or ""), chat=True):
         ask_in_chat(str(widget("ask") or ""), box="ask")
 
 

@@ -9,7 +9,7 @@ from lectern.ui.i18n import _
 from lectern.ui.state import session
 from lectern.ui.widgets.documents import documents
 from lectern.ui.widgets.figures import figures, rebuild
-from lectern.ui.widgets.indexes import index_actions, shelf
+from lectern.ui.widgets.indexes import index_actions, index_list
 from lectern.ui.widgets.passage_map import passage_map
 from lectern.ui.widgets.viewer import viewer
 
@@ -20,7 +20,7 @@ places.to_address("d", state.viewer.document or None, "")
 st.title(_("Indexes"), anchor=False)
 # Each part has its place, drawn or not: what moves by itself would otherwise land in another's.
 with st.container():
-    shelf()
+    index_list()
 with st.container():
     figures()
 with st.container():

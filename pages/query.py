@@ -19,7 +19,7 @@ from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import address, citation_clicks
 from lectern.ui.widgets.price import price_tag
 from lectern.ui.widgets.problem import Choice, problem
-from lectern.ui.widgets.read_everything import choose_reading, offer_here, take_offer
+from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
 from lectern.ui.widgets.search_options import chosen_ask, put_settings, search_options
 from lectern.ui.widgets.sentence_support import read_checks
@@ -74,7 +74,7 @@ def reading() -> Reading:
 
 def ask() -> None:
     question = str(widget("query_text") or "")
-    if not take_offer(question, chat=False):
+    if not offer_instead(question, chat=False):
         ask_once(chosen() or [chosen_ask(question, usual.response_mode)])
 
 

@@ -1,4 +1,4 @@
-"""Every error Lectern raises on purpose: what happened, and what to do about it.
+"""The errors that ragcore and Lectern share: what happened, and what to do about it.
 
 RagError
 ├── InputError                    what a person gave cannot be used as it is

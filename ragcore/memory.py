@@ -15,8 +15,8 @@ from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import REMEMBER
-from ragcore.response_synthesizers.compact_prompts import Packer
 from ragcore.response_synthesizers.history_window import counted, recent
+from ragcore.response_synthesizers.packer import Packer
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
 from ragcore.text.tokens import count_tokens

@@ -1,6 +1,6 @@
 """How much text fits into one call beside a prompt, for scripts that cut their own texts to it.
 
-Engines need none of this: they pack from the messages as they are sent (`ragcore.response_synthesizers.compact_prompts`).
+Engines need none of this: they pack from the messages as they are sent (`ragcore.response_synthesizers.packer`).
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def lay_out(home: Path, passages: int) -> None:
     random = np.random.default_rng(0)
     library = Library(home)
     try:
-        index, documents = library.store.versions.current()[0], library.store.documents()
+        index, documents = library.store.versions.current().name, library.store.documents()
         owners = random.integers(0, len(documents), passages).astype(np.uint32)
         middles = random.uniform(-0.8, 0.8, (len(documents), 2))
         points = (middles[owners] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)

@@ -1,6 +1,6 @@
 """From an ask to its answer: how its passages are found, which engine answers from them, and what that would cost.
 
-`finding` says which passages, `answer` who answers; a further way to ask is one more case in one of them.
+`plan` says which passages, `answer` who answers; a further way to ask is one more case in one of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RetrievalPlan:
         return postprocessed(self.retriever.retrieve(bundle), bundle, self.postprocessors)
 
 
-def finding(ask: Ask, index: Store, embedder: Embedder) -> RetrievalPlan:
+def plan_retrieval(ask: Ask, index: Store, embedder: Embedder) -> RetrievalPlan:
     """How the passages of an ask are found in an index whose vectors the embedder made."""
     if ask.reading == "everything":
         return RetrievalPlan(AllPassages(index, ask.file_ids))
@@ -91,7 +91,7 @@ def answer(
     history: Sequence[ChatMessage],
     *,
     llm: LLM,
-    finding: RetrievalPlan,
+    plan: RetrievalPlan,
     system_prompt: str = "",
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerStream:
@@ -103,26 +103,26 @@ def answer(
     if llm.metadata.is_extractive and (reply := reply_to(ask.question, history)):
         return AnswerStream(piece for piece in (reply,))
     if ask.reading == "everything":
-        reading = _alone(ask, llm, finding, wording).stream_query(ask.question)
+        reading = _alone(ask, llm, plan, wording).stream_query(ask.question)
         return ReadEverything(reading, ResponseMode(ask.response_mode), ask.question)
     if ask.chat_mode is None:
-        return _alone(ask, llm, finding, wording).stream_query(ask.question)
+        return _alone(ask, llm, plan, wording).stream_query(ask.question)
     engine = chat_engine(
         ask.chat_mode,
         llm=llm,
-        retriever=finding.retriever,
+        retriever=plan.retriever,
         memory=ChatMemoryBuffer(token_limit=llm.metadata.context_window * 3 // 4, messages=history),
         system_prompt=system_prompt,
-        postprocessors=finding.postprocessors,
+        postprocessors=plan.postprocessors,
         response_mode=ask.response_mode,
         wording=wording,
     )
     return engine.stream_chat(ask.question)
 
 
-def _alone(ask: Ask, llm: LLM, finding: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
+def _alone(ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
     synthesizer = Synthesizer(llm, ask.response_mode, worded(wording or {}))
-    return RetrieverQueryEngine(finding.retriever, synthesizer, finding.postprocessors)
+    return RetrieverQueryEngine(plan.retriever, synthesizer, plan.postprocessors)
 
 
 def answer_each(
@@ -130,11 +130,11 @@ def answer_each(
     files: Mapping[str, str],
     *,
     llm: LLM,
-    finding_of: Callable[[str], RetrievalPlan],
+    plan_of: Callable[[str], RetrievalPlan],
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerPerDocument:
-    """Begin to ask each of the documents, names by id, on its own: `finding_of` finds in one of them."""
-    return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, finding_of(file_id), wording))
+    """Begin to ask each of the documents, names by id, on its own: `plan_of` gives the plan for one of them."""
+    return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, plan_of(file_id), wording))
 
 
 def quote_nearest(ask: Ask, answer: AnswerStream, llm: LLM) -> str:
@@ -145,9 +145,9 @@ def quote_nearest(ask: Ask, answer: AnswerStream, llm: LLM) -> str:
     return fixed_replies.with_nearest(answer.text, near) if near else ""
 
 
-def price(ask: Ask, *, llm: LLM, finding: RetrievalPlan, wording: Mapping[str, Prompt] | None = None) -> Estimate:
+def price(ask: Ask, *, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None = None) -> Estimate:
     """What answering would take: the passages are looked up, the model is not asked. `wording` as for `answer`."""
-    return estimate(ask.response_mode, llm, ask.question, finding.passages(ask.question), prompts=worded(wording or {}))
+    return estimate(ask.response_mode, llm, ask.question, plan.passages(ask.question), prompts=worded(wording or {}))
 
 
 class TopK(BaseNodePostprocessor):

@@ -1,1 +1,1 @@
-"""Rows that a person made, in the database of their library: conversations, feedback, prompt versions, evaluations."""
+"""Tables in the database of a library: conversations, their checks and feedback, prompt versions, evaluations."""

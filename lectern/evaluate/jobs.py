@@ -1,4 +1,4 @@
-"""EvaluationJobs a library: question sets made from its documents, and settings measured with them, in threads of this process.
+"""Evaluating a library: question sets made from its documents, and settings measured with them, in threads of this process.
 
 Everything is written to the library as it comes, so that a reload or a closed tab loses nothing, and what a killed server
 leaves can go on where it was.

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ragcore.observe import Span
 from ragcore.text.word_diff import Piece, word_differences
 
-__all__ = ["Call", "Film", "Said", "Step", "film"]
+__all__ = ["Call", "CallGraph", "Said", "Step", "build_call_graph"]
 
 Shape = Literal["none", "single", "strip", "tree", "rows", "rounds", "documents"]
 Kind = Literal["condense", "answer", "refine", "summarize", "act", "other"]
@@ -81,7 +81,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Film:
+class CallGraph:
     """`mode` is the response mode, and `chat_mode` that of the conversation; each is "" where there was none."""
 
     shape: Shape
@@ -99,7 +99,7 @@ class Film:
         return asdict(self)
 
 
-def film(trace: Span) -> Film:
+def build_call_graph(trace: Span) -> CallGraph:
     """Of any trace: of an answer that was finished, stopped or failed, with however many calls. Each span "llm" is one call."""
     calls = _Calls(trace)
     steps = tuple(_steps(trace, calls, ""))
@@ -107,7 +107,7 @@ def film(trace: Span) -> Film:
     mode = str(made[0]) if made else ""
     chat_mode = str(trace.facts.get("mode", "")) if trace.name in ("chat", "agent") else ""
     shape = _shape(trace, mode, calls.all)
-    return Film(shape, mode, chat_mode, steps, _with_changes(calls.all) if shape == "strip" else calls.all, trace.seconds)
+    return CallGraph(shape, mode, chat_mode, steps, _with_changes(calls.all) if shape == "strip" else calls.all, trace.seconds)
 
 
 def _shape(trace: Span, mode: str, calls: Sequence[Call]) -> Shape:

@@ -140,7 +140,7 @@ class Surveys:
 
     def latest(self) -> Survey | None:
         """Of the index that answers now, whenever it was made."""
-        path = _path(self._library.folder, self._library.store.versions.current()[0])
+        path = _path(self._library.folder, self._library.store.versions.current().name)
         try:
             changed = path.stat().st_mtime_ns
         except OSError:
@@ -223,7 +223,7 @@ def main() -> None:
         os.nice(10)
     parts = open_parts(address if on_server(address) else folder, folder)
     try:
-        index = parts.store.versions.current()[0]
+        index = parts.store.versions.current().name
         path = _path(folder, index)
         made = survey(parts.store, read(path), _tell)
         write(made, path)

@@ -1,1 +1,2 @@
-"""Files on their way into an index: stored, read in isolation, split, embedded; and indexes that are rebuilt."""
+"""Files on their way into an index: stored, read in isolation, split, embedded; indexes that are rebuilt;
+and which index of a library answers (`index_versions`)."""

@@ -39,7 +39,7 @@ def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodePa
 
 
 def passages_of(document: Document, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> list[TextNode]:
-    """In reading order; sizes in tokens. None for a document without text.
+    """In reading order; sizes in tokens. An empty list for a document without text.
 
     `splitter`: "sentence" cuts between paragraphs and sentences where it can, "token" where the size is reached, whatever
     stands there, "section" also before every Markdown heading.

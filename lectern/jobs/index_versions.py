@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 from lectern.jobs.file_rows import SILENT_SECONDS
 from lectern.settings import SplitterName
@@ -50,6 +50,11 @@ CREATE TABLE IF NOT EXISTS index_splitters (
     splitter TEXT NOT NULL           -- that cut its passages; of an index without a row it was "sentence"
 );
 """
+
+
+class CurrentIndex(NamedTuple):
+    name: str
+    embed_model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +109,11 @@ class IndexVersions:
         self._database = database
         self._clock = clock
 
-    def current(self) -> tuple[str, str]:
-        """The name of the index that answers, and its embed_model."""
+    def current(self) -> CurrentIndex:
+        """The index that answers."""
         with self._database.snapshot() as db:
             row = db.execute("SELECT name, embed_model FROM index_versions WHERE state = 'current'").fetchone()
-        return (row["name"], row["embed_model"]) if row else (FIRST, "")
+        return CurrentIndex(row["name"], row["embed_model"]) if row else CurrentIndex(FIRST, "")
 
     def sizes(self) -> tuple[int, int] | None:
         """The passages' size and overlap in the current index, in tokens; None where nothing was remembered."""
@@ -119,7 +124,7 @@ class IndexVersions:
     def splitter(self, name: str | None = None) -> SplitterName:
         """What cut the passages of an index, by default of the current one."""
         with self._database.snapshot() as db:
-            name = self.current()[0] if name is None else name
+            name = self.current().name if name is None else name
             row = db.execute("SELECT splitter FROM index_splitters WHERE name = ?", (name,)).fetchone()
         return cast("SplitterName", row["splitter"]) if row else "sentence"
 
@@ -146,7 +151,7 @@ class IndexVersions:
     def held(self) -> Iterator[str]:
         """The name of the current index, which no other becomes inside: a transaction."""
         with self._database.transaction():
-            yield self.current()[0]
+            yield self.current().name
 
     def coming(self) -> IndexVersion | None:
         """The index that is being made, stopped or failed on its way."""
@@ -389,8 +394,8 @@ class CurrentStore:
             try:
                 found = ask(self.index(name))
             except StoreError:
-                if self.versions.current()[0] == name:
+                if self.versions.current().name == name:
                     raise
                 continue
-            if self.versions.current()[0] == name:
+            if self.versions.current().name == name:
                 return found

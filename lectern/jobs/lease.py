@@ -12,7 +12,7 @@ from typing import TypeVar
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Files
 from lectern.jobs.sandbox import Cancelled
-from lectern.jobs.time_left import Estimate
+from lectern.jobs.time_left import TimeLeft
 from ragcore.errors import RagError
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Lease:
         self.file = file
         self.worker = worker
         self._files = files
-        self.estimate = Estimate(files.costs(), file.name, file.size, file.fraction)
+        self.estimate = TimeLeft(files.costs(), file.name, file.size, file.fraction)
         self._threads = threads
         self._signed = time.monotonic()
         self._told = Stage.READING, 0, 0

@@ -132,8 +132,8 @@ class Rebuilds:
         versions, ingest = self._store.versions, self._settings.read().ingest
         sizes = versions.sizes()
         if sizes is None:
-            return MadeWith(ingest.chunk_size, ingest.chunk_overlap, ingest.splitter, versions.current()[1])
-        return MadeWith(*sizes, versions.splitter(), versions.current()[1])
+            return MadeWith(ingest.chunk_size, ingest.chunk_overlap, ingest.splitter, versions.current().embed_model)
+        return MadeWith(*sizes, versions.splitter(), versions.current().embed_model)
 
     def remember_sizes(self, after: IngestSettings) -> None:
         """Note what the current index was made with, before the settings become `after`."""
@@ -148,7 +148,7 @@ class Rebuilds:
     def _complete(
         self, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None, splitter: SplitterName | None
     ) -> MadeWith:
-        ingest, model = self._settings.read().ingest, self._store.versions.current()[1]
+        ingest, model = self._settings.read().ingest, self._store.versions.current().embed_model
         return MadeWith(
             ingest.chunk_size if chunk_size is None else chunk_size,
             ingest.chunk_overlap if chunk_overlap is None else chunk_overlap,
@@ -243,7 +243,7 @@ class _Making:
         self._worker = worker
         self._threads = threads
         self._passages = PassageEmbedder(embedders.of(version.embed_model))
-        self._same_embedder = store.versions.current()[1] == version.embed_model
+        self._same_embedder = store.versions.current().embed_model == version.embed_model
         self._costs = files.costs()
         self._left = self._total = 0  # characters, also those of the document at hand,
         self._here = 0.0  # of which these are done

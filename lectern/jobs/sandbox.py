@@ -1,7 +1,7 @@
 """Reads or unpacks a file, or draws its pages, in another process, with limits of time and memory: a file that crashes, hangs
 or explodes a parser costs that process and nothing else.
 
-The process (`lectern.jobs.sandbox_limits`) is kept for the next file by `loky`, with its parsers loaded, until it has read
+The process (`lectern.jobs.sandbox_process`) is kept for the next file by `loky`, with its parsers loaded, until it has read
 many files, needed much memory, or had to be ended. Nothing of it is on disk, however it or its parent ends.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ragcore.errors
-from lectern.jobs.sandbox_limits import BEGUN, WATCHED, confine, done_as_json, ready
+from lectern.jobs.sandbox_process import BEGUN, WATCHED, confine, done_as_json, ready
 from ragcore.errors import DamagedFileError, RagError, TooLargeError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.zip.archive import Unpacked
@@ -112,7 +112,7 @@ def _isolated(
     cancelled: Callable[[], bool],
     asked: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
-    """What the process gave for this work, see `lectern.jobs.sandbox_limits`; `asked`: what only this kind of work needs."""
+    """What the process gave for this work, see `lectern.jobs.sandbox_process`; `asked`: what only this kind of work needs."""
     if cancelled():
         raise Cancelled
     order = {

@@ -77,7 +77,7 @@ def remember(db: Connection, work: str, cost: float, amount: float) -> None:
         db.execute(f"{statement} DO UPDATE SET cost = excluded.cost, amount = excluded.amount", (work, *values))
 
 
-class Estimate:
+class TimeLeft:
     """The time left of one file while it is read and embedded, and the `fraction` of the work that is done, which never falls
     and stays below 1. `fraction` begins at what an earlier worker reached. `clock` gives seconds and never goes back."""
 

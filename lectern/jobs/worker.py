@@ -98,12 +98,11 @@ class Worker:
             logger.info("%s failed: %s", file.id, type(error).__name__)
             self._files.claimed.fail(file.id, self._name, error)
         except Exception as error:  # one file must not stop the queue
-            if not self._files.claimed.sign(
-                file.id, self._name
-            ):  # deleted or stopped meanwhile: the file went from under our hands
+            # Where signing fails, the file was deleted or stopped meanwhile.
+            if not self._files.claimed.sign(file.id, self._name):
                 self._files.claimed.halt(file.id, self._name)
                 return
-            # One file must not stop the queue. The row keeps what happened, and the log the trace of our bug.
+            # The row keeps what happened, and the log the trace of our bug.
             logger.exception("%s failed", file.id)
             self._files.claimed.fail(file.id, self._name, failure_of_ours(file.name, error))
 

@@ -70,7 +70,7 @@ class Run:
         self.message_id = message.id
         self.text = ""
         self.sources: tuple[Source, ...] = ()
-        threading.Thread(target=self._work, name=f"answer-{self.message_id}", daemon=True).start()
+        threading.Thread(target=self._run_thread, name=f"answer-{self.message_id}", daemon=True).start()
         threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
 
     @property
@@ -110,17 +110,17 @@ class Run:
         with self._changed:
             return self._changed.wait_for(lambda: self.finished, timeout=timeout)
 
-    def _work(self) -> None:
-        self._answer()
+    def _run_thread(self) -> None:
+        self._answer_or_fail()
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
             try:  # only now have its steps ended
                 self._library.conversations.keep_trace(self.message_id, self._answering.trace)
             except StoreError as error:
                 logger.warning("the trace of answer %s could not be written: %s", self.message_id, error)
 
-    def _answer(self) -> None:
+    def _answer_or_fail(self) -> None:
         try:
-            self._give()
+            self._stream_answer()
             self._end("done")
         except RagError as error:
             self._fail(Problem.of(error))
@@ -128,7 +128,7 @@ class Run:
             logger.exception("answer %s failed", self.message_id)
             self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
 
-    def _give(self) -> None:
+    def _stream_answer(self) -> None:
         """Say all of the answer, or less where it is stopped."""
         # Asked now: by the time the answer is finished, the settings may name another model.
         self._model = self._library.llm(extractive=self._ask.extractive).metadata
@@ -388,6 +388,7 @@ class AnswerRuns:
         return run
 
     def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
+        """The run that answers; another kind where a recording of the answer is played (`recorded_demo`)."""
         return Run(self._library, message, history, expected, same)
 
     def _before(self, message: Message) -> tuple[list[ChatMessage], SharedPassages | None]:

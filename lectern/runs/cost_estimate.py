@@ -110,9 +110,9 @@ def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: l
     most = len(nodes) if mode in _SAME_CALLS else SOME_CALLS if mode in _ONE_EACH else SOME
     shown, times = _some(nodes, most)
     pretender = _Pretender(model, learned.answer_tokens)
-    finding, wording = RetrievalPlan(_Found(shown)), library.prompts.current()
+    plan, wording = RetrievalPlan(_Found(shown)), library.prompts.current()
     system_prompt = settings.answers.system_prompt
-    answer(ask, history, llm=pretender, finding=finding, system_prompt=system_prompt, wording=wording).whole()
+    answer(ask, history, llm=pretender, plan=plan, system_prompt=system_prompt, wording=wording).whole()
     calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
     money = None if model.metadata.is_extractive else settings.price.money(read, written)
     return Price(calls, read, written, learned.seconds(pretender.effort * times, written), money)

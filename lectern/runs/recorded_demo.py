@@ -170,7 +170,7 @@ class PlayedRun(Run):
         self._recording = recording
         super().__init__(library, message, [], expected, same)
 
-    def _give(self) -> None:
+    def _stream_answer(self) -> None:
         sources = located(self._recording.sources, self._library)
         conversations = self._library.conversations
         if self._same is not None:
@@ -191,7 +191,7 @@ class PlayedRun(Run):
         self._trace = recording.trace if state == "done" else None
 
 
-class StagedRuns(AnswerRuns):
+class RecordedOrLiveRuns(AnswerRuns):
     """As AnswerRuns; in stage mode, a question that was recorded is answered by its recording."""
 
     def __init__(self, library: Library, folder: Path = RECORDED) -> None:

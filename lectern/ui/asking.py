@@ -9,7 +9,7 @@ from lectern.runs.answer_runs import check_question
 from lectern.schema import Ask, Price, Retrieval
 from lectern.ui import resources
 from lectern.ui.i18n import _
-from lectern.ui.pricing import ask_first
+from lectern.ui.pricing import run_within_limits
 from lectern.ui.state import fill_widget, session, widget
 from ragcore.errors import Problem, RagError
 
@@ -55,7 +55,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
         state.chat.asked = new and later
 
     history = resources.runs().history(opened.id) if opened else []
-    ask_first([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
+    run_within_limits([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
     later = True
     return begun
 
@@ -74,7 +74,7 @@ def ask_once(asks: Sequence[Ask]) -> bool:
             return
         state.problem, state.panel, begun = None, "", True
 
-    ask_first(asks, run)
+    run_within_limits(asks, run)
     return begun
 
 
@@ -110,7 +110,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
 
     message = conversations.message(message_id)
     history = resources.runs().history(message.conversation_id, before=message_id) if message else []
-    ask_first([ask], run, history=history)
+    run_within_limits([ask], run, history=history)
 
 
 def why_not(chat_mode: str) -> str:
@@ -145,4 +145,4 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
         return
     if extractive is not None:
         asked = replace(asked, extractive=extractive)
-    ask_first([asked], run, history=resources.runs().history(message.conversation_id, before=message_id))
+    run_within_limits([asked], run, history=resources.runs().history(message.conversation_id, before=message_id))

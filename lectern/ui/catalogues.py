@@ -59,7 +59,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/llms/openai.py",
     "ragcore/llms/server_address.py",
     "ragcore/readers",
-    "ragcore/response_synthesizers/compact_prompts.py",
+    "ragcore/response_synthesizers/packer.py",
     "ragcore/sql/base.py",
     "ragcore/sql/postgres.py",
     "ragcore/sql/postgres_address.py",

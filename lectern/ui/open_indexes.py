@@ -15,7 +15,7 @@ from lectern.jobs.file_rows import ACTIVE
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import Replays
-from lectern.runs.recorded_demo import StagedRuns
+from lectern.runs.recorded_demo import RecordedOrLiveRuns
 from lectern.ui.index_creation import Makings
 from lectern.ui.link_downloads import Fetching
 from ragcore.embeddings.base import Embedder
@@ -72,8 +72,8 @@ class OpenIndexes:
     """Shared by all sessions of the process. The first index stays open; others are closed when nobody looks at them and
     nothing is done in them."""
 
-    def __init__(self, shelf: Indexes, embedder: Embedder | None = None) -> None:
-        self.shelf = shelf
+    def __init__(self, indexes: Indexes, embedder: Embedder | None = None) -> None:
+        self.all = indexes
         self.making = Makings()
         self._embedder = embedder or HuggingFaceEmbedding()  # one for all; it is loaded when first used
         self._open: dict[str, OpenIndex] = {}
@@ -84,14 +84,14 @@ class OpenIndexes:
         """Open, with a worker at work. InputError for one that was deleted."""
         with self._lock:
             opened = self._open.get(id_)
-            if opened is None or not self.shelf.has(id_):
+            if opened is None or not self.all.has(id_):
                 opened = self._opened(id_)
             opened.looked_at = time.monotonic()
             return opened
 
     def go_on(self) -> None:
         """Open those in which something was left to do when the process that was at it ended."""
-        for index in self.shelf.all():
+        for index in self.all.all():
             try:
                 with closing(Library(index.where)) as library:
                     left = has_work(library)
@@ -104,7 +104,7 @@ class OpenIndexes:
         """End all that is done in it, and delete it; gives the bytes that are free now."""
         with self._lock:
             self._forget(id_)
-            return self.shelf.delete(id_)
+            return self.all.delete(id_)
 
     def close_idle(self, now: float | None = None) -> None:
         """Close what nobody has looked at for a while, unless something is being done in it."""
@@ -122,13 +122,13 @@ class OpenIndexes:
                 self._forget(id_)
 
     def _opened(self, id_: str) -> OpenIndex:
-        index = self.shelf.get(id_)
+        index = self.all.get(id_)
         if index is None:
             self._forget(id_)
             raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
         library = Library(index.where, embedder=self._embedder)
         library.worker.start()
-        runs = StagedRuns(library)
+        runs = RecordedOrLiveRuns(library)
         parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library), EvaluationJobs(library)
         opened = self._open[index.id] = OpenIndex(library, *parts)
         if index.id != MAIN and not self._looking:

@@ -90,7 +90,7 @@ def settle_index() -> None:
     address name the open one where there are several. First of all in a run of the script."""
     state, given = session(), st.query_params.get("i")
     wanted = given if given and given != state.address.last.get("i") else state.index
-    if wanted != MAIN and resources.shelf().get(wanted) is None:
+    if wanted != MAIN and resources.all_indexes().get(wanted) is None:
         wanted = MAIN
         for letter in ("c", "d", "p", "q", "r", "s"):
             st.query_params.pop(letter, None)
@@ -108,4 +108,4 @@ def settle_index() -> None:
 
 def _index() -> dict[str, str]:
     """What the address of every page says about the index; nothing while there is one."""
-    return {"i": session().index} if session().index != MAIN or len(resources.shelf().all()) > 1 else {}
+    return {"i": session().index} if session().index != MAIN or len(resources.all_indexes().all()) > 1 else {}

@@ -67,7 +67,7 @@ def most_of(ask: Ask) -> Future[Price]:
     return prices().of(resources.library(), replace(ask, question=A_QUESTION), work=at_most)
 
 
-def ask_first(
+def run_within_limits(
     asks: Sequence[Ask],
     run: Callable[[Sequence[Price | None]], None],
     *,

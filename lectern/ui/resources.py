@@ -22,7 +22,7 @@ WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first s
 
 
 @st.cache_resource(show_spinner=False)
-def indexes() -> OpenIndexes:
+def open_indexes() -> OpenIndexes:
     return OpenIndexes(Indexes(default_library()))
 
 
@@ -35,14 +35,14 @@ def chosen_language() -> str:
         return ""
 
 
-def shelf() -> Indexes:
+def all_indexes() -> Indexes:
     """All indexes, open or not."""
-    return indexes().shelf
+    return open_indexes().all
 
 
 def opened(index_id: str = MAIN) -> OpenIndex:
     """One index, open, for whoever is not drawn in a browser tab. InputError when it is not there."""
-    return indexes().get(index_id)
+    return open_indexes().get(index_id)
 
 
 def library() -> Library:

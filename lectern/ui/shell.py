@@ -57,7 +57,7 @@ def frame() -> None:
 
 def index_picker() -> None:
     """Which index is open, for those who have several."""
-    names = {index.id: labels.index_name(index.name) for index in resources.shelf().all()}
+    names = {index.id: labels.index_name(index.name) for index in resources.all_indexes().all()}
     if len(names) > 1:
         fill_widget("index_picker", session().index)
         st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_pick)

@@ -111,7 +111,7 @@ class DocumentsState:
 class IndexesState:
     document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
     document_page: int = 1  # of that table
-    forms: int = 0  # filled in on the shelf of indexes, so that each begins anew, closed, after that
+    forms: int = 0  # filled in on the list of indexes, so that each begins anew, closed, after that
     making: str = ""  # the index that is being made for this tab, see lectern.ui.index_creation
 
 

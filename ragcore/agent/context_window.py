@@ -9,8 +9,8 @@ from dataclasses import replace
 from ragcore.errors import ContextWindowError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
-from ragcore.response_synthesizers.compact_prompts import MESSAGE_TOKENS
 from ragcore.response_synthesizers.history_window import counted, head, recent
+from ragcore.response_synthesizers.packer import MESSAGE_TOKENS
 from ragcore.schema import ChatMessage, MessageRole
 
 LEAST_RESULT = 16  # tokens of a tool's result that are shown at least

@@ -21,12 +21,12 @@ from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import logged
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.compact_prompts import Packer
+from ragcore.response_synthesizers.packer import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 from ragcore.tools import ToolOutput
 
-__all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "ToolOutput", "condense"]
+__all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "condense"]
 
 STOPPED = "stopped"  # marks, in additional_kwargs, an answer that was not finished
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
-from ragcore.chat_engine.base import ChatEngine, Reply, ToolOutput, condense, memory_for, system_and_prefix
+from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for, system_and_prefix
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
@@ -21,6 +21,7 @@ from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, QueryBundle
 from ragcore.settings import services
+from ragcore.tools import ToolOutput
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
 

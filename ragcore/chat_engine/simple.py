@@ -9,7 +9,7 @@ from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, SIMPLE_CHAT
-from ragcore.response_synthesizers.compact_prompts import Packer
+from ragcore.response_synthesizers.packer import Packer
 from ragcore.schema import ChatMessage
 from ragcore.settings import services
 

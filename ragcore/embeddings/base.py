@@ -14,9 +14,6 @@ from ragcore.observe import Span, span
 from ragcore.schema import Document, MetadataMode, QueryBundle, TextNode
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vector
-
-if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 logger = logging.getLogger(__name__)

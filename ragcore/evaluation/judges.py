@@ -20,7 +20,7 @@ from ragcore.prompts.wording import (
     PAIRWISE,
     RELEVANCY,
 )
-from ragcore.response_synthesizers.compact_prompts import Packer
+from ragcore.response_synthesizers.packer import Packer
 from ragcore.settings import services
 
 

@@ -57,7 +57,7 @@ NOT_FOUND, NO_MODEL = fixed_replies.NOT_FOUND["en"], fixed_replies.NO_MODEL["en"
 
 THRESHOLD = -1.2
 """The log odds that the best sentence must reach where the embedder tells nothing about single words, or the question is not
-in English; below it nothing was found. See `relevance.margin` for the others."""
+in English; below it nothing was found. See `answer_ranking.margin` for the others."""
 
 NEAREST = -3.0  # the margin from which what is no answer is still worth telling
 
@@ -190,7 +190,7 @@ class ExtractiveLLM(LLM):
         return existing if is_refusal(answer) or nothing_new else answer
 
     def _answer(self, query: str, quotes: Sequence[Quote], *, least: float = 0.0) -> str:
-        """`least`: the margin that is needed, see `relevance.margin`."""
+        """`least`: the margin that is needed, see `answer_ranking.margin`."""
         read = [quote.read_with_lead for quote in quotes]
         query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
         weighed = self._weighed(query, quotes)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variables, as_text
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, structured
-from ragcore.response_synthesizers.compact_prompts import Packer, Passages
+from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.structured import satisfied_answer
 from ragcore.schema import ChatMessage
@@ -68,97 +68,97 @@ class SynthesisJob:
     filtered: bool = False
 
 
-def refine(work: SynthesisJob) -> Pieces:
+def refine(job: SynthesisJob) -> Pieces:
     """One call for each passage: an answer from the first, improved with each of the others. The last one is streamed."""
-    return (yield from _refined(work, most=1))
+    return (yield from _refined(job, most=1))
 
 
-def compact(work: SynthesisJob) -> Pieces:
+def compact(job: SynthesisJob) -> Pieces:
     """Like refine, with as many passages in each call as fit: usually one call."""
-    return (yield from _refined(work, most=None))
+    return (yield from _refined(job, most=None))
 
 
-def simple_summarize(work: SynthesisJob) -> Pieces:
+def simple_summarize(job: SynthesisJob) -> Pieces:
     """One call, always. Where the passages do not fit, the longest lose their ends."""
-    call = Packer(work.llm).squeeze(work.prompts.text_qa, work.variables, work.passages, work.history)
-    return (yield from _spoken(work.llm, call))
+    call = Packer(job.llm).squeeze(job.prompts.text_qa, job.variables, job.passages, job.history)
+    return (yield from _spoken(job.llm, call))
 
 
-def tree_summarize(work: SynthesisJob) -> Pieces:
+def tree_summarize(job: SynthesisJob) -> Pieces:
     """One call when everything fits. Else one for each packful, at the same time, and then again over their answers."""
-    packer = Packer(work.llm)
-    packed = packer.pack(work.prompts.summary, work.variables, work.passages, work.history)
+    packer = Packer(job.llm)
+    packed = packer.pack(job.prompts.summary, job.variables, job.passages, job.history)
     while len(packed.calls) > 1:
         answers = [""] * len(packed.calls)
-        with closing(stream_all(work.llm, packed.calls, work.workers)) as pieces:
+        with closing(stream_all(job.llm, packed.calls, job.workers)) as pieces:
             for number, piece in pieces:
                 answers[number] += piece
                 yield ""
         summaries = tuple(Passage(answer) for answer in answers if answer.strip())
         if not summaries:
             return ""
-        fewer = packer.pack(work.prompts.summary, work.variables, summaries, work.history)
+        fewer = packer.pack(job.prompts.summary, job.variables, summaries, job.history)
         if len(fewer.calls) >= len(packed.calls):
             # Answers as long as what they sum up would go round for ever: two must fit where one did.
-            fewer = packer.pack_in_pairs(work.prompts.summary, work.variables, summaries, work.history)
+            fewer = packer.pack_in_pairs(job.prompts.summary, job.variables, summaries, job.history)
         packed = fewer
-    return (yield from _spoken(work.llm, packed.calls[0]))
+    return (yield from _spoken(job.llm, packed.calls[0]))
 
 
-def generation(work: SynthesisJob) -> Pieces:
+def generation(job: SynthesisJob) -> Pieces:
     """One call with the question alone; the passages are shown beside the answer, but not used."""
-    call = Packer(work.llm).take(work.prompts.simple, work.variables, (), work.history).calls[0]
-    return (yield from _spoken(work.llm, call))
+    call = Packer(job.llm).take(job.prompts.simple, job.variables, (), job.history).calls[0]
+    return (yield from _spoken(job.llm, call))
 
 
-def no_text(work: SynthesisJob) -> Pieces:
+def no_text(job: SynthesisJob) -> Pieces:
     """No call: only the passages."""
     yield from ()
     return ""
 
 
-def accumulate(work: SynthesisJob) -> Pieces:
+def accumulate(job: SynthesisJob) -> Pieces:
     """One call for each passage, at the same time; the answers stand below each other."""
-    return (yield from _rows(work, most=1))
+    return (yield from _rows(job, most=1))
 
 
-def compact_accumulate(work: SynthesisJob) -> Pieces:
+def compact_accumulate(job: SynthesisJob) -> Pieces:
     """Like accumulate, with as many passages in each call as fit."""
-    return (yield from _rows(work, most=None))
+    return (yield from _rows(job, most=None))
 
 
-def run(mode: ResponseMode, work: SynthesisJob) -> Pieces:
-    return _MODES[mode](work)
+def run(mode: ResponseMode, job: SynthesisJob) -> Pieces:
+    return _MODES[mode](job)
 
 
-def _refined(work: SynthesisJob, most: int | None) -> Pieces:
-    packer = Packer(work.llm)
-    answer, waiting = as_text(work.variables.get("existing_answer", "")), work.passages
+def _refined(job: SynthesisJob, most: int | None) -> Pieces:
+    packer = Packer(job.llm)
+    answer, waiting = as_text(job.variables.get("existing_answer", "")), job.passages
     while waiting:
-        prompt = work.prompts.refine if answer else work.prompts.text_qa
-        variables = {**work.variables, "existing_answer": answer} if answer else work.variables
-        packed = packer.take(structured(prompt) if work.filtered else prompt, variables, waiting, work.history, most=most)
+        prompt = job.prompts.refine if answer else job.prompts.text_qa
+        variables = {**job.variables, "existing_answer": answer} if answer else job.variables
+        packed = packer.take(structured(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most)
         waiting = packed.waiting
-        if work.filtered:
-            answer = satisfied_answer((yield from _unspoken(work.llm, packed.calls[0]))) or answer
+        if job.filtered:
+            answer = satisfied_answer((yield from _unspoken(job.llm, packed.calls[0]))) or answer
         elif waiting:
-            answer = (yield from _unspoken(work.llm, packed.calls[0])) or answer
+            answer = (yield from _unspoken(job.llm, packed.calls[0])) or answer
         else:
-            improved = yield from _spoken(work.llm, packed.calls[0])
+            improved = yield from _spoken(job.llm, packed.calls[0])
             if not improved:
                 yield answer
             answer = improved or answer
-    if work.filtered:
+    if job.filtered:
         yield answer
     return answer
 
 
-def _rows(work: SynthesisJob, most: int | None) -> Pieces:
-    packed = Packer(work.llm).pack(work.prompts.text_qa, work.variables, work.passages, work.history, most=most)
+def _rows(job: SynthesisJob, most: int | None) -> Pieces:
+    packed = Packer(job.llm).pack(job.prompts.text_qa, job.variables, job.passages, job.history, most=most)
     rows = [f"{ROW_SEPARATOR if row else ''}Response {row + 1}: " for row in range(len(packed.calls))]
     begun = 0
     said: list[str] = []
-    with closing(stream_all(work.llm, packed.calls, work.workers)) as pieces:
+    with closing(stream_all(job.llm, packed.calls, job.workers)) as pieces:
         for number, piece in pieces:
             # A row begins with its first word, so that an answer which fails before has said nothing.
             here = max(begun, number + 1 if piece else number)

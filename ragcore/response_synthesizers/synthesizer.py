@@ -19,8 +19,8 @@ from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
 from ragcore.questions import fixed_replies
 from ragcore.questions.fixed_replies import in_language_of
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.compact_prompts import Passages
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
+from ragcore.response_synthesizers.packer import Passages
 from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
 from ragcore.settings import services
 

@@ -161,7 +161,7 @@ class HybridRetriever(BaseRetriever):
         return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
-        """By cosine. None while the vectors are damaged: words alone find passages until they are made anew."""
+        """By cosine. An empty list while the vectors are damaged: words alone find passages until they are made anew."""
         try:
             return self._store.search(vector, self._pool, self._scope)
         except DamagedStoreError as error:

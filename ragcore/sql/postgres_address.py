@@ -5,13 +5,9 @@ from __future__ import annotations
 import getpass
 import ssl
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ragcore.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedStoreError, MissingPackageError, StoreError
 from ragcore.sql.base import BusyError
 from ragcore.sql.postgres_address import Address
-
-if TYPE_CHECKING:
-    pass
 
 
 class LostConnectionError(StoreError):

@@ -1,4 +1,4 @@
-"""The ways in which a store can be asked. By itself, as it is named long before a search loads what it needs."""
+"""The ways in which a store can be asked. Apart from the stores, so that naming a mode loads no numpy."""
 
 from __future__ import annotations
 

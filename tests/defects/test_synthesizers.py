@@ -12,8 +12,8 @@ from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate
 from ragcore.prompts.wording import REFINE
-from ragcore.response_synthesizers.compact_prompts import MESSAGE_TOKENS, Packer
 from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.packer import MESSAGE_TOKENS, Packer
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import ChatMessage, MessageRole
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes, passages_of, prompts, shown, word_llm

@@ -355,7 +355,7 @@ def _set_right(library: Library) -> None:
         library.rebuilds.start(chunk_size=SIZE)
         work(library)
     library.files.remove(gap.id)
-    library.store.index(library.store.versions.current()[0]).delete(gap.id)
+    library.store.index(library.store.versions.current().name).delete(gap.id)
     assert is_sound(library) == (BEFORE, SIZE)
 
 
@@ -400,7 +400,7 @@ def is_sound(library: Library) -> tuple[Texts, int]:
 
 def _tables_agree(library: Library, total: int) -> None:
     """The passages of the current index: in the tables, in the words, and in the file of vectors."""
-    name = library.store.versions.current()[0]
+    name = library.store.versions.current().name
     with library.database.snapshot() as db:
         index = db.execute("SELECT id, passages, slots, dimension, file FROM indexes WHERE name = ?", (name,)).fetchone()
         passages = "SELECT count(*) FROM passages p JOIN documents d ON d.seq = p.document WHERE d.index_id = ?"
@@ -423,7 +423,7 @@ def answers(library: Library) -> None:
 
 def _holds_nothing_else(library: Library) -> None:
     """No drafts of what is finished, nothing of what waits, no index but the current one, no file that nobody names."""
-    current = library.store.versions.current()[0]
+    current = library.store.versions.current().name
     with library.database.snapshot() as db:
         for column in ("owner FROM drafts", "file_id FROM links"):
             assert db.execute(f"SELECT {column}").fetchall() == []

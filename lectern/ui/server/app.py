@@ -41,7 +41,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
         yield
     finally:
         try:
-            await anyio.to_thread.run_sync(lambda: resources.indexes().close())
+            await anyio.to_thread.run_sync(lambda: resources.open_indexes().close())
         except RagError:
             logger.info("there was no library to close")
 
@@ -50,7 +50,7 @@ def _open() -> bool:
     """Whether there is no more to it; False while the database's server is away."""
     try:
         resources.opened()
-        resources.indexes().go_on()
+        resources.open_indexes().go_on()
     except RagError as error:
         logger.warning("the library cannot be opened: %s", error.what)  # the screens say so, and try again
         return not error.retryable

@@ -122,12 +122,12 @@ async def make_index(request: Request) -> Response:
         return library
     name = safe_name(request.query_params.get("name", ""))
     target = library.incoming / f"{new_id()}.part"
-    shelf = resources.shelf()
+    indexes = resources.all_indexes()
     try:
         async with await anyio.open_file(target, "wb") as file:
             async for piece in request.stream():
                 await file.write(piece)
-        called = await anyio.to_thread.run_sync(shelf.free_name, Path(name).stem)
+        called = await anyio.to_thread.run_sync(indexes.free_name, Path(name).stem)
     except ClientDisconnect:
         _drop(target)
         return Response(status_code=499)
@@ -138,8 +138,8 @@ async def make_index(request: Request) -> Response:
 
     def make(told: Callable[[float], None]) -> tuple[Index, Copied]:
         try:
-            return shelf.take_in(target, called, called=name, told=told)
+            return indexes.take_in(target, called, called=name, told=told)
         finally:
             target.unlink(missing_ok=True)
 
-    return JSONResponse({"id": resources.indexes().making.start(called, make)})
+    return JSONResponse({"id": resources.open_indexes().making.start(called, make)})

@@ -8,8 +8,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from lectern.explain.call_graph import Call, Film, Step
-from lectern.explain.call_graph import film as film_of
+from lectern.explain.call_graph import Call, CallGraph, Step, build_call_graph
 from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
@@ -17,7 +16,7 @@ from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
 from ragcore.text.word_diff import legible
 
-_FILM = component("call_graph", '<div class="root"></div>')
+_CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 
 DRAWN = 120  # calls; of more, the first and the last are drawn
 LAST = 20
@@ -25,10 +24,10 @@ TEXT_CHARS = 1200  # of a reply in the drawing; all of it is there when the call
 FILMS = 8  # kept in memory: reading a long trace takes a while
 
 
-def film(message: Message, opened: int) -> None:
+def draw_call_graph(message: Message, opened: int) -> None:
     """Draw how this answer was made; `opened` is the number of the call that is shown whole, 0 for none."""
     try:
-        shown = _film(resources.library().name, message.id, repr(message.facts))
+        shown = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
         st.markdown(_("The calls of this answer were not kept. Answer again to see them."))
         return
@@ -52,16 +51,16 @@ def film(message: Message, opened: int) -> None:
             "asks": _("asks for"),
         },
     }
-    _FILM(key="film", data=data, on_open_change=lambda: _open(message, opened))
+    _CALL_GRAPH(key="film", data=data, on_open_change=lambda: _open(message, opened))
 
 
 @lru_cache(maxsize=FILMS)
-def _film(library: str, message_id: str, facts: str) -> Film:
+def _build(library: str, message_id: str, facts: str) -> CallGraph:
     """Of the open library, which the name stands for. LookupError, which is not kept, while there is no trace."""
     trace = resources.library().conversations.trace(message_id)
     if trace is None:
         raise LookupError(message_id)
-    return film_of(trace)
+    return build_call_graph(trace)
 
 
 def _open(message: Message, opened: int) -> None:
@@ -71,7 +70,7 @@ def _open(message: Message, opened: int) -> None:
         session().panel = f"calls.{message.id}" + (f".{number}" if number and number != opened else "")
 
 
-def _sentence(shown: Film) -> str:
+def _sentence(shown: CallGraph) -> str:
     condensed = any(call.kind == "condense" for call in shown.calls)
     several = sum(call.kind != "condense" for call in shown.calls) > 1
     match shown.shape:
@@ -94,7 +93,7 @@ def _sentence(shown: Film) -> str:
     return _("One call makes the answer.")
 
 
-def _items(shown: Film, longest: float) -> list[dict[str, object]]:
+def _items(shown: CallGraph, longest: float) -> list[dict[str, object]]:
     """What is listed, in order; of very many calls, the first and the last."""
     items: list[dict[str, object]] = []
     group = ""
@@ -114,7 +113,7 @@ def _items(shown: Film, longest: float) -> list[dict[str, object]]:
     return items
 
 
-def _call_item(shown: Film, call: Call, longest: float) -> dict[str, object]:
+def _call_item(shown: CallGraph, call: Call, longest: float) -> dict[str, object]:
     changed = legible(call.changes) if call.inputs else ()
     return {
         "number": call.number,
@@ -206,7 +205,7 @@ def _whole(call: Call) -> dict[str, object]:
     }
 
 
-def _tree(shown: Film) -> dict[str, object] | None:
+def _tree(shown: CallGraph) -> dict[str, object] | None:
     """The calls of each level, the passages first, and which reply went into which call."""
     calls = [call for call in shown.calls if call.kind == "summarize"]
     if shown.shape != "tree" or len(shown.calls) < 2:

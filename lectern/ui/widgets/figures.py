@@ -91,7 +91,7 @@ def rebuild() -> None:
 
 def _planned(library: Library) -> RebuildPlan:
     """The fields, and what they say. RagError where an index cannot be made so."""
-    ingest, model = library.settings.ingest, library.store.versions.current()[1]
+    ingest, model = library.settings.ingest, library.store.versions.current().embed_model
     session_key = session().index
     fill_new_widget(f"rebuild_size_{session_key}", ingest.chunk_size)
     fill_new_widget(f"rebuild_overlap_{session_key}", ingest.chunk_overlap)

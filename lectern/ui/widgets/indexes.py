@@ -24,15 +24,15 @@ _IMPORT = component(
 )
 
 
-def shelf() -> None:
+def index_list() -> None:
     """The list of indexes; what to do with the open one."""
-    on_shelf, state = resources.shelf(), session()
+    indexes, state = resources.all_indexes(), session()
     if state.problem is not None and problem(state.problem, key="indexes"):
         state.problem = None
-    if on_shelf.one_only:
+    if indexes.one_only:
         st.markdown(_("This library is in a database on a server, which holds one index. Everything about it is below."))
         return
-    all_ = on_shelf.all()
+    all_ = indexes.all()
     st.markdown(_("An index has its own documents, passages and conversations. Settings and keys are shared."))
     with st.container(key="shelf", horizontal=True, gap="small"):
         for index in all_:
@@ -70,7 +70,7 @@ def _making() -> None:
 
 
 def _progress() -> None:
-    state, makings = session(), resources.indexes().making
+    state, makings = session(), resources.open_indexes().making
     making = makings.get(state.indexes.making)
     if making is not None and not making.ended:
         st.progress(making.fraction, _("Making {name}").format(name=label(making.name)))
@@ -91,8 +91,8 @@ def _progress() -> None:
 
 def index_actions() -> None:
     """Rename, duplicate, export, delete: for the open index."""
-    index = resources.shelf().get(session().index)
-    if index is None or resources.shelf().one_only:
+    index = resources.all_indexes().get(session().index)
+    if index is None or resources.all_indexes().one_only:
         return
     with st.container(key="index_actions", horizontal=True, gap="small", vertical_alignment="center"):
         _rename_box(index)
@@ -127,32 +127,32 @@ def _rename_box(index: Index) -> None:
 
 
 def _create(key: str) -> None:
-    with_problem(lambda: open_index(resources.shelf().create(str(widget(key) or "")).id))
+    with_problem(lambda: open_index(resources.all_indexes().create(str(widget(key) or "")).id))
 
 
 def _rename(key: str) -> None:
     def rename() -> None:
-        resources.shelf().rename(session().index, str(widget(key) or ""))
+        resources.all_indexes().rename(session().index, str(widget(key) or ""))
         session().indexes.forms += 1
 
     with_problem(rename)
 
 
 def _duplicate() -> None:
-    on_shelf, id_, library = resources.shelf(), session().index, resources.library()
-    index = on_shelf.get(id_)
-    name = on_shelf.free_name(_("Copy of {name}").format(name=labels.index_name(index.name) if index else ""))
+    indexes, id_, library = resources.all_indexes(), session().index, resources.library()
+    index = indexes.get(id_)
+    name = indexes.free_name(_("Copy of {name}").format(name=labels.index_name(index.name) if index else ""))
     session().problem = None
-    session().indexes.making = resources.indexes().making.start(
-        name, lambda told: (on_shelf.duplicate(id_, library, name, told), None)
+    session().indexes.making = resources.open_indexes().making.start(
+        name, lambda told: (indexes.duplicate(id_, library, name, told), None)
     )
 
 
 def _delete() -> None:
     def delete() -> None:
         id_ = session().index
-        index = resources.shelf().get(id_)
-        freed = resources.indexes().delete(id_)
+        index = resources.all_indexes().get(id_)
+        freed = resources.open_indexes().delete(id_)
         open_index(MAIN)
         name = index.name if index else ""
         session().notice = _("{name} is deleted. {size} freed.").format(name=name, size=labels.size(freed))

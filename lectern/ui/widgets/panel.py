@@ -13,7 +13,7 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import breakable
 from lectern.ui.state import session
-from lectern.ui.widgets.call_graph import film
+from lectern.ui.widgets.call_graph import draw_call_graph
 from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
 from lectern.ui.widgets.missed_passages import why, why_title
 from lectern.ui.widgets.passage import passage
@@ -92,7 +92,7 @@ def _calls_title(opened: Opened) -> str:
 
 
 def _calls(opened: Opened) -> None:
-    film(opened.message, opened.number)
+    draw_call_graph(opened.message, opened.number)
 
 
 PANELS: Mapping[str, Panel] = {

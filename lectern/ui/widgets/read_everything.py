@@ -147,7 +147,7 @@ def reads_more(message: Message) -> bool:
     return message.ask is not None and message.ask.response_mode != "generation"
 
 
-def take_offer(question: str, *, chat: bool) -> bool:
+def offer_instead(question: str, *, chat: bool) -> bool:
     """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
     reading = session().ask.to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or not question.strip():

@@ -47,7 +47,7 @@ def passage_settings() -> None:
             help=_("How much of a passage the next one repeats."),
         )
     with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
-        embedder = labels.embedder(library.store.versions.current()[1])
+        embedder = labels.embedder(library.store.versions.current().embed_model)
         st.caption(
             _("Passages are searched with the embedder “{name}”.").format(name=label(embedder)),
             width="content",

@@ -65,7 +65,7 @@ def variables() -> Mapping[str, str]:
 def prompt_settings() -> None:
     kept, state = resources.library().prompts, session().settings
     named, changed = titles(), kept.current()
-    if len(resources.shelf().all()) > 1:
+    if len(resources.all_indexes().all()) > 1:
         st.caption(_("Each index has its own. These are those of the one that is open."))
     fill_new_widget("prompt_name", "text_qa")
     st.selectbox(

@@ -85,7 +85,7 @@ def theirs(given: Any) -> Any:
 def ours(given: Any) -> Any:
     from ragcore.errors import RagError
     from ragcore.prompts.prompt import Passage, Prompt, Task
-    from ragcore.response_synthesizers.compact_prompts import Packer
+    from ragcore.response_synthesizers.packer import Packer
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
     from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lectern.explain.call_graph import Film, film
+from lectern.explain.call_graph import CallGraph, build_call_graph
 from lectern.ui.widgets.call_graph import _sub, _whole
 from ragcore.agent.react import ReActAgent
 from ragcore.chat_modes import chat_engine
@@ -80,7 +80,7 @@ def markers(word: str, text: str) -> list[int]:
     return sorted({int(number) for number in re.findall(rf"{word}-(\d+)", text)})
 
 
-def prompt_of(shown: Film, number: int) -> str:
+def prompt_of(shown: CallGraph, number: int) -> str:
     call = shown.call(number)
     assert call is not None
     return "\n".join(text for said in call.messages for _origin, text in said.parts)
@@ -105,14 +105,14 @@ def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
     mode: str, number: int, window: int, silent: frozenset[int], broken: int, stop_after: int
 ) -> None:
     trace = made(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
-    shown = film(trace)
+    shown = build_call_graph(trace)
     assert [call.number for call in shown.calls] == list(range(1, len(trace.named("llm")) + 1))
     assert ["".join(t for said in call.messages for _o, t in said.parts) for call in shown.calls] == spoken(trace)
     assert [step.call for step in shown.steps if step.kind == "call"] == [call.number for call in shown.calls]
     for call in shown.calls:
         assert all(source < call.number for source in call.inputs)
     assert Span.from_dict(json.loads(json.dumps(trace.to_dict()))) is not trace
-    assert film(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown  # as it is stored
+    assert build_call_graph(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown  # as it is stored
     assert json.loads(json.dumps(shown.to_dict()))["shape"] == shown.shape
 
 
@@ -128,7 +128,7 @@ def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
     mode: str, number: int, window: int, silent: frozenset[int]
 ) -> None:
     trace = made(mode, number, window, silent=silent)
-    shown = film(trace)
+    shown = build_call_graph(trace)
     for call in shown.calls:
         prompt = prompt_of(shown, call.number)
         # A passage in parts has its word in the first of them only.
@@ -144,7 +144,7 @@ def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
 @settings(deadline=None)
 @given(number=st.integers(2, 14), window=st.sampled_from((340, 420, 560)))
 def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answer(number: int, window: int) -> None:
-    shown = film(made("tree_summarize", number, window))
+    shown = build_call_graph(made("tree_summarize", number, window))
     used = {source for call in shown.calls for source in call.inputs}
     assert used == {call.number for call in shown.calls[:-1]}
     for before, after in pairwise(shown.calls):
@@ -163,7 +163,7 @@ def test_a_strip_says_what_each_call_changed_of_the_answer_before() -> None:
     llm = ScriptedLLM(lambda call: next(replies))
     trace = Synthesizer(llm, "refine").synthesize("When?", passages(3)).trace
     assert trace is not None
-    shown = film(trace)
+    shown = build_call_graph(trace)
     assert shown.shape == "strip"
     assert [(change.kind, change.text) for change in shown.calls[1].changes] == [
         ("same", "The tower was built in"),
@@ -186,7 +186,7 @@ def test_the_shape_follows_the_way_of_answering(mode: str, shape: str) -> None:
     engine = RetrieverQueryEngine(Found(passages(3)), Synthesizer(ScriptedLLM(talker()), mode))
     trace = engine.query("What?").trace
     assert trace is not None
-    shown = film(trace)
+    shown = build_call_graph(trace)
     assert (shown.shape, shown.mode, shown.chat_mode) == (shape, mode, "")
     assert len(shown.calls) == {"refine": 3, "accumulate": 3, "no_text": 0}.get(mode, 1)
 
@@ -199,7 +199,7 @@ def test_a_follow_up_is_condensed_first() -> None:
     engine = chat_engine("condense_plus_context", llm=llm, retriever=found, memory=memory, response_mode="refine")
     trace = engine.chat("And when?").trace
     assert trace is not None
-    shown = film(trace)
+    shown = build_call_graph(trace)
     assert [call.kind for call in shown.calls] == ["condense", "answer", "refine"]
     assert (shown.shape, shown.chat_mode) == ("strip", "condense_plus_context")
     assert shown.calls[1].inputs == ()  # the question is no earlier answer
@@ -216,7 +216,7 @@ def test_an_agent_works_in_rounds_with_its_tools() -> None:
     )
     trace = ReActAgent.from_tools([FunctionTool.from_defaults(multiply)], llm=llm).chat("What is 6 times 7?").trace
     assert trace is not None
-    shown = film(trace)
+    shown = build_call_graph(trace)
     assert shown.shape == "rounds"
     assert [(step.kind, step.group) for step in shown.steps] == [("call", "1"), ("tool", "1"), ("call", "2")]
     tool = shown.steps[1]
@@ -232,7 +232,7 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
             "retrieve", {"question": "q", "found": [{"id": "a"}]}, seconds=0.1, children=[Span("llm", {"prompt": "hyde"})]
         )
 
-    shown = film(Span("query", children=list(tree()), seconds=0.5))
+    shown = build_call_graph(Span("query", children=list(tree()), seconds=0.5))
     assert [(call.number, call.kind, call.prompt) for call in shown.calls] == [(1, "other", "rephrase"), (2, "other", "hyde")]
     assert [(step.kind, step.found, step.call) for step in shown.steps] == [
         ("call", None, 1), ("retrieve", 1, None), ("call", None, 2),
@@ -246,7 +246,7 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
 )
 def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(provider: str, counted_here: bool, told: str) -> None:
     facts = {"provider": provider, "tokens_estimated": counted_here, "prompt_tokens": 2_000, "completion_tokens": 310}
-    (call,) = film(Span("query", children=[Span("llm", facts, seconds=0.2)], seconds=0.5)).calls
+    (call,) = build_call_graph(Span("query", children=[Span("llm", facts, seconds=0.2)], seconds=0.5)).calls
     assert call.estimated == told.startswith("about")
     assert told in _sub(call).split(" · ")
     assert ("counted here" in str(_whole(call)["figures"])) == call.estimated

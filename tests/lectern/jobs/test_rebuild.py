@@ -50,7 +50,7 @@ def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 def is_made_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
     """That every passage of the library is what these settings make of its documents, with its vector."""
-    assert library.store.versions.current()[1] == embed_model
+    assert library.store.versions.current().embed_model == embed_model
     embedder = library.embedder
     for stored in library.store.documents():
         expected = passages_of(library.store.document(stored.id_), chunk_size, chunk_overlap)
@@ -152,7 +152,7 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
     assert library.store.versions.coming() is None
     assert library.settings.ingest.chunk_size == 64
     with library.database.snapshot() as db:
-        assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current()[0]]
+        assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current().name]
 
 
 def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.jobs.time_left import FILE_SECONDS, GUESSES, SCHEMA, WINDOWS, Costs, Estimate, kind_of, read_costs, remember
+from lectern.jobs.time_left import FILE_SECONDS, GUESSES, SCHEMA, WINDOWS, Costs, TimeLeft, kind_of, read_costs, remember
 from ragcore.sql.sqlite import SQLiteDatabase
 
 # A 350-page PDF on a slow machine beside much other work: seconds since the beginning, and what was done by then.
@@ -43,7 +43,7 @@ def clock() -> Clock:
 def replay(costs: Costs) -> list[tuple[float, float, float]]:
     """For each moment: seconds since the beginning, seconds left by the estimate, and the share on the bar."""
     clock = Clock()
-    estimate = Estimate(costs, RECORDED["name"], RECORDED["bytes"], clock=clock)
+    estimate = TimeLeft(costs, RECORDED["name"], RECORDED["bytes"], clock=clock)
     seen, before, last, all_characters = [], 0, 0.0, RECORDED["characters"]
     for clock.now, stage, done, total in RECORDED["moments"]:
         if stage == "reading":
@@ -74,7 +74,7 @@ def test_the_bar_only_grows_and_stays_below_one(costs: Costs) -> None:
 
 def test_pages_that_take_much_longer_than_usual_are_told_by_the_pace_so_far(clock: Clock) -> None:
     """A hundred scanned pages of four seconds each, in a library that has read only typed ones."""
-    estimate = Estimate(costs_of(read_pdf=1e-6, text_pdf=0.01, embed=1e-4), "a.pdf", 1_000_000, clock=clock)
+    estimate = TimeLeft(costs_of(read_pdf=1e-6, text_pdf=0.01, embed=1e-4), "a.pdf", 1_000_000, clock=clock)
     for page in range(1, 101):
         clock.now += 4.0
         estimate.reading(page, 100)
@@ -85,7 +85,7 @@ def test_pages_that_take_much_longer_than_usual_are_told_by_the_pace_so_far(cloc
 
 
 def test_while_there_is_no_progress_the_time_goes_by_and_a_step_that_is_overdue_takes_longer(clock: Clock) -> None:
-    estimate, told = Estimate(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock), []
+    estimate, told = TimeLeft(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock), []
     for clock.now in (0.0, 4.0, 8.0, 12.0):  # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
         told.append(estimate.left)
     assert told == pytest.approx([30.1, 26.1, 24.0, 26.0])
@@ -96,7 +96,7 @@ def test_while_there_is_no_progress_the_time_goes_by_and_a_step_that_is_overdue_
 
 
 def test_a_file_that_is_fetched_is_told_by_the_bytes_that_have_come(clock: Clock) -> None:
-    estimate = Estimate(Costs(), "https://example.org/a.pdf", 0, clock=clock)
+    estimate = TimeLeft(Costs(), "https://example.org/a.pdf", 0, clock=clock)
     estimate.reading(0, 0)
     estimate.reading(0, 100)
     clock.now = 5.0
@@ -107,7 +107,7 @@ def test_a_file_that_is_fetched_is_told_by_the_bytes_that_have_come(clock: Clock
 
 
 def test_passages_that_are_known_from_an_earlier_worker_are_done_and_its_bar_goes_on(clock: Clock) -> None:
-    estimate = Estimate(Costs(), "a.txt", 100_000, 0.5, clock=clock)
+    estimate = TimeLeft(Costs(), "a.txt", 100_000, 0.5, clock=clock)
     estimate.reading(1, 1)
     estimate.embedding(100_000, 1e-4)
     assert (estimate.fraction, estimate.left) == pytest.approx((0.5, 10.0))
@@ -126,7 +126,7 @@ def test_the_bar_only_grows_and_the_time_is_never_negative_whatever_is_told(
     steps: list[tuple[bool, int, int, float]], size: int, each: float
 ) -> None:
     clock = Clock()
-    estimate = Estimate(costs_of(embed=each), "a.txt", size, 0.3, clock=clock)
+    estimate = TimeLeft(costs_of(embed=each), "a.txt", size, 0.3, clock=clock)
     bar = [estimate.fraction]
     for reading, done, total, seconds in steps:
         clock.now += seconds

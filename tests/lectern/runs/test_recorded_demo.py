@@ -25,8 +25,8 @@ from lectern.runs.recorded_demo import (
     QUERY,
     RECORDED,
     PlayedRun,
+    RecordedOrLiveRuns,
     Recording,
-    StagedRuns,
     located,
     paced,
     recorded,
@@ -92,7 +92,7 @@ def test_a_recording_is_the_same_after_its_file(folder: Path) -> None:
 
 
 def test_a_recorded_question_gives_the_recorded_answer_and_all_that_belongs_to_it(library: Library, folder: Path) -> None:
-    runs, talk = StagedRuns(library, folder), library.conversations.create().id
+    runs, talk = RecordedOrLiveRuns(library, folder), library.conversations.create().id
     run = runs.start(talk, Ask("  who built IT? ", top_k=9))
     assert "".join(run.follow()) == "Ada Penrose. [1]"
     ended(run)
@@ -124,7 +124,7 @@ def test_any_other_question_is_answered_as_usual(library: Library, folder: Path)
         (Ask("Who built it?", chat_mode=None, reading="everything"), []),
     ]:
         assert recorded(ask, asked, among) is None, (ask, asked, before)
-    runs = StagedRuns(library, folder)
+    runs = RecordedOrLiveRuns(library, folder)
     other = ended(runs.start(library.conversations.create().id, Ask("Hello", chat_mode="simple")))
     assert not isinstance(other, PlayedRun)
     library.update_settings(library.settings.model_copy(update={"stage": False}))
@@ -133,7 +133,7 @@ def test_any_other_question_is_answered_as_usual(library: Library, folder: Path)
 
 def test_stop_keeps_what_was_played(library: Library, tmp_path: Path) -> None:
     write([replace(MADE, pieces=((0.0, "Ada "), (600.0, "Penrose.")))], tmp_path / "slow")
-    run = StagedRuns(library, tmp_path / "slow").start(library.conversations.create().id, Ask("Who built it?"))
+    run = RecordedOrLiveRuns(library, tmp_path / "slow").start(library.conversations.create().id, Ask("Who built it?"))
     for piece in run.follow():
         if piece:
             run.stop()
@@ -154,7 +154,7 @@ def test_a_recording_that_cannot_be_played_ends_as_a_failure(library: Library) -
 
 
 def test_what_was_played_is_not_kept_in_memory(library: Library, folder: Path) -> None:
-    runs, talk = StagedRuns(library, folder), library.conversations.create().id
+    runs, talk = RecordedOrLiveRuns(library, folder), library.conversations.create().id
     first = weakref.ref(ended(runs.start(talk, Ask("Who built it?"))))
     ended(runs.start(talk, Ask("And when?")))
     gc.collect()

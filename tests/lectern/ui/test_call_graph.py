@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from lectern.ask.pipeline import finding
-from lectern.explain.call_graph import Call, Film, Kind, Step
+from lectern.ask.pipeline import plan_retrieval
+from lectern.explain.call_graph import Call, CallGraph, Kind, Step
 from lectern.schema import Ask, Retrieval
 from lectern.ui.widgets.call_graph import _sentence, _step_item
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.vector_stores.memory import MemoryStore
 
 
-def made_by(*kinds: Kind) -> Film:
+def made_by(*kinds: Kind) -> CallGraph:
     calls = tuple(Call(number, kind, "", (), "", 0, 0, 0.0, 0.0) for number, kind in enumerate(kinds, 1))
-    return Film("single", "compact", "condense_plus_context", (), calls, 1.0)
+    return CallGraph("single", "compact", "condense_plus_context", (), calls, 1.0)
 
 
 def test_of_two_calls_both_are_told() -> None:
@@ -25,7 +25,7 @@ def test_of_two_calls_both_are_told() -> None:
 
 @pytest.mark.parametrize("how", [Retrieval(), Retrieval(cutoff=0.3, diverse=True)])
 def test_what_is_done_with_the_passages_is_told_in_plain_words(how: Retrieval) -> None:
-    steps = finding(Ask("Who?", retrieval=how), MemoryStore(), HashEmbedding()).postprocessors
+    steps = plan_retrieval(Ask("Who?", retrieval=how), MemoryStore(), HashEmbedding()).postprocessors
     told = [_step_item(Step("postprocess", type(step).__name__, found=6)) for step in steps]
     assert "Chooses among the passages" not in [item["title"] for item in told]
     assert not any(type(step).__name__ in f"{item}" for step, item in zip(steps, told, strict=True))

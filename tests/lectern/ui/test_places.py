@@ -25,8 +25,8 @@ def page() -> None:
 
 @pytest.fixture
 def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    shelf = Indexes(tmp_path)
-    monkeypatch.setattr(resources, "shelf", lambda: shelf)
+    indexes = Indexes(tmp_path)
+    monkeypatch.setattr(resources, "all_indexes", lambda: indexes)
     monkeypatch.setattr(places, "UNDERWAY_SECONDS", 60)  # however slow this machine is
     return AppTest.from_function(page, default_timeout=60)
 

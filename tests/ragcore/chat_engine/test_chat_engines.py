@@ -13,7 +13,7 @@ from ragcore.errors import LLMServerError, QuestionError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import Rule, ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.response_synthesizers.compact_prompts import MESSAGE_TOKENS
+from ragcore.response_synthesizers.packer import MESSAGE_TOKENS
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 from ragcore.storage.chat_store import SimpleChatStore

@@ -9,7 +9,7 @@ from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.llms.scripted import Rule, ScriptedLLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, RenderedMessage
-from ragcore.response_synthesizers.compact_prompts import Packed, Passages
+from ragcore.response_synthesizers.packer import Packed, Passages
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 
 

@@ -13,7 +13,7 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import CONDENSE_QUESTION, CONTEXT_CHAT, REFINE, TEXT_QA
-from ragcore.response_synthesizers.compact_prompts import MESSAGE_TOKENS, Packer, split
+from ragcore.response_synthesizers.packer import MESSAGE_TOKENS, Packer, split
 from ragcore.schema import ChatMessage, MessageRole
 from tests.ragcore.response_synthesizers.doubles import packs, passages_of, shown, word_llm
 
