@@ -48,9 +48,11 @@ LANGUAGE = "en"  # what the embedder that tells words knows
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What was measured of `count` quotes, of those at `rows`: see `measure` and `met_words` of `answer_ranking`; the second is None
-    where words have no vectors. `foreign`: the question is in another language than the embedder's; `unread`: in a script that
-    the embedder does not know, so that words order the sentences, too."""
+    """What was measured of `count` quotes, of those at `rows`: see `measure` and `met_words` of `answer_ranking`.
+
+    `met_words` is None where words have no vectors. `foreign`: the question is in another language than the embedder's;
+    `unread`: in a script that the embedder does not know, so that words order the sentences, too.
+    """
 
     count: int
     rows: list[int]
