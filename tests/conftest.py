@@ -45,9 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sample(most): without --all, so many of its cases are run")
     config.addinivalue_line("markers", "beside(test): without --all, it is left to this quicker test of the same promise")
-    settings.register_profile("sample", settings(), max_examples=settings().max_examples // 4)
-    if not config.getoption("--all"):
-        settings.load_profile("sample")
+    # No deadline: a busy machine is not a slow function.
+    examples = settings().max_examples if config.getoption("--all") else settings().max_examples // 4
+    settings.register_profile("lectern", settings(), max_examples=examples, deadline=None)
+    settings.load_profile("lectern")
 
 
 @pytest.fixture(scope="session")
@@ -57,12 +58,25 @@ def everything(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The browser's tests come last: its driver keeps an event loop running in this thread, where others start their own."""
+    """The browser's tests come last: its driver keeps an event loop running in this thread, where others start their own.
+
+    Each test has a second try, as the machine may have been too busy for something to come in time; a wrong one fails twice.
+    """
+    late = pytest.mark.flaky(reruns=1)
+    for item in items:
+        item.add_marker(late)
     if not config.getoption("--all") and not any("::" in named for named in config.args):
         kept = sample(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
         items[:] = kept
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What made a first try fail: what is often late shows here, though its second try hides it."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first try of {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
 
 
 def pytest_sessionfinish() -> None:

@@ -46,23 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screens", action="store_true", default=False, help="write the pictures of docs/screens")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What made a first try fail: a screen that is often late shows here, though its second try hides it."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.section(f"first try of {report.nodeid}")
-        terminalreporter.line(report.longreprtext)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Each has a second try, as the machine may have been too busy for a screen to come in time; a wrong one fails twice.
-    The long files come first, so that none is left for the end.
+    """The long files come first, so that none is left for the end.
 
     With `--screens` only those that take pictures are run: every screen first, before others have asked anything, then states.
     """
-    late = pytest.mark.flaky(reruns=1)
-    for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "app"):
-            item.add_marker(late)
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     if config.getoption("--screens", default=False):
         screens = [item for item in items if item.path.name == "test_screens.py"]

@@ -48,7 +48,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing_and_can_be_given_again(
 ) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
     monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
-    monkeypatch.setattr(library, "start_worker", lambda: None)
+    monkeypatch.setattr(library.worker, "start", lambda: None)
     assert uploaded(library, PART, {"type": "http.disconnect"}).status_code == 499
     assert library.files.all() == []
     assert list(library.incoming.iterdir()) == []

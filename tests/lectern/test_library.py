@@ -466,6 +466,9 @@ def test_an_answer_whose_conversation_is_deleted_ends(open_library: Callable[...
     assert run.wait(5)
     assert runs.get(talk) is None
     llm.released.set()
+    for thread in threading.enumerate():  # it writes the trace, before the library is closed
+        if thread.name == f"answer-{run.message_id}":
+            thread.join(5)
 
 
 def test_a_conversation_that_was_deleted_takes_no_question(open_library: Callable[..., Library]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lectern import settings as config
+from lectern import keys
 from lectern.keys import mask, read_key, write_key
 from lectern.settings import (
     SCHEMA,
@@ -63,12 +63,12 @@ def test_keys_of_two_providers_saved_at_once_are_both_kept(tmp_path: Path, monke
         second: list[Future[None]] = []
 
         def in_the_middle(path: Path, text: str, *, mode: int) -> None:
-            monkeypatch.setattr(config, "write_whole", replace_file)
+            monkeypatch.setattr(keys, "replace_file", replace_file)
             second.append(other.submit(write_key, tmp_path, "openai", "secret-2"))
             wait(second, timeout=0.5)
             replace_file(path, text, mode=mode)
 
-        monkeypatch.setattr(config, "write_whole", in_the_middle)
+        monkeypatch.setattr(keys, "replace_file", in_the_middle)
         write_key(tmp_path, "openai_compatible", "secret-1")
         second[0].result()
     assert (read_key(tmp_path, "openai_compatible"), read_key(tmp_path, "openai")) == ("secret-1", "secret-2")

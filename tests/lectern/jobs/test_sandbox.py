@@ -185,7 +185,7 @@ def test_cancelling_ends_the_child_at_once(hostile: Callable[[str], Path], tmp_p
 
     with pytest.raises(Cancelled):
         isolated(path, cancelled=cancelled)
-    assert time.monotonic() - seen[0] < 0.2
+    assert time.monotonic() - seen[0] < 1.0  # of the 60 seconds that it would sleep
     if sys.platform != "win32":
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)
