@@ -191,8 +191,8 @@ class SQLiteDatabase:
             return opened
 
     def _full(self) -> bool:
-        """Whether its disk has no room."""
-        return shutil.disk_usage(self.path.parent).free < ROOM
+        """Whether its disk has no room. Not so where the folder is gone, which is another failure."""
+        return self.path.parent.exists() and shutil.disk_usage(self.path.parent).free < ROOM
 
     def _to_be_read(self) -> str:
         """The address of the file where it cannot be written. Without a log nobody else writes it either."""
