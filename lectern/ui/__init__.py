@@ -1,0 +1,1 @@
+"""The screens: the server around them, what pages share, and their widgets."""

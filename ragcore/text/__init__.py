@@ -1,0 +1,1 @@
+"""Functions on strings: tokens, sentences, language, keywords, citations, replies of models."""

@@ -1,0 +1,1 @@
+"""Question transforms, where scripts of LlamaIndex look for them."""
