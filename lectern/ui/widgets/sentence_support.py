@@ -16,7 +16,6 @@ from lectern.ui.recheck import begin_look, look_again, looked
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.missed_passages import check_of
 from lectern.ui.widgets.problem import Choice, problem
 from ragcore.errors import Problem, RagError
 from ragcore.extractive.sentence_support import CheckedSentence, plain
@@ -132,7 +131,7 @@ def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence,
     """Each sentence with what bears it out."""
     found = library.checks.of(message.conversation_id).get(message.id)
     if found is None:
-        found = check_of(library).check(message.text, [source.text for source in message.sources])
+        found = library.sentence_check.check(message.text, [source.text for source in message.sources])
         library.checks.keep(message.id, message.text, found)
     return [(one, _evidence(library, message, one)) for one in found]
 
