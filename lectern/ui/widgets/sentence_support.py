@@ -11,7 +11,7 @@ from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext
+from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.recheck import begin_look, look_again, looked
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
@@ -49,6 +49,19 @@ def sentence_marks(message: Message) -> list[Mark]:
         for one in found
         if one.verdict is not None and one.verdict in told
     ]
+
+
+def unsupported_line(message: Message) -> None:
+    """Below an answer, how many of its sentences have no source."""
+    checked = session().answers.checks.get(message.id, ())
+    if count := sum(one.verdict == "absent" for one in checked):
+        st.caption(
+            ngettext(
+                "{number} underlined sentence is not in your documents.",
+                "{number} underlined sentences are not in your documents.",
+                count,
+            ).format(number=numeral(count))
+        )
 
 
 def sentences_title(message: Message) -> str:
