@@ -42,6 +42,7 @@ from ragcore.schema import ChatMessage, NodeWithScore
 if TYPE_CHECKING:
     from lectern.ask.pipeline import RetrievalPlan
     from ragcore.embeddings.base import Embedder
+    from ragcore.extractive.sentence_support import SentenceCheck
     from ragcore.llms.base import LLM
     from ragcore.response_synthesizers.answer import AnswerStream
     from ragcore.response_synthesizers.estimate import Estimate
@@ -111,6 +112,7 @@ class Library:
         self.embedder_loader = EmbedderLoader(lambda: self.embedder)
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
+        self._sentence_check: SentenceCheck | None = None
         self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
         self._lock = threading.Lock()
         self._deleting = threading.Lock()  # one at a time, so that each is told of its own bytes
@@ -158,6 +160,16 @@ class Library:
     def embedder(self) -> Embedder:
         """Of the current index: what made its vectors embeds the questions too."""
         return self._embedders.of(self.store.versions.current().embed_model)
+
+    @property
+    def sentence_check(self) -> SentenceCheck:
+        """Of the current index's embedder, with the sentences that it has seen."""
+        from ragcore.extractive.sentence_support import SentenceCheck
+
+        embedder = self.embedder
+        if self._sentence_check is None or self._sentence_check.evidence.embedder is not embedder:
+            self._sentence_check = SentenceCheck(embedder)
+        return self._sentence_check
 
     @cached_property
     def secret(self) -> bytes:

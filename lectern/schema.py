@@ -170,6 +170,11 @@ class Ask:
         return self.response_mode if self.reading != "best" or self.chat_mode is None else self.chat_mode
 
     @property
+    def reads_documents(self) -> bool:
+        """Whether the answer is made from passages."""
+        return not self.without_documents and self.mode not in ("generation", "no_text")
+
+    @property
     def without_documents(self) -> bool:
         """Answered by the model alone."""
         return self.reading == "best" and self.chat_mode == "simple"

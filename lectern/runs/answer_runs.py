@@ -24,6 +24,7 @@ from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span, condensed_question
 from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.attribution import attribute
 from ragcore.response_synthesizers.progress import Progress
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 
@@ -69,6 +70,7 @@ class Run:
         self.conversation_id = message.conversation_id
         self.message_id = message.id
         self.text = ""
+        self._attributed = ""  # the finished text, with its citations checked; only `text` grows on the screens
         self.sources: tuple[Source, ...] = ()
         threading.Thread(target=self._run_thread, name=f"answer-{self.message_id}", daemon=True).start()
         threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
@@ -156,6 +158,18 @@ class Run:
                 if nearest and not self.finished:
                     self.text = nearest
                 self._cite(answer.source_nodes)  # an agent's are known only now
+        self._check_citations()
+
+    def _check_citations(self) -> None:
+        """Cite the passage that supports each sentence of a written answer, and note the sentences that none supports."""
+        if self._model is None or self._model.is_extractive or self.rows or not (self._ask.reads_documents and self.sources):
+            return
+        passages = [source.text for source in self.sources]
+        answer = attribute(self.text, passages, self._library.sentence_check)
+        with self._changed:
+            if not self.finished:
+                self._attributed = answer.text
+        self._library.checks.keep(self.message_id, answer.text, answer.sentences)
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
         """Sources that the answer has come to cite while it grows."""
@@ -217,7 +231,7 @@ class Run:
             try:
                 if state == "stopped":
                     self._keep_so_far()
-                self.sources = locate_quotes(self._library.store, self.sources, self.text)
+                self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
                 self._note(state)
                 self._write(state)
             except StoreError as error:
@@ -260,7 +274,7 @@ class Run:
     def _write(self, state: State) -> bool:
         return self._library.conversations.write(
             self.message_id,
-            text=self.text,
+            text=self._attributed or self.text,
             state=state,
             sources=self.sources,
             facts=self._facts,

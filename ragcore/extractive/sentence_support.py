@@ -21,7 +21,7 @@ from ragcore.extractive.verbatim_match import Figure, denies, figures, in_a_row,
 from ragcore.questions.fixed_replies import is_refusal
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
-from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_sentences import LISTED, quotes_in
 from ragcore.text.sentences import sentence_spans
 
 Verdict: TypeAlias = Literal["supported", "weak", "absent"]
@@ -89,7 +89,9 @@ class SentenceCheck:
         """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every claim is absent."""
         found = list(claims(answer))
         known = [_read(text) for text in passages]
-        judged = [row for row, (_, _, text, _) in enumerate(found) if not claims_nothing(text, answer[found[row][1] :])]
+        judged = [
+            row for row, (start, end, text, _) in enumerate(found) if not claims_nothing(text, _after(answer, start, end))
+        ]
         known = self._within_reach(known, [found[row][2] for row in judged])
         checked = [CheckedSentence(start, end, text) for start, end, text, _ in found]
         for row in judged:
@@ -192,15 +194,25 @@ def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
 
 
 def claims_nothing(text: str, after: str) -> bool:
-    """A heading, a question, a line that only announces what follows, or words for having found nothing.
+    """A heading, a question, a line that only announces what follows or points at a passage, or words for having found nothing.
 
     `text` is one sentence; `after` is what follows it in the answer.
     """
-    if is_refusal(text) or _NOTHING.search(text) or _QUESTION.search(text):
+    if is_refusal(text) or _NOTHING.search(text) or _QUESTION.search(text) or points_at_passage(text):
         return True
     if text.endswith((":", "：")):
         return True
     return len(text) <= LONGEST_HEADING and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
+
+
+def _after(answer: str, start: int, end: int) -> str:
+    """What follows a sentence; nothing after an item of a list, which is no heading of what stands below it."""
+    return "" if LISTED.match(answer, start) else answer[end:]
+
+
+def points_at_passage(text: str) -> bool:
+    """Whether it only says where something stands: "According to", "This can be found in passage"."""
+    return _POINTS.fullmatch(text) is not None
 
 
 def _read(text: str) -> _Passage:
@@ -238,7 +250,7 @@ def plain(text: str) -> str:
 
 _ORDER: tuple[Verdict, ...] = ("supported", "weak", "absent")
 LONGEST_HEADING = 80  # characters
-_MARKUP = re.compile(r"^(?:[-*•–>|]+\s+|#{1,6}\s+|\d{1,2}[.)]\s+)+|\*\*|__|`")
+_MARKUP = re.compile(r"^(?:[-*•–>|]+\s+|#{1,6}\s+|\d{1,2}[.)]\s+|Response \d+:\s*)+|\*\*|__|`")
 _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*[^\S\n]*(?=\n)")
 _ENDS = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]*\s]*$")
 _QUESTION = re.compile(r"[?？؟;][\"'”’»)\]*]*$")
@@ -249,8 +261,23 @@ _NOTHING = re.compile(
     r"|\b(?:passages?|documents?|context|text|sources?)\b[^.]{0,40}\b(?:do(?:es)? not|doesn['’]t|don['’]t) "
     r"(?:say|contain|mention|provide|state|include|specify|answer|tell)\b"
     r"|\b(?:no|not enough|insufficient) (?:information|mention)\b|not (?:mentioned|stated|specified|found) in the"
+    r"|\b(?:not|n['’]t)\b[^.]{0,40}\b(?:in|by|from) (?:the|these|your|any of the) (?:given |provided )?"
+    r"(?:passages?|documents?|context|text|sources?)\b"
     r"|\b(?:keine (?:Informationen|Angaben)|konnte (?:ich )?nichts? finden|nicht gefunden)\b"
     r"|\b(?:je n['’]ai (?:rien|pas) trouvé|aucune information|no (?:encontré|he encontrado|se menciona))\b"
     r"|未找到|没有找到|没有提到|未提及|没有相关",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    r"(?:\W*\b(?:(?:the|this|that|it|these|answer|information|details?|statement|can|be|is|are|was|has been|found|see|also"
+    r"|given|stated|mentioned|described|provided|as|according|based|on|to|in|from|by|for|of|more|passages?|sources?|documents?|context"
+    r"|text|references?)"
+    r"|(?:die|das|dies|der|den|antwort|angaben?|information|steht|stehen|findet|finden|sich|siehe|auch|wie|beschrieben|erwähnt"
+    r"|laut|gemäß|nach|in|im|aus|passagen?|quellen?|dokumente?|text)"
+    r"|(?:la|le|les|l|cette|ces|réponse|information|informations|se|trouve|trouvent|voir|aussi|comme|indiqué|mentionné|selon|d"
+    r"|après|dans|de|passages?|sources?|documents?|texte)"
+    r"|(?:la|el|los|las|esta|esto|respuesta|información|se|encuentra|encuentran|ver|véase|como|indica|menciona|según|de|acuerdo|con"
+    r"|en|pasajes?|fuentes?|documentos?|texto))\b)+\W*"
+    r"|(?:[根据见参来源段落答案在中可以找到此信息的文档]|\W)+",
     re.IGNORECASE,
 )

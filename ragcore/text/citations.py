@@ -14,9 +14,49 @@ CITATION = re.compile(rf"\[{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\](?!\()")  # of one
 MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")  # those that stand together, and the space before them
 
 
+_MOST_PASSAGES = 99  # a number above it is no wrong citation
+# How a prompt calls a passage in the languages of our prompts and answers.
+_PASSAGE = r"(?:passages?|sources?|documents?|passagen?|quellen?|pasajes?|fuentes?|段落|来源|文档)"
+_NUMBERS = rf"(?P<numbers>#?{_NUMBER}(?:\s*(?:[,;&]|and|und|et|y|和|、)\s*(?:{_PASSAGE}\s*)?#?{_NUMBER})*)"
+_ANY_FORM = re.compile(
+    "(?P<space>[^\\S\\n]*)(?:"
+    + "|".join(
+        form.replace("NUMBERS", _NUMBERS.replace("numbers", f"form{at}"))
+        for at, form in enumerate(
+            (
+                rf"[\[(（]{_PASSAGE}\s*NUMBERS[\])）](?!\()",  # [Passage 1], (source 2)
+                r"\[\^?NUMBERS\.?\](?!\()",  # [1], [^1], [1.]
+                r"[【［]NUMBERS[^】］\n]{0,20}[】］]",  # 【1】, 【1†source】
+                r"\b(?:passages?|passagen?|pasajes?)\s+NUMBERS\b",  # passage 1, as prompts name it
+            )
+        )
+    )
+    + ")",
+    re.IGNORECASE,
+)
+
+
 def cited_in(text: str) -> list[int]:
     """The numbers that a text cites, in its order, as often as it does."""
     return [int(number) for cited in CITATION.findall(text) for number in re.findall(_NUMBER, cited)]
+
+
+def standard_citations(text: str, count: int) -> str:
+    """The text with every way to cite one of `count` passages written as [n], and without citations of passages that do not
+    exist. A larger number in brackets, such as a year, stays.
+
+    >>> standard_citations("Blue (passage 1), not red 【2†source】 [Passages 1 and 3].", 2)
+    'Blue [1], not red [2] [1].'
+    """
+
+    def standard(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in re.findall(_NUMBER, match[match.lastgroup or 0])]
+        if min(numbers) > max(count, _MOST_PASSAGES):
+            return match.group()
+        known = [number for number in dict.fromkeys(numbers) if 1 <= number <= count]
+        return match["space"] * bool(known) + "".join(f"[{number}]" for number in known)
+
+    return _ANY_FORM.sub(standard, text)
 
 
 def recited(text: str, shown: Callable[[int], str]) -> str:

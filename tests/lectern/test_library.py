@@ -274,7 +274,7 @@ def test_a_model_that_fails_leaves_the_question_and_a_problem_and_can_be_asked_a
     messages = library.conversations.messages(talk)
     assert [(m.role, m.text, m.state) for m in messages] == [
         ("user", "Who built the tower?", "done"),
-        ("assistant", "Ada did.", "done"),
+        ("assistant", "Ada did. [1]", "done"),
     ]
 
 

@@ -23,7 +23,7 @@ from lectern.ui.widgets.passage import address, calls_address
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.read_everything import draw_progress
 from lectern.ui.widgets.reading import move_reading_bar
-from lectern.ui.widgets.sentence_support import sentence_marks
+from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
 
@@ -55,6 +55,7 @@ def answer(message: Message, *, last: bool) -> None:
             file_table(message, message.facts.rows)
         elif message.text:
             st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
+            unsupported_line(message)
         if message.state == "interrupted":
             kept = _("What had been written is kept.") if message.text else ""
             _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])

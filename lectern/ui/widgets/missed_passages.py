@@ -22,7 +22,6 @@ from lectern.ui.widgets.passage import passage
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.search_options import put_settings
 from ragcore.errors import Problem, RagError
-from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.text.sentences import sentences
 
 SNIPPET = 420  # characters of the missed passage
@@ -186,17 +185,7 @@ def _key(message: Message, expected: str) -> str:
 
 
 def _look(library: Library, message: Message, expected: str) -> Missed:
-    return why_missed(library, message, expected, check_of(library))
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _check(embedder_name: str, _library: Library) -> SentenceCheck:
-    return SentenceCheck(_library.embedder)
-
-
-def check_of(library: Library) -> SentenceCheck:
-    """The sentence check of a library's embedder, with the sentences that it has seen."""
-    return _check(library.embedder.name, library)
+    return why_missed(library, message, expected, library.sentence_check)
 
 
 def _passages(count: int) -> str:

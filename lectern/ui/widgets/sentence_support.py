@@ -11,12 +11,11 @@ from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext
+from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.recheck import begin_look, look_again, looked
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.missed_passages import check_of
 from lectern.ui.widgets.problem import Choice, problem
 from ragcore.errors import Problem, RagError
 from ragcore.extractive.sentence_support import CheckedSentence, plain
@@ -50,6 +49,19 @@ def sentence_marks(message: Message) -> list[Mark]:
         for one in found
         if one.verdict is not None and one.verdict in told
     ]
+
+
+def unsupported_line(message: Message) -> None:
+    """Below an answer, how many of its sentences have no source."""
+    checked = session().answers.checks.get(message.id, ())
+    if count := sum(one.verdict == "absent" for one in checked):
+        st.caption(
+            ngettext(
+                "{number} underlined sentence is not in your documents.",
+                "{number} underlined sentences are not in your documents.",
+                count,
+            ).format(number=numeral(count))
+        )
 
 
 def sentences_title(message: Message) -> str:
@@ -132,7 +144,7 @@ def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence,
     """Each sentence with what bears it out."""
     found = library.checks.of(message.conversation_id).get(message.id)
     if found is None:
-        found = check_of(library).check(message.text, [source.text for source in message.sources])
+        found = library.sentence_check.check(message.text, [source.text for source in message.sources])
         library.checks.keep(message.id, message.text, found)
     return [(one, _evidence(library, message, one)) for one in found]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.citations import MARKS, cited_in, recited
+from ragcore.text.citations import MARKS, cited_in, recited, standard_citations
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,17 @@ def test_every_number_is_shown_anew_where_it_was_cited() -> None:
 
 def test_marks_are_those_that_stand_together_with_the_space_before_them() -> None:
     assert MARKS.sub("|", "It fell. [1] [2, 3][4] It rose [5].") == "It fell.| It rose|."
+
+
+@pytest.mark.parametrize(
+    ("written", "standard"),
+    [
+        ("Blue (passage 1), not red 【2†source】 [Passages 1 and 3].", "Blue [1], not red [2] [1]."),
+        ("According to passage 2, blue. See passages 1 and 2.", "According to [2], blue. See [1][2]."),
+        ("Blue [^1], red [Quelle 2], 绿（来源 1）。", "Blue [1], red [2], 绿[1]。"),
+        ("Blue [7] since [2020] (1), document 4 of 7, array[123].", "Blue since [2020] (1), document 4 of 7, array[123]."),
+        ("A [1](https://example.org) link", "A [1](https://example.org) link"),
+    ],
+)
+def test_every_form_of_citation_becomes_the_same_and_none_is_of_a_passage_that_does_not_exist(written: str, standard: str) -> None:
+    assert standard_citations(written, 2) == standard

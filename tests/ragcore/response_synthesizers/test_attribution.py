@@ -1,0 +1,91 @@
+"""Sources of a written answer: each sentence cites the passage that supports it, whatever the model cited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
+from lectern.schema import Ask
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.extractive.sentence_support import SentenceCheck
+from ragcore.llms.scripted import ScriptedLLM
+from ragcore.response_synthesizers.attribution import attribute
+from tests.lectern.test_library import TOWER, finished, take_in
+
+PASSAGES = [
+    "The Eiffel Tower is 330 metres tall. The tower was built in 1889 by the company of Gustave Eiffel.",
+    "The Louvre holds 380,000 objects. The Louvre is the most visited museum, with 8.9 million visitors in 2023.",
+]
+
+
+@pytest.fixture(scope="module")
+def check() -> SentenceCheck:
+    return SentenceCheck(HuggingFaceEmbedding())
+
+
+@pytest.mark.parametrize(
+    ("written", "attributed"),
+    [
+        ("The tower was built in 1889.", "The tower was built in 1889. [1]"),
+        ("The Louvre holds 380,000 objects [1].", "The Louvre holds 380,000 objects [2]."),
+        ("The Louvre holds 380,000 objects [7].", "The Louvre holds 380,000 objects. [2]"),
+        ("According to passage 1, the tower is 330 metres tall.", "According to [1], the tower is 330 metres tall."),
+        ("According to [2], the tower is 330 metres tall.", "According to [1], the tower is 330 metres tall."),
+        ("The tower is 330 metres tall. This can be found in [1].", "The tower is 330 metres tall. [1] This can be found in [1]."),
+        ("Response 1: The Louvre holds 380,000 objects (passage 2).", "Response 1: The Louvre holds 380,000 objects [2]."),
+        ("The tower is 330 metres tall [1][2].", "The tower is 330 metres tall [1]."),
+        ("The tower was built in 1887 [1].", "The tower was built in 1887."),
+        ("| Building | Objects |\n|---|---|\n| Louvre | 380,000 objects |", None),
+        ("The answer is not in the passages.", "The answer is not in the passages."),
+        ("", ""),
+    ],
+)
+def test_a_citation_is_of_the_passage_that_supports_its_sentence(
+    check: SentenceCheck, written: str, attributed: str | None
+) -> None:
+    answer = attribute(written, PASSAGES, check)
+    if attributed is None:  # the citation of a row stands in its last cell
+        attributed = written.removesuffix(" |") + " [2] |"
+    assert answer.text == attributed
+
+
+def test_what_no_passage_says_is_known_and_cites_nothing(check: SentenceCheck) -> None:
+    answer = attribute("The tower is 330 metres tall [1]. It was painted green by Portuguese sailors [1].", PASSAGES, check)
+    assert [answer.text[each.start : each.end] for each in answer.sentences if each.verdict == "absent"] == [
+        "It was painted green by Portuguese sailors"
+    ]
+    assert answer.text.count("[1]") == 1
+
+
+@settings(max_examples=60)
+@given(st.text(alphabet="ab .!?\n[1]9#*|塔高。:-(passage 2)", max_size=80))
+def test_an_answer_keeps_its_words_and_its_sentences_stand_where_they_are_said_to(written: str) -> None:
+    answer = attribute(written, PASSAGES, SentenceCheck(HashEmbedding()))
+    again = attribute(answer.text, PASSAGES, SentenceCheck(HashEmbedding()))
+    assert answer.text == again.text
+    end = 0
+    for sentence in answer.sentences:
+        assert end <= sentence.start < sentence.end <= len(answer.text)
+        end = sentence.end
+
+
+def test_a_written_answer_is_kept_with_its_sources_and_the_marks_of_its_sentences(tmp_path: Path) -> None:
+    llm = ScriptedLLM(["Ada Penrose built the tower in 1871. Portuguese sailors painted it green [1]."])
+    library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
+    take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built it?", chat_mode=None)))
+    assert message is not None
+    assert message.text == "Ada Penrose built the tower in 1871. [1] Portuguese sailors painted it green."
+    assert [source.number for source in message.cited] == [1]
+    marks = library.checks.of(message.conversation_id)[message.id]
+    assert [(each.verdict, message.text[each.start : each.end]) for each in marks] == [
+        ("supported", "Ada Penrose built the tower in 1871."),
+        ("absent", "Portuguese sailors painted it green"),
+    ]
+    library.close()
