@@ -395,15 +395,16 @@ def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool
     from lectern.ask.pipeline import quote_nearest
     from lectern.explain.source_view import locate_quotes
     from lectern.runs.answer_runs import check_question
+    from lectern.runs.cost_estimate import price as estimate_price
     from lectern.schema import Ask, build_sources
 
     check_question(question)
     with _opened(where) as library:
         ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
         if price:
-            about = library.price(ask)
+            about = estimate_price(library, ask)
             calls = "1 call" if about.calls == 1 else f"{about.calls} calls"
-            print(f"{mode}: {calls}, about {about.prompt_tokens + about.completion_tokens:,} tokens.")
+            print(f"{mode}: {calls}, about {about.tokens:,} tokens.")
             return 0
         answer = library.answer(ask)
         said = ""
