@@ -26,8 +26,6 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
 
-__all__ = ["Habits", "at_most", "basis", "habits", "is_over", "of_measuring", "price", "together"]
-
 T = TypeVar("T")
 
 ANSWER_TOKENS = 150  # of a model that has not answered yet
