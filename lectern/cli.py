@@ -319,7 +319,10 @@ def _worker(where: Path | str) -> int:
 
 
 def _record(where: Path | str, into: Path | None) -> int:
-    from lectern.runs.recorded_demo import RECORDED, Recording, record, write
+    from lectern.runs.recorded_demo import RECORDED, Recording
+
+    _use_checkout("sample", "What records answers")
+    from sample.record import record, write
 
     def told(made: Recording) -> None:
         how = made.ask.chat_mode or made.ask.response_mode
@@ -330,6 +333,15 @@ def _record(where: Path | str, into: Path | None) -> int:
         write(made, into or RECORDED)
     print(f"{len(made)} answers are recorded in {into or RECORDED}.")
     return 0
+
+
+def _use_checkout(package: str, what: str) -> None:
+    """Let a package of the checkout be imported that no installation has. ConfigError where it is not there."""
+    if not (APP.parent / package).exists():
+        raise ConfigError(
+            f"{what} is not installed beside the library.", hint="Install from a checkout, with: python -m pip install -e ."
+        )
+    sys.path.append(str(APP.parent))
 
 
 def _add_rebuild(parser: argparse.ArgumentParser) -> None:
@@ -354,12 +366,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
 
 
 def _eval(given: argparse.Namespace) -> int:
-    if not (APP.parent / "benchmarks" / "datasets").exists():
-        raise ConfigError(
-            "What measures data sets is not installed beside the library.",
-            hint="Install from a checkout, with: python -m pip install -e .",
-        )
-    sys.path.append(str(APP.parent))
+    _use_checkout("benchmarks", "What measures data sets")
     from benchmarks.datasets.command import run
 
     return run(given)
