@@ -28,9 +28,10 @@ import platformdirs
 from benchmarks.datasets.data_set import read_data_set
 from benchmarks.datasets.index import indexed
 from benchmarks.datasets.settings import setting_of
+from benchmarks.datasets.token_overlap import token_recall
 from lectern.ask.pipeline import plan_retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.evaluation.answer_match import holds, plain, token_recall
+from ragcore.evaluation.answer_match import holds, plain
 from ragcore.extractive import answer_ranking, answerer
 from ragcore.extractive.evidence import Evidence, Weighed
 from ragcore.response_synthesizers.synthesizer import passages_from

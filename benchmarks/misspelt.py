@@ -25,10 +25,10 @@ import numpy as np
 from benchmarks.datasets.data_set import read_data_set
 from benchmarks.datasets.index import indexed
 from benchmarks.datasets.settings import setting_of
+from benchmarks.datasets.token_overlap import token_recall
 from benchmarks.extractive import DATA, WORK
 from lectern.ask.pipeline import answer, plan_retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.evaluation.answer_match import token_recall
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.observe import span
 from ragcore.questions.fixed_replies import is_refusal

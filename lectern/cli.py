@@ -319,7 +319,10 @@ def _worker(where: Path | str) -> int:
 
 
 def _record(where: Path | str, into: Path | None) -> int:
-    from lectern.runs.recorded_demo import RECORDED, Recording, record, write
+    from lectern.runs.recorded_demo import RECORDED, Recording
+
+    _use_checkout("sample", "What records answers")
+    from sample.record import record, write
 
     def told(made: Recording) -> None:
         how = made.ask.chat_mode or made.ask.response_mode
@@ -330,6 +333,15 @@ def _record(where: Path | str, into: Path | None) -> int:
         write(made, into or RECORDED)
     print(f"{len(made)} answers are recorded in {into or RECORDED}.")
     return 0
+
+
+def _use_checkout(package: str, what: str) -> None:
+    """Let a package of the checkout be imported that no installation has. ConfigError where it is not there."""
+    if not (APP.parent / package).exists():
+        raise ConfigError(
+            f"{what} is not installed beside the library.", hint="Install from a checkout, with: python -m pip install -e ."
+        )
+    sys.path.append(str(APP.parent))
 
 
 def _add_rebuild(parser: argparse.ArgumentParser) -> None:
@@ -354,56 +366,26 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
 
 
 def _eval(given: argparse.Namespace) -> int:
-    import platformdirs
+    _use_checkout("benchmarks", "What measures data sets")
+    from benchmarks.datasets.command import run
 
-    if not (APP.parent / "benchmarks" / "datasets").exists():
-        raise ConfigError(
-            "What measures data sets is not installed beside the library.",
-            hint="Install from a checkout, with: python -m pip install -e .",
-        )
-    sys.path.append(str(APP.parent))
-    from benchmarks.datasets import report
-    from benchmarks.datasets.data_set import read_data_set
-    from benchmarks.datasets.index import indexed
-    from benchmarks.datasets.measure import Measured, measured
-    from benchmarks.datasets.settings import setting_of
-
-    def tell(text: str, end: str = "\n") -> None:
-        print(text, end=end, file=sys.stderr, flush=True)
-
-    def asked(number: int) -> None:
-        if sys.stderr.isatty():
-            tell(f"\r{number:,} of {len(data_set.trials):,} questions ", end="\n" if number == len(data_set.trials) else "")
-
-    settings = [setting_of(text) for text in given.compare or [given.setting]]
-    data_set = read_data_set(given.folder, others=given.others).only(given.part)
-    work = given.work or Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
-    made: list[Measured] = []
-    for setting in settings:
-        with indexed(data_set, setting, work, tell) as opened:
-            made.append(measured(data_set, setting, opened, answering=not given.finding, tell=asked))
-        print("\n".join(report.table(made[-1], given.part)), flush=True)
-    if len(made) == 2:
-        print("\n".join(report.comparison(*made)))
-    if given.each is not None:
-        given.each.write_text("".join(f"{line}\n" for one in made for line in report.each_question(one)), "utf-8")
-    print(report.as_json(made, given.part))
-    return 0
+    return run(given)
 
 
 def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:
     from lectern.ask.pipeline import quote_nearest
     from lectern.explain.source_view import locate_quotes
     from lectern.runs.answer_runs import check_question
+    from lectern.runs.cost_estimate import price as estimate_price
     from lectern.schema import Ask, build_sources
 
     check_question(question)
     with _opened(where) as library:
         ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
         if price:
-            about = library.price(ask)
+            about = estimate_price(library, ask)
             calls = "1 call" if about.calls == 1 else f"{about.calls} calls"
-            print(f"{mode}: {calls}, about {about.prompt_tokens + about.completion_tokens:,} tokens.")
+            print(f"{mode}: {calls}, about {about.tokens:,} tokens.")
             return 0
         answer = library.answer(ask)
         said = ""

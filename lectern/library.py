@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from ragcore.extractive.sentence_support import SentenceCheck
     from ragcore.llms.base import LLM
     from ragcore.response_synthesizers.answer import AnswerStream
-    from ragcore.response_synthesizers.estimate import Estimate
     from ragcore.retrievers.base import BaseRetriever
 
 LEFT_BEHIND_SECONDS = 24 * 3600.0  # before something that was never taken in is deleted
@@ -260,13 +259,6 @@ class Library:
 
     def _has_passages(self, file_ids: Sequence[str] | None) -> bool:
         return len(self.store) > 0 if file_ids is None else any(self.store.passage_ids(file_id) for file_id in file_ids)
-
-    def price(self, ask: Ask) -> Estimate:
-        """What answering would take: the passages are looked up, the model is not asked."""
-        from lectern.ask.pipeline import price
-
-        llm, plan, wording = self.llm(extractive=ask.extractive), self._plan(ask), self.prompts.current()
-        return price(ask, llm=llm, plan=plan, wording=wording)
 
     def _plan(self, ask: Ask) -> RetrievalPlan:
         from lectern.ask.pipeline import plan_retrieval

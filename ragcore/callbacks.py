@@ -307,15 +307,3 @@ def _root(step: Span) -> Span:
     while step.parent is not None:
         step = step.parent
     return step
-
-
-__all__ = [
-    "BaseCallbackHandler",
-    "CBEvent",
-    "CBEventType",
-    "CallbackManager",
-    "EventStats",
-    "LlamaDebugHandler",
-    "TokenCountingEvent",
-    "TokenCountingHandler",
-]

@@ -67,6 +67,3 @@ def _told(obj: object) -> str:
     if isinstance(obj, BaseTool):
         return f"Tool name: {obj.metadata.name}\nTool description: {obj.metadata.description}"
     return str(obj)
-
-
-__all__ = ["ObjectIndex", "ObjectRetriever"]

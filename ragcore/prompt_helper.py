@@ -117,6 +117,3 @@ def _empty(prompt: Prompt) -> str:
     if isinstance(prompt, PromptTemplate):
         return prompt.format(**nothing)
     return "\n".join(message.content for message in prompt.render(nothing))
-
-
-__all__ = ["PromptHelper", "get_biggest_prompt"]

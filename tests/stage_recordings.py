@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from lectern.library import Library
-from lectern.runs.recorded_demo import PREPARED, RECORDED, Part, Recording, record, write
+from lectern.runs.recorded_demo import PREPARED, RECORDED, Recording
 from lectern.settings import LLMSettings
+from sample.record import Part, record, write
 from tests.scripted_server import Fault, Request, ScriptedServer, ToolCalls
 
 WINDOWS: Mapping[Part, int] = {"chat": 8192, "query": 1024}  # tokens: in the small one, two or three passages fit in a call

@@ -16,16 +16,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from benchmarks.datasets.data_set import DataSet, Trial
 from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
 from benchmarks.datasets.index import Indexed
 from benchmarks.datasets.settings import TrialSetting
-from benchmarks.datasets.token_overlap import Stretch, covered
+from benchmarks.datasets.token_overlap import Stretch, covered, token_recall
 from lectern.db.evaluation_scores import finding_scores
 from lectern.evaluate.jobs import found_for, given, measure
 from lectern.schema import Ask, Source
-from ragcore.evaluation.answer_match import holds, plain, token_recall
-from ragcore.evaluation.significance import Mean, mean, recovered
+from ragcore.evaluation.answer_match import holds, plain
+from ragcore.evaluation.significance import RESAMPLES, Mean, mean
 from ragcore.prompts.prompt import Passage, as_text
 from ragcore.questions.fixed_replies import is_refusal
 from ragcore.schema import ChatMessage, MessageRole
@@ -225,3 +227,18 @@ def _cited(answer: str, sources: Sequence[Source]) -> float:
         marks = quote.marks or marks
         right += any(plain(quote.text) in texts.get(mark, "") for mark in marks)
     return right / len(quotes)
+
+
+def recovered(low: Sequence[float], between: Sequence[float], high: Sequence[float]) -> Mean | None:
+    """Of the way from the mean of `low` to that of `high`, the share that `between` has come: 0 at the one, 1 at the other, and
+    beyond. Scores of the same questions in the same order; None for none, and where there is no way to go."""
+    rows = np.asarray([low, between, high])  # (3, n)
+    if not rows.size or abs(rows[2].mean() - rows[0].mean()) < 1e-9:
+        return None
+    random = np.random.default_rng(0)
+    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(axis=2)  # (3, RESAMPLES)
+    way = drawn[2] - drawn[0]
+    shares = (drawn[1] - drawn[0])[np.abs(way) > 1e-9] / way[np.abs(way) > 1e-9]
+    lowest, highest = np.quantile(shares, (0.025, 0.975))
+    value = (rows[1].mean() - rows[0].mean()) / (rows[2].mean() - rows[0].mean())
+    return Mean(float(value), float(lowest), float(highest), rows.shape[1])

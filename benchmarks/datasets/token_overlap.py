@@ -7,8 +7,11 @@ Text found twice counts twice in what was found, and once in what of it was want
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from ragcore.evaluation.answer_match import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +60,10 @@ def _length(stretches: Iterable[tuple[str, int, int]]) -> int:
         total += max(end - max(start, reached), 0)
         reached = max(reached, end)
     return total
+
+
+def token_recall(text: str, answers: Sequence[str]) -> float:
+    """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to 1."""
+    have = Counter(plain(text).split())
+    wanted = [Counter(plain(answer).split()) for answer in answers]
+    return max(((have & want).total() / max(want.total(), 1) for want in wanted), default=0.0)

@@ -1,4 +1,4 @@
-"""From an ask to its answer: how its passages are found, which engine answers from them, and what that would cost.
+"""From an ask to its answer: how its passages are found, and which engine answers from them.
 
 `plan` says which passages, `answer` who answers; a further way to ask is one more case in one of them.
 """
@@ -29,7 +29,6 @@ from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
 from ragcore.questions import fixed_replies
 from ragcore.questions.small_talk import reply_to
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.estimate import Estimate, estimate
 from ragcore.response_synthesizers.modes import ResponseMode, worded
 from ragcore.response_synthesizers.synthesizer import Synthesizer, passages_from
 from ragcore.retrievers.all_passages import AllPassages
@@ -143,11 +142,6 @@ def quote_nearest(ask: Ask, answer: AnswerStream, llm: LLM) -> str:
         return ""
     near = llm.nearest(condensed_question(answer.trace) or ask.question, passages_from(answer.source_nodes))
     return fixed_replies.with_nearest(answer.text, near) if near else ""
-
-
-def price(ask: Ask, *, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None = None) -> Estimate:
-    """What answering would take: the passages are looked up, the model is not asked. `wording` as for `answer`."""
-    return estimate(ask.response_mode, llm, ask.question, plan.passages(ask.question), prompts=worded(wording or {}))
 
 
 class TopK(BaseNodePostprocessor):

@@ -12,8 +12,6 @@ from typing import Any, Literal
 from ragcore.observe import Span
 from ragcore.text.word_diff import Piece, word_differences
 
-__all__ = ["Call", "CallGraph", "Said", "Step", "build_call_graph"]
-
 Shape = Literal["none", "single", "strip", "tree", "rows", "rounds", "documents"]
 Kind = Literal["condense", "answer", "refine", "summarize", "act", "other"]
 StepKind = Literal["call", "retrieve", "postprocess", "tool"]

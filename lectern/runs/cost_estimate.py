@@ -18,16 +18,13 @@ from lectern.ask.pipeline import RetrievalPlan, answer
 from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, Price
 from lectern.settings import PriceSettings
-from ragcore.llms.base import LLM, Generation, LLMCall
+from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, under
 from ragcore.prompts.prompt import Passage, RenderedMessage, Task, ToolCard
-from ragcore.response_synthesizers.estimate import Pretender
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle, TextNode
-
-__all__ = ["Habits", "at_most", "basis", "habits", "is_over", "of_measuring", "price", "together"]
 
 T = TypeVar("T")
 
@@ -216,15 +213,24 @@ class _Found(BaseRetriever):
         return self._nodes
 
 
-class _Pretender(Pretender):
-    """Repeats the question that it is to condense, and as an agent calls the first tool once. Threads may share it."""
+class _Pretender(LLM):
+    """Has the window and the tokens of another model, and answers nothing in particular at the given length. It repeats the
+    question that it is to condense, and as an agent calls the first tool once. Threads may share it."""
 
     def __init__(self, llm: LLM, answer_tokens: int) -> None:
-        super().__init__(llm, answer_tokens)
+        self._llm = llm
+        self.answer = " ".join(["word"] * min(answer_tokens, llm.metadata.num_output))
         self._lock = threading.Lock()
         self.calls = self.read = self.written = 0
         self.effort = 0.0
         self._extractive = llm.metadata.is_extractive
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return self._llm.metadata
+
+    def count_tokens(self, text: str) -> int:
+        return self._llm.count_tokens(text)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         text, tools = self._reply(call, messages)

@@ -3,7 +3,7 @@
 _("Nothing was found in {name}.").format(name=label(file.name))      # the text is a literal, never an f-string
 ngettext("{number} file", "{number} files", number).format(number=numeral(number))
 
-The translations are `locales/<language>.po`; `python -m lectern.ui.catalogues` brings them up to date. A text that
+The translations are `locales/<language>.po`; `python -m tests.catalogues` brings them up to date. A text that
 has none is shown in English. What ragcore says is English; `said` gives it in the reader's language where it is shown.
 """
 

@@ -1,9 +1,8 @@
-"""Whether a text says a known answer: holds it word for word, or how many of its words."""
+"""Whether a text says a known answer: holds it word for word."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from ragcore.text.keywords import WITHOUT_SPACES
@@ -19,13 +18,6 @@ def holds(text: str, answers: Sequence[str]) -> bool:
     as it is."""
     said = plain(text)
     return any(_stands(wanted, said) if (wanted := plain(answer)) else answer in text for answer in answers)
-
-
-def token_recall(text: str, answers: Sequence[str]) -> float:
-    """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to 1."""
-    have = Counter(plain(text).split())
-    wanted = [Counter(plain(answer).split()) for answer in answers]
-    return max(((have & want).total() / max(want.total(), 1) for want in wanted), default=0.0)
 
 
 def _stands(wanted: str, said: str) -> bool:

@@ -74,21 +74,6 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Difference | 
     return Difference(float(np.mean(change)), *_interval(change), _chance(change), len(change), higher, lower)
 
 
-def recovered(low: Sequence[float], between: Sequence[float], high: Sequence[float]) -> Mean | None:
-    """Of the way from the mean of `low` to that of `high`, the share that `between` has come: 0 at the one, 1 at the other, and
-    beyond. Scores of the same questions in the same order; None for none, and where there is no way to go."""
-    rows = np.asarray([low, between, high])  # (3, n)
-    if not rows.size or abs(rows[2].mean() - rows[0].mean()) < 1e-9:
-        return None
-    random = np.random.default_rng(0)
-    drawn = rows[:, random.integers(rows.shape[1], size=(RESAMPLES, rows.shape[1]))].mean(axis=2)  # (3, RESAMPLES)
-    way = drawn[2] - drawn[0]
-    shares = (drawn[1] - drawn[0])[np.abs(way) > 1e-9] / way[np.abs(way) > 1e-9]
-    lowest, highest = np.quantile(shares, (0.025, 0.975))
-    value = (rows[1].mean() - rows[0].mean()) / (rows[2].mean() - rows[0].mean())
-    return Mean(float(value), float(lowest), float(highest), rows.shape[1])
-
-
 @lru_cache(maxsize=512)
 def _chance(change: tuple[float, ...]) -> float:
     differing = np.asarray([one for one in change if one])

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 from benchmarks.datasets.data_set import DataSet, Trial, read_data_set
 from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
-from benchmarks.datasets.measure import Measured, Tried
+from benchmarks.datasets.measure import Measured, Tried, recovered
 from benchmarks.datasets.report import compared
 from benchmarks.datasets.settings import setting_of
-from benchmarks.datasets.token_overlap import Covered, Stretch, covered
+from benchmarks.datasets.token_overlap import Covered, Stretch, covered, token_recall
 from lectern import cli
 from ragcore.errors import InputError
-from ragcore.evaluation.answer_match import holds, token_recall
+from ragcore.evaluation.answer_match import holds
 from ragcore.evaluation.question_sets import Question
-from ragcore.evaluation.significance import Mean, mean, recovered
+from ragcore.evaluation.significance import Mean, mean
 from tests.making import make_pdf
 
 HASHING = "embed_model=hashing"

@@ -20,9 +20,7 @@ from lectern.jobs.intake import SAMPLE
 from lectern.library import Library
 from lectern.runs.answer_runs import Run
 from lectern.runs.recorded_demo import (
-    CHAT,
     PREPARED,
-    QUERY,
     RECORDED,
     PlayedRun,
     RecordedOrLiveRuns,
@@ -33,7 +31,6 @@ from lectern.runs.recorded_demo import (
     recorded_price,
     recordings,
     to_ask,
-    write,
 )
 from lectern.schema import AnswerFacts, Ask, Price, Source
 from lectern.settings import ResponseMode
@@ -42,6 +39,7 @@ from ragcore.errors import DamagedFileError
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
 from ragcore.schema import ChatMessage, MessageRole
+from sample.record import CHAT, QUERY, write
 
 SOURCE = Source(1, "n1", "recorded-there", "tower.txt", 0, 9, "The tower")
 MADE = Recording(

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lectern.jobs.file_rows import FileRow, Stage
-from lectern.ui import catalogues, i18n, labels
+from lectern.ui import i18n, labels
 from lectern.ui.i18n import LANGUAGES, SAID, accepted, answer_in, compiled, entries, known, places, read, said, texts, usable
 from ragcore.errors import StillReadingError
 from ragcore.readers import file_type
+from tests import catalogues
 
 UI = Path(i18n.__file__).parent
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
@@ -37,14 +38,14 @@ def english() -> Iterator[None]:
 
 def test_the_template_holds_what_the_code_says() -> None:
     kept = {texts(message)[0] for message in entries(catalogues.kept_template())}
-    assert kept == set(TEMPLATE), "python -m lectern.ui.catalogues brings the template up to date"
+    assert kept == set(TEMPLATE), "python -m tests.catalogues brings the template up to date"
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_every_text_is_translated(code: str) -> None:
     catalogue = CATALOGUES[code]
     found = {texts(message)[0]: message for message in entries(catalogue)}
-    assert set(found) == set(TEMPLATE), "python -m lectern.ui.catalogues brings the catalogues up to date"
+    assert set(found) == set(TEMPLATE), "python -m tests.catalogues brings the catalogues up to date"
     assert catalogues.untranslated(catalogue) == []
     assert [message.id for message in found.values() if message.fuzzy] == []
     assert {message.id: message.auto_comments for message in found.values() if SAID in message.auto_comments}.keys() == {

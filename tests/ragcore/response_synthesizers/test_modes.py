@@ -11,7 +11,6 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.prompts.wording import REFINE, TEXT_QA
-from ragcore.response_synthesizers.estimate import estimate
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import (
     NOTHING_FOUND,
@@ -354,20 +353,3 @@ def test_own_wording_takes_the_place_of_the_default() -> None:
     assert prompts(llm) == ["own", *["refine"] * 5]
     assert llm.calls[0].messages[0].content.startswith("Q What? P [1] book.pdf, page 1\npassage1")
     assert Synthesizer(llm).prompts.text_qa is TEXT_QA
-
-
-@pytest.mark.parametrize("mode", ALL_MODES)
-@pytest.mark.parametrize("window", [300, 400, 8192])
-def test_the_estimate_is_what_the_answer_then_costs(mode: ResponseMode, window: int) -> None:
-    llm = word_llm(lambda call: "seven " * 7, window)
-    with span("test") as root:
-        price = estimate(mode, llm, "What?", SIX, answer_tokens=7)
-    assert (llm.calls, root.children) == ([], [])
-    trace = Synthesizer(llm, mode).synthesize("What?", SIX).trace
-    assert trace is not None
-    paid = trace.facts
-    assert (price.calls, price.prompt_tokens, price.completion_tokens) == (
-        paid["calls"],
-        paid["prompt_tokens"],
-        paid["completion_tokens"],
-    )

@@ -1,4 +1,4 @@
-"""`python -m lectern.ui.catalogues` reads the texts of the screens out of the code, writes the template `locales/lectern.pot`,
+"""`python -m tests.catalogues` reads the texts of the screens out of the code, writes the template `locales/lectern.pot`,
 and takes what is new into the catalogue of each language. What is translated stays; what is gone goes.
 
 From the screens come the texts in `_("…")` and `ngettext("…", "…", …)`, from the run card those in `say("…")`. From the
@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 
 from lectern.ui.i18n import LANGUAGES, LOCALES, SAID, WITHIN, entries, read, texts
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = LOCALES / "lectern.pot"
 SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes and reports
     "lectern/db/conversations.py",
