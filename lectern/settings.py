@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS shared (
 );
 """
 
-Provider = Literal["none", "ollama", "openai", "openai_compatible"]
+Provider = Literal["none", "llama_cpp", "ollama", "openai", "openai_compatible"]
 ResponseMode = Literal[
     "refine", "compact", "simple_summarize", "tree_summarize", "generation", "no_text", "accumulate", "compact_accumulate"
 ]
@@ -48,17 +48,19 @@ class LLMSettings(_Settings):
 
     provider: Provider = "none"
     base_url: str = ""  # "" is the provider's usual address
-    model: str = ""
+    model: str = ""  # of llama_cpp: a file in the folder `models`, or the path in LECTERN_MODEL
     context_window: int = Field(default=8192, ge=512)  # tokens
     num_output: int = Field(default=768, ge=16)  # tokens kept free for the answer
     temperature: float = Field(default=0.1, ge=0, le=2)
     timeout: float = Field(default=120.0, gt=0)  # seconds without a sign of life
     calls_functions: bool = False  # whether the model and its server take tools; OpenAI's do
+    calls_at_once: int | None = Field(default=None, ge=1)  # None: found out from the server
+    idle_minutes: float = Field(default=10.0, gt=0)  # without a question, until a model on this computer leaves memory
 
     @property
     def on_this_computer(self) -> bool:
         """Whether what is sent to the model stays on this machine."""
-        if self.provider == "none":
+        if self.provider in ("none", "llama_cpp"):
             return True
         host = urlsplit(self.base_url if "//" in self.base_url else f"//{self.base_url}").hostname
         if not self.base_url.strip():
