@@ -22,7 +22,7 @@ from ragcore.llms.server_llm import ServedLLM
 from ragcore.observe import span
 from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage
-from ragcore.prompts.wording import CONDENSE_QUESTION, SIMPLE_CHAT, TEXT_QA
+from ragcore.prompts.wording import CONDENSE_QUESTION, GENERATION, SIMPLE_CHAT, TEXT_QA
 from ragcore.schema import ChatMessage, MessageRole
 from tests.scripted_server import Fault, ScriptedServer
 
