@@ -79,7 +79,7 @@ class Replies:
         for number, passage in re.findall(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |\Z)", prompt, re.DOTALL | re.MULTILINE):
             text = " ".join(passage.split())
             self.numbers |= {key: number for key, phrase in KNOWN.items() if phrase in text}
-        given = last if "assages" in last else prompt  # in a chat they stand in the system's message
+        given = last if "assages" in last else prompt
         known = {key for key, number in self.numbers.items() if f"[{number}]" in given}
         asked = re.search(r"^Question: (.*)", last, re.MULTILINE)
         parts = _recommended(known) if "Greaves" in (asked[1] if asked else last) else _limit(known)

@@ -63,7 +63,7 @@ class ContextChatEngine(ChatEngine):
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         context_template: Wording | None = None,
     ) -> Self:
-        """`context_template`, of one message, is what the system says of the passages, {context_str}, behind the system prompt;
+        """`context_template`, of one message, is what is said of the passages, {context_str}, before the question;
         several messages are said as they are. ValueError when both a system prompt and prefix messages are given."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
@@ -91,8 +91,10 @@ class ContextChatEngine(ChatEngine):
 def _about_the_passages(prompt: Prompt) -> Prompt:
     if len(prompt.messages) > 1:
         return prompt
-    said = "{system_prompt}\n\n" + prompt.get_template()
-    return replace(prompt, messages=(ChatMessage(MessageRole.SYSTEM, said), ChatMessage(MessageRole.USER, "{query_str}")))
+    said = prompt.get_template()
+    if "query_str" not in prompt.variables:
+        said += "\n\n{query_str}"
+    return replace(prompt, messages=(ChatMessage(MessageRole.SYSTEM, "{system_prompt}"), ChatMessage(MessageRole.USER, said)))
 
 
 class CondensePlusContextChatEngine(ContextChatEngine):

@@ -24,7 +24,7 @@ from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
 
-_OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
+_OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop"})
 _NOT_TAKEN = re.compile(
     r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead", re.IGNORECASE
 )
@@ -110,6 +110,8 @@ class OpenAICompatibleLLM(ServedLLM):
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
             body[limit] = (call.metadata or self.metadata).num_output
+        if stop := call.prompt.stop_sequences:
+            body["stop"] = list(stop)
         if stream:
             body["stream"] = True
             body["stream_options"] = {"include_usage": True}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
+from ragcore.prompts.document_text import CLOSING, OPENING, defuse
 from ragcore.schema import ChatMessage, MessageRole
 
 
@@ -40,7 +41,8 @@ class Task(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document as a prompt shows it. With a `number`, an answer can cite it as [number]."""
+    """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can cite it as
+    [number]."""
 
     text: str
     number: int | None = None
@@ -48,9 +50,9 @@ class Passage:
 
     def __str__(self) -> str:
         if self.number is None:
-            return self.text
-        head = f"[{self.number}] {self.source}".rstrip()
-        return f"{head}\n{self.text}"
+            return defuse(self.text, numbered=False)
+        head = f"[{self.number}] {defuse(' '.join(self.source.split()))}".rstrip()
+        return f"{head}\n{defuse(self.text)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,17 @@ class Prompt:
     name: str
     task: Task
     messages: tuple[ChatMessage, ...]
+    stop: tuple[str, ...] = ()  # where a reply ends, in addition to the prompt's own labels
+
+    @property
+    def stop_sequences(self) -> tuple[str, ...]:
+        """Texts with which a model would begin to write the prompt again: its labels before variables, each on a new line.
+
+        At most 4, as OpenAI's servers take no more.
+        """
+        labels = [f"\n{label}" for message in self.messages for label in _LABEL.findall(message.content)]
+        passages = [OPENING] if "context_str" in self.variables else []
+        return tuple(dict.fromkeys([*self.stop, *passages, *labels]))[:MOST_STOPS]
 
     @property
     def variables(self) -> frozenset[str]:
@@ -154,7 +167,11 @@ class Prompt:
 
 
 def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]) -> list[RenderedMessage]:
-    """The history before the last of the rendered messages, or behind a last one of the system's."""
+    """The history before the last of the rendered messages, or behind a last one of the system's.
+
+    What stays the same in a conversation so stands before what changes, and a server need not read it again.
+    """
+    rendered = _documents_to_the_user(rendered)
     past = [
         RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs)
         for message in history
@@ -163,7 +180,30 @@ def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]
     return [*rendered[:first], *past, *rendered[first:]]
 
 
+def _documents_to_the_user(rendered: list[RenderedMessage]) -> list[RenderedMessage]:
+    """Text from documents that a wording has in the system's message goes before the last of the user's."""
+    moved: list[Part] = []
+    messages: list[RenderedMessage] = []
+    for message in rendered:
+        if message.role is MessageRole.SYSTEM:
+            documents = [part for part in message.parts if part.origin is Origin.DOCUMENTS]
+            moved += [part for document in documents for part in (document, Part(Origin.INSTRUCTIONS, "\n\n"))]
+            message = replace(message, parts=tuple(_ELSEWHERE if part in documents else part for part in message.parts))
+        messages.append(message)
+    if not moved:
+        return rendered
+    users = [place for place, message in enumerate(messages) if message.role is MessageRole.USER]
+    if not users:
+        return [*messages, RenderedMessage(MessageRole.USER, tuple(moved[:-1]))]
+    last = messages[users[-1]]
+    messages[users[-1]] = replace(last, parts=(*moved, *last.parts))
+    return messages
+
+
+_ELSEWHERE = Part(Origin.INSTRUCTIONS, "(in the user's message)")
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
+_LABEL = re.compile(r"^([^\W\d_][^\n{}:.]{1,40}:)\s+\{", re.MULTILINE)
+MOST_STOPS = 4
 
 
 def _parts(template: str, variables: Variables) -> Iterable[Part]:
@@ -172,12 +212,18 @@ def _parts(template: str, variables: Variables) -> Iterable[Part]:
         if match.start() > end:
             yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
         name = match.group(1)
-        text = as_text(variables[name])
+        text = shown(name, variables[name], as_text(variables[name]))
         if text:
             yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
         end = match.end()
     if end < len(template):
         yield Part(Origin.INSTRUCTIONS, template[end:])
+
+
+def shown(name: str, value: Variable, text: str) -> str:
+    """The text of a variable as it stands in a message: between delimiters, where the value is passages, even none."""
+    delimited = isinstance(value, tuple) and ORIGINS.get(name) is Origin.DOCUMENTS
+    return f"{OPENING}\n{text}\n{CLOSING}" if delimited else text
 
 
 def as_text(value: Variable) -> str:

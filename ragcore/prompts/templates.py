@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ragcore.prompts.prompt import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, with_history
+from ragcore.prompts.prompt import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, shown, with_history
 from ragcore.schema import ChatMessage, MessageRole
 
 _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
@@ -60,9 +60,11 @@ class PromptTemplate(Prompt):
         messages: Sequence[ChatMessage] | None = None,
         fixed: Variables | None = None,
         output_parser: BaseOutputParser | None = None,
+        stop: Sequence[str] = (),
     ) -> None:
         said = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
-        values = {"name": name, "task": task, "messages": said, "fixed": dict(fixed or {}), "output_parser": output_parser}
+        values = {"name": name, "task": task, "messages": said, "stop": tuple(stop)}
+        values |= {"fixed": dict(fixed or {}), "output_parser": output_parser}
         mappings = {"template_var_mappings": template_var_mappings or {}, "function_mappings": function_mappings or {}}
         for attribute, value in {**values, **mappings}.items():
             object.__setattr__(self, attribute, value)
@@ -98,8 +100,9 @@ class PromptTemplate(Prompt):
 
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
         values = {**self.fixed, **variables}
-        texts = {name: as_text(value) for name, value in values.items()}
-        texts |= {name: function(**texts) for name, function in self.function_mappings.items()}
+        bare = {name: as_text(value) for name, value in values.items()}
+        made = {name: function(**bare) for name, function in self.function_mappings.items()}
+        texts = {name: shown(name, values.get(name, ""), text) for name, text in {**bare, **made}.items()}
         rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
         if self.output_parser is not None and rendered:
             place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
@@ -139,6 +142,7 @@ class ChatPromptTemplate(PromptTemplate):
         messages: Sequence[ChatMessage] | None = None,
         fixed: Variables | None = None,
         output_parser: BaseOutputParser | None = None,
+        stop: Sequence[str] = (),
     ) -> None:
         PromptTemplate.__init__(
             self,
@@ -150,6 +154,7 @@ class ChatPromptTemplate(PromptTemplate):
             messages=message_templates if messages is None else messages,
             fixed=fixed,
             output_parser=output_parser,
+            stop=stop,
         )
 
     @classmethod
@@ -206,14 +211,16 @@ Wording: TypeAlias = Prompt | SelectorPromptTemplate | str
 
 
 def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
-    """The prompt that takes the place of one of ours: a template gets its name and task, as a whole Prompt has its own.
+    """The prompt that takes the place of one of ours: a template gets its name, task and stops, as a whole Prompt has its own.
 
     A text is the template that says it.
     """
     if isinstance(wording, str):
         wording = PromptTemplate(wording)
     chosen = wording.select(llm) if isinstance(wording, SelectorPromptTemplate) else wording
-    return replace(chosen, name=ours.name, task=ours.task) if isinstance(chosen, PromptTemplate) else chosen
+    if not isinstance(chosen, PromptTemplate):
+        return chosen
+    return replace(chosen, name=ours.name, task=ours.task, stop=ours.stop)
 
 
 def _template(prompt: Prompt) -> PromptTemplate:

@@ -20,8 +20,9 @@ from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.llms.server_llm import ServedLLM
 from ragcore.observe import span
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage
-from ragcore.prompts.wording import CONDENSE_QUESTION, SIMPLE_CHAT, TEXT_QA
+from ragcore.prompts.wording import CONDENSE_QUESTION, GENERATION, SIMPLE_CHAT, TEXT_QA
 from ragcore.schema import ChatMessage, MessageRole
 from tests.scripted_server import Fault, ScriptedServer
 
@@ -184,9 +185,19 @@ def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServe
         llm.generate(CALL)
     user = server.requests[0].body["messages"][-1]["content"]
     assert user == (
-        "Passages:\n\n[1] times.pdf\nThe ferry leaves at nine. {query_str} {0} %s {{x}}\n\n[2]\nThe next leaves at ten.\n\n"
+        f"Passages:\n\n{OPENING}\n[1] times.pdf\nThe ferry leaves at nine. {{query_str}} {{0}} %s {{{{x}}}}\n\n"
+        f"[2]\nThe next leaves at ten.\n{CLOSING}\n\n"
         "Question: When does the {ferry} leave?\nAnswer:"
     )
+
+
+def test_the_server_is_told_where_a_reply_begins_to_write_the_prompt_again(client: Client, server: ScriptedServer) -> None:
+    with closing(client.open(server)) as llm:
+        llm.generate(CALL)
+        llm.generate(LLMCall(GENERATION, {"query_str": "Hello"}))
+    first, second = (request.body.get("options", request.body) for request in server.requests)
+    assert first["stop"] == [OPENING, "\nPassages:", "\nQuestion:"]
+    assert "stop" not in second
 
 
 def test_usage_is_the_servers_own_count(client: Client, server: ScriptedServer) -> None:

@@ -9,6 +9,7 @@ import pytest
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate
 from ragcore.prompts.wording import REFINE
@@ -111,9 +112,13 @@ def test_d25_what_a_person_writes_is_never_filled_in_the_same_turn_or_the_next()
     engine.chat(INJECTED)
     engine.chat("And {context_str}?")
     first, second = (call.messages for call in llm.calls)
-    assert first[-1].content == INJECTED
-    assert [message.content for message in second[1:]] == [INJECTED, "Said {context_str}.", "And {context_str}?"]
-    assert second[0].content.endswith("secret {query_str}")
+
+    def sent_text(question: str) -> str:
+        found = f"{OPENING}\n[1] book.pdf, page 1\nsecret {{query_str}}\n{CLOSING}"
+        return f"Passages:\n\n{found}\n\nQuestion: {question}\nAnswer:"
+
+    assert first[-1].content == sent_text(INJECTED)
+    assert [message.content for message in second[1:]] == [INJECTED, "Said {context_str}.", sent_text("And {context_str}?")]
 
 
 def test_d25_a_template_of_the_users_own_fills_only_itself() -> None:
@@ -122,10 +127,10 @@ def test_d25_a_template_of_the_users_own_fills_only_itself() -> None:
     past = [ChatMessage(MessageRole.USER, INJECTED), ChatMessage(MessageRole.ASSISTANT, "{query_str}")]
     get_response_synthesizer(llm, text_qa_template=chat).synthesize(INJECTED, nodes("{query_str}"), past)
     assert [message.content for message in llm.calls[0].messages] == [
-        "Use [1] book.pdf, page 1\n{query_str}",
+        "Use (in the user's message)",
         INJECTED,
         "{query_str}",
-        INJECTED,
+        f"{OPENING}\n[1] book.pdf, page 1\n{{query_str}}\n{CLOSING}\n\n{INJECTED}",
     ]
 
 
@@ -147,7 +152,7 @@ def test_d40_the_room_is_measured_on_the_messages_that_are_sent() -> None:
         schemas = sum(llm.count_tokens(str(tool)) for tool in call.tools)
         assert 960 - 10 < sent(llm, call) + schemas <= 960
         rooms[name] = len(shown(call))
-    assert rooms == {"short": 95, "chat": 65, "tools": 89}
+    assert rooms == {"short": 95, "chat": 64, "tools": 89}
 
 
 def test_d40_calls_of_tools_in_the_history_cost_what_they_say() -> None:

@@ -13,6 +13,7 @@ from ragcore.errors import LLMServerError, QuestionError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import Rule, ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.response_synthesizers.packer import MESSAGE_TOKENS
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
@@ -90,7 +91,7 @@ def test_two_turns_make_their_calls_look_up_their_questions_and_remember_what_wa
     assert answer.source_nodes == (() if mode is ChatMode.SIMPLE else tuple(TWO))
 
 
-def test_the_model_sees_rules_and_passages_then_the_conversation_then_the_message() -> None:
+def test_the_model_sees_rules_then_the_conversation_then_passages_and_the_message() -> None:
     llm = word_llm(talking())
     chat, _ = engine(ChatMode.CONTEXT, llm, system_prompt="Talk like a pirate.")
     chat.chat("Hello?")
@@ -98,8 +99,10 @@ def test_the_model_sees_rules_and_passages_then_the_conversation_then_the_messag
     messages = llm.calls[-1].messages
     assert [message.role.value for message in messages] == ["system", "user", "assistant", "user"]
     assert messages[0].content.startswith("Talk like a pirate.\n\nYou answer questions")
-    assert "[1] book.pdf, page 1\nAda wrote it.\n\n[2] book.pdf, page 2\nIt was long." in messages[0].content
-    assert [message.content for message in messages[1:]] == ["Hello?", "reply to Hello?", "And who?"]
+    assert "Ada wrote it." not in messages[0].content
+    assert [message.content for message in messages[1:3]] == ["Hello?", "reply to Hello?"]
+    passages = "[1] book.pdf, page 1\nAda wrote it.\n\n[2] book.pdf, page 2\nIt was long."
+    assert messages[3].content == f"Passages:\n\n{OPENING}\n{passages}\n{CLOSING}\n\nQuestion: And who?\nAnswer:"
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -231,7 +234,7 @@ def test_braces_in_a_message_stay_text_in_this_turn_and_the_next(mode: ChatMode)
     chat.chat("{query_str}")
     for call in llm.calls:
         user_text = "\n".join(message.content for message in call.messages if message.role is not MessageRole.SYSTEM)
-        assert user_text.count("Ada wrote it.") == (1 if call.prompt == "chat_text_qa" else 0)
+        assert user_text.count("Ada wrote it.") == (1 if call.prompt in ("chat_text_qa", "context_chat") else 0)
     assert said(chat)[0] == ("user", "{context_str} {system_prompt}")
     if mode in (ChatMode.SIMPLE, ChatMode.CONTEXT):
         assert llm.calls[1].messages[1].content == "{context_str} {system_prompt}"

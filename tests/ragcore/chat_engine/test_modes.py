@@ -27,6 +27,7 @@ from ragcore.llms.scripted import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
 from ragcore.observe import Span
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate
 from ragcore.query_engine.base import BaseQueryEngine
@@ -265,7 +266,7 @@ def test_a_template_that_condenses_is_asked_for_that_of_a_reader_that_quotes_too
         assert llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
 
 
-def test_what_the_system_says_of_the_passages_may_be_worded_otherwise() -> None:
+def test_what_is_said_of_the_passages_may_be_worded_otherwise() -> None:
     made: list[Callable[..., ChatEngine]] = [
         lambda llm, wording: ContextChatEngine.from_defaults(
             ListRetriever(TWO), llm, system_prompt="Be kind.", context_template=wording
@@ -280,9 +281,11 @@ def test_what_the_system_says_of_the_passages_may_be_worded_otherwise() -> None:
         make(llm, 'As {"json"}: {context_str}').chat("Who?")
         make(llm, several).chat("Who?")
         system, user = llm.calls[0].messages
-        assert system.content.startswith('Be kind.\n\nAs {"json"}: [1] book.pdf, page 1\nAda wrote the first')
-        assert (user.role, user.content, prompts(llm)) == (USER, "Who?", ["context_chat", "context_chat"])
-        assert [message.content[:9] for message in llm.calls[1].messages] == ["Be brief.", "[1] book."]
+        assert (system.content, user.role, prompts(llm)) == ("Be kind.", USER, ["context_chat", "context_chat"])
+        assert user.content.startswith(f'As {{"json"}}: {OPENING}\n[1] book.pdf, page 1\nAda wrote the first')
+        assert user.content.endswith(f"{CLOSING}\n\nWho?")
+        second = [message.content.split("\n")[:2] for message in llm.calls[1].messages]
+        assert second == [["Be brief."], [OPENING, "[1] book.pdf, page 1"]]
 
 
 def test_verbose_logs_the_trace_of_each_turn(caplog: pytest.LogCaptureFixture) -> None:

@@ -23,6 +23,7 @@ from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.schema import NodeWithScore, Response, TextNode
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, passages_of, word_llm
@@ -207,7 +208,7 @@ def test_the_wording_may_be_chosen() -> None:
     llm = ScriptedLLM(["YES"])
     judged(FaithfulnessEvaluator(llm, PromptTemplate("Is {response} in this?\n{context_str}")))
     (message,) = llm.calls[0].messages
-    assert message.content == f"Is In 753 BC. in this?\n[1]\n{CONTEXTS[0]}\n\n[2]\n{CONTEXTS[1]}"
+    assert message.content == f"Is In 753 BC. in this?\n{OPENING}\n[1]\n{CONTEXTS[0]}\n\n[2]\n{CONTEXTS[1]}\n{CLOSING}"
     assert llm.calls[0].prompt == "faithfulness"
 
 

@@ -11,7 +11,7 @@ from ragcore.errors import LLMServerError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAICompatibleLLM
-from ragcore.prompts.wording import GENERATION
+from ragcore.prompts.wording import GENERATION, TEXT_QA
 from tests.scripted_server import Fault, ScriptedServer, error
 
 CALL = LLMCall(GENERATION, {"query_str": "Hello"})
@@ -106,3 +106,13 @@ def test_a_server_that_is_never_content_is_not_asked_for_ever(message: str, requ
         with pytest.raises(LLMServerError, match="refused the request"):
             list(llm.stream(CALL))
         assert len(server.chats) == requests
+
+
+def test_stop_sequences_that_a_server_refuses_are_left_out_and_stay_out() -> None:
+    call = LLMCall(TEXT_QA, {"context_str": (), "query_str": "Who?"})
+    with (
+        ScriptedServer(lambda messages: "Hi there", always=Fault(rejects=("stop",))) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
+        assert [llm.generate(call).text for _ in range(2)] == ["Hi there"] * 2
+    assert ["stop" in request.body for request in server.chats] == [True, False, False]

@@ -14,6 +14,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.postprocessor import AutoPrevNextNodePostprocessor, LLMRerank, RankGPTRerank, SentenceTransformerRerank
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Passage, Prompt, Task
 from ragcore.prompts.templates import PromptTemplate, SelectorPromptTemplate, Wording
 from ragcore.schema import ChatMessage, MessageRole, MetadataMode, NodeWithScore, TextNode
@@ -91,7 +92,7 @@ def test_a_reranker_asks_in_words_of_its_own(reranker: type[LLMRerank | RankGPTR
     llm = ScriptedLLM(["Doc: 1, Relevance: 7"])
     named = "choice_select_prompt" if reranker is LLMRerank else "rankgpt_rerank_prompt"
     reranker(llm=llm, **{named: own}).postprocess_nodes(hits(1), query_str="why?")  # type: ignore[arg-type]
-    assert llm.calls[0].messages[-1].content == "Rank [1]\npassage 0 for why?"
+    assert llm.calls[0].messages[-1].content == f"Rank {OPENING}\n[1]\npassage 0\n{CLOSING} for why?"
 
 
 def test_without_a_question_there_is_nothing_to_judge_by() -> None:
@@ -225,5 +226,6 @@ def test_the_wording_may_be_a_text_or_a_template(wording: Wording) -> None:
         AutoPrevNextNodePostprocessor(SimpleDocumentStore(), llm, prompt=wording),
     ):
         made.postprocess_nodes(hits(2) if len(llm.calls) < 2 else hits(1), query_str="why?")
-    assert [call.messages[-1].content[:8] for call in llm.calls] == ["Of [1]\np", "Of [1]\np", "Of passa"]
+    begun = [call.messages[-1].content.replace(f"{OPENING}\n", "")[:8] for call in llm.calls]
+    assert begun == ["Of [1]\np", "Of [1]\np", "Of passa"]
     assert [call.prompt for call in llm.calls] == ["choice_select", "choice_select", "neighbour"]

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.base import LLM
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompts.prompt import Origin, Passage, Prompt, Task
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, in_place_of
@@ -61,7 +62,8 @@ def test_a_function_makes_a_variables_text_of_all_values() -> None:
 
     template = PromptTemplate("{context_str}\n{query_str}", function_mappings={"context_str": bullets})
     assert template.format(context_str="one\n\ntwo", query_str="Q") == "- one (Q)\n- two (Q)\nQ"
-    assert template.format(context_str=(Passage("one"), Passage("two")), query_str="Q") == "- one (Q)\n- two (Q)\nQ"
+    of_documents = template.format(context_str=(Passage("one"), Passage("two")), query_str="Q")
+    assert of_documents == f"{OPENING}\n- one (Q)\n- two (Q)\n{CLOSING}\nQ"
 
 
 def test_what_a_function_makes_need_not_be_given() -> None:
@@ -111,7 +113,7 @@ def test_a_template_in_the_place_of_a_prompt_is_asked_for_what_that_was(wording:
     (message,) = prompt.render(values)
     assert [(part.origin, part.text) for part in message.parts] == [
         (Origin.INSTRUCTIONS, "own "),
-        (Origin.DOCUMENTS, "[1]\none"),
+        (Origin.DOCUMENTS, f"{OPENING}\n[1]\none\n{CLOSING}"),
         (Origin.INSTRUCTIONS, " "),
         (Origin.QUESTION, "Who?"),
     ]

@@ -16,6 +16,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.document_text import OPENING
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.query_engine.base import combined
 from ragcore.questions.fixed_replies import NOTHING_FOUND as REFUSALS
@@ -110,4 +111,4 @@ def test_the_synthesizer_s_own_wording_is_used() -> None:
     llm = ScriptedLLM(["done"])
     own = PromptTemplate("Sum up for {query_str}: {context_str}")
     assert str(of_two(get_response_synthesizer(llm, "tree_summarize", summary_template=own))) == "done"
-    assert llm.calls[0].messages[-1].content.startswith("Sum up for Who?: x x0 [1]")
+    assert llm.calls[0].messages[-1].content.startswith(f"Sum up for Who?: {OPENING}\nx x0 [1]")

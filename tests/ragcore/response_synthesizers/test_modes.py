@@ -9,6 +9,7 @@ from ragcore.errors import LLMServerError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
+from ragcore.prompts.document_text import OPENING
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.prompts.wording import REFINE, TEXT_QA
 from ragcore.response_synthesizers.modes import ResponseMode
@@ -351,5 +352,5 @@ def test_own_wording_takes_the_place_of_the_default() -> None:
     assert synthesizer.prompts.refine is REFINE
     synthesizer.synthesize("What?", SIX)
     assert prompts(llm) == ["own", *["refine"] * 5]
-    assert llm.calls[0].messages[0].content.startswith("Q What? P [1] book.pdf, page 1\npassage1")
+    assert llm.calls[0].messages[0].content.startswith(f"Q What? P {OPENING}\n[1] book.pdf, page 1\npassage1")
     assert Synthesizer(llm).prompts.text_qa is TEXT_QA

@@ -8,6 +8,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.indices import VectorStoreIndex
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE
@@ -50,7 +51,7 @@ def test_updated_prompts_are_used_from_then_on() -> None:
     synthesizer.update_prompts({"text_qa_template": PromptTemplate('{"q": "{query_str}"} {context_str}')})
     synthesizer.synthesize("What?", nodes("a", "b"))
     assert prompts(llm) == ["text_qa", "refine"]
-    assert llm.calls[0].messages[0].content == '{"q": "What?"} [1] book.pdf, page 1\na'
+    assert llm.calls[0].messages[0].content == f'{{"q": "What?"}} {OPENING}\n[1] book.pdf, page 1\na\n{CLOSING}'
     assert synthesizer.get_prompts()["refine_template"] is REFINE
 
 
@@ -111,7 +112,7 @@ def test_a_function_of_a_template_may_change_how_passages_are_shown() -> None:
     own = PromptTemplate("{context_str} {query_str}", function_mappings={"context_str": shout})
     synthesizer = get_response_synthesizer(llm, "compact", text_qa_template=own)
     synthesizer.synthesize("What?", nodes("some words", "word " * 400))
-    assert llm.calls[0].messages[0].content == "[1] BOOK.PDF, PAGE 1\nSOME WORDS What?"
+    assert llm.calls[0].messages[0].content == f"{OPENING}\n[1] BOOK.PDF, PAGE 1\nSOME WORDS\n{CLOSING} What?"
     assert len(llm.calls) > 1
 
 
