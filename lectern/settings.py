@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS shared (
 );
 """
 
-Provider = Literal["none", "ollama", "openai", "openai_compatible"]
+Provider = Literal["none", "llama_cpp", "ollama", "openai", "openai_compatible"]
 ResponseMode = Literal[
     "refine", "compact", "simple_summarize", "tree_summarize", "generation", "no_text", "accumulate", "compact_accumulate"
 ]
@@ -58,7 +58,7 @@ class LLMSettings(_Settings):
     @property
     def on_this_computer(self) -> bool:
         """Whether what is sent to the model stays on this machine."""
-        if self.provider == "none":
+        if self.provider in ("none", "llama_cpp"):
             return True
         host = urlsplit(self.base_url if "//" in self.base_url else f"//{self.base_url}").hostname
         if not self.base_url.strip():
