@@ -7,6 +7,7 @@ somebody puts there is listed too, and so is the file that the environment's LEC
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -195,20 +196,19 @@ def free_memory() -> int:
     return int(psutil.virtual_memory().available)
 
 
-def computer_memory() -> int:
-    """Bytes of memory in this computer."""
-    import psutil
-
-    return int(psutil.virtual_memory().total)
-
-
 def catalogue_model(file: str) -> CatalogueModel | None:
     return next((model for model in CATALOGUE if model.file == file), None)
 
 
-def suggested_model(memory: int) -> CatalogueModel | None:
-    """The first of the catalogue that fits into so many bytes of memory; None where none does."""
-    return next((model for model in CATALOGUE if model.memory <= memory), None)
+def model_name(setting: str) -> str:
+    """What a model of the settings is called: as its makers do where it is in the catalogue, otherwise as its file."""
+    known = catalogue_model(setting)
+    return known.name if known else Path(setting).name
+
+
+def suggested_model(memory: int, catalogue: Sequence[CatalogueModel] = CATALOGUE) -> CatalogueModel | None:
+    """The first that fits into so many bytes of memory; None where none does."""
+    return next((model for model in catalogue if model.memory <= memory), None)
 
 
 def _named_by_server() -> Path | None:
