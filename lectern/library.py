@@ -209,7 +209,10 @@ class Library:
         key, embedder = keys.read_key(self.folder, chosen.provider), self.embedder
         with self._lock:
             if self._opened_llm is None or self._opened_llm[0] != (chosen, key, embedder.name):
-                self._opened_llm = ((chosen, key, embedder.name), open_llm(chosen, key, embedder=embedder))
+                self._opened_llm = (
+                    (chosen, key, embedder.name),
+                    open_llm(chosen, key, embedder=embedder, home=config.home_of(self.folder)),
+                )
             return self._opened_llm[1]
 
     def _own_llm(self) -> LLM:
@@ -269,6 +272,8 @@ class Library:
             return "none: quoting exact passages"
         if llm.provider == "openai":
             return f"{llm.model} at OpenAI"
+        if llm.provider == "llama_cpp":
+            return f"{Path(llm.model).name} on this computer"
         return f"{llm.model} at {llm.base_url or 'localhost:11434'}".replace("http://", "").replace("https://", "")
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ragcore.errors import ConfigError
+from ragcore.llms.gguf_header import COMPUTE, read_header
 
 SUFFIX = ".gguf"
 NAMED_BY_SERVER = "LECTERN_MODEL"  # the environment's name for the path of a model anywhere on this computer
 CONTEXT_TOKENS = 8192  # that `CatalogueModel.memory` leaves room for
-WORKING_BYTES = 300_000_000  # of llama.cpp beside the weights and the context
 
 _APACHE = "Apache-2.0"
 _GEMMA = "Gemma Terms of Use"
@@ -46,7 +47,7 @@ class CatalogueModel:
     @property
     def memory(self) -> int:
         """Bytes that the model takes while it answers, with `CONTEXT_TOKENS` of context."""
-        return self.size + CONTEXT_TOKENS * self.token_bytes + WORKING_BYTES
+        return self.size + CONTEXT_TOKENS * self.token_bytes + COMPUTE
 
 
 # The first that fits this computer is the one that is offered.
@@ -177,8 +178,11 @@ def model_file(setting: str, home: Path) -> Path:
 
 def delete_model(setting: str, home: Path) -> int:
     """Delete a file of the models folder, and give the bytes that are free now. ConfigError where it cannot be deleted."""
+    from ragcore.llms.llama_cpp_runtime import drop_runtimes
+
     path = model_file(Path(setting).name, home)
     size = path.stat().st_size
+    drop_runtimes(path)
     try:
         path.unlink()
     except OSError as error:
@@ -189,11 +193,23 @@ def delete_model(setting: str, home: Path) -> int:
     return size
 
 
-def free_memory() -> int:
-    """Bytes that programs can still take without the computer having to swap."""
-    import psutil
+def memory_of(model: InstalledModel) -> int:
+    """Bytes that a file takes while it answers, with `CONTEXT_TOKENS` of context. ModelFileError where it is no model."""
+    return _memory_of(model.path, model.path.stat().st_mtime_ns)
 
-    return int(psutil.virtual_memory().available)
+
+@lru_cache(maxsize=64)
+def _memory_of(path: Path, modified: int) -> int:
+    header = read_header(path)
+    return header.memory(min(CONTEXT_TOKENS, header.trained_context))
+
+
+def memory_for_models() -> int:
+    """Bytes of memory that a language model can have now."""
+    from ragcore.llms.llama_cpp_runtime import RESERVE
+    from ragcore.llms.local_resources import free_memory
+
+    return max(0, free_memory() - RESERVE)
 
 
 def catalogue_model(file: str) -> CatalogueModel | None:

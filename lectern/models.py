@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from lectern.settings import LLMSettings
+from lectern.local_models import model_file
+from lectern.settings import LLMSettings, default_folder
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import (
     ConfigError,
@@ -19,6 +21,7 @@ from ragcore.errors import (
 )
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.http_errors import EmptyAnswerError
+from ragcore.llms.llama_cpp import LlamaCPP
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
 from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL
@@ -39,24 +42,29 @@ class ConnectionReport:
     models: tuple[str, ...] = ()
 
 
-def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder) -> LLM:
-    """The language model of the settings; the reader that quotes passages where they name none. Nothing is sent yet."""
+def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path | None = None) -> LLM:
+    """The language model of the settings; the reader that quotes passages where they name none. Nothing is sent yet.
+
+    `home`: the folder of the person's first library, which has their models; by default that of `default_folder`.
+    """
     if settings.provider == "none":
         from ragcore.extractive.answerer import ExtractiveLLM
 
         return ExtractiveLLM(embedder)
     if not settings.model.strip():
         raise ConfigError("No model is chosen.", hint="Choose one in Settings; Test lists those the server has.")
-    return _client(settings, key, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
+    return _client(settings, key, home, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
 
 
-def check_connection(settings: LLMSettings, key: str) -> ConnectionReport:
+def check_connection(settings: LLMSettings, key: str, *, home: Path | None = None) -> ConnectionReport:
     """Ask the server for its models and the model for a few words. About ten seconds at most."""
     if settings.provider == "none":
         return ConnectionReport(True, "No language model: answers quote your documents.")
     models: tuple[str, ...] = ()
     try:
-        client = _client(settings, key, timeout=min(settings.timeout, CHECK_TIMEOUT), num_output=CHECK_LENGTH, max_retries=0)
+        client = _client(
+            settings, key, home, timeout=min(settings.timeout, CHECK_TIMEOUT), num_output=CHECK_LENGTH, max_retries=0
+        )
         models = _listed(client)
         if not settings.model.strip():
             hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
@@ -68,7 +76,20 @@ def check_connection(settings: LLMSettings, key: str) -> ConnectionReport:
         return ConnectionReport(False, error.what, error.hint, models)
 
 
-def _client(settings: LLMSettings, key: str, *, timeout: float, num_output: int, max_retries: int) -> ServedLLM:
+def _client(
+    settings: LLMSettings, key: str, home: Path | None, *, timeout: float, num_output: int, max_retries: int
+) -> ServedLLM:
+    if settings.provider == "llama_cpp":
+        return LlamaCPP(
+            model_file(settings.model, home or default_folder()),
+            temperature=settings.temperature,
+            max_new_tokens=num_output,
+            context_window=settings.context_window,
+            idle_seconds=settings.idle_minutes * 60,
+            timeout=timeout,
+            max_retries=max_retries,
+            is_function_calling_model=settings.calls_functions,
+        )
     if settings.provider == "ollama":
         return Ollama(
             settings.model.strip(),

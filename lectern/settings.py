@@ -48,12 +48,14 @@ class LLMSettings(_Settings):
 
     provider: Provider = "none"
     base_url: str = ""  # "" is the provider's usual address
-    model: str = ""
+    model: str = ""  # of llama_cpp: a file in the folder `models`, or the path in LECTERN_MODEL
     context_window: int = Field(default=8192, ge=512)  # tokens
     num_output: int = Field(default=768, ge=16)  # tokens kept free for the answer
     temperature: float = Field(default=0.1, ge=0, le=2)
     timeout: float = Field(default=120.0, gt=0)  # seconds without a sign of life
     calls_functions: bool = False  # whether the model and its server take tools; OpenAI's do
+    calls_at_once: int | None = Field(default=None, ge=1)  # None: found out from the server
+    idle_minutes: float = Field(default=10.0, gt=0)  # without a question, until a model on this computer leaves memory
 
     @property
     def on_this_computer(self) -> bool:

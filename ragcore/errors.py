@@ -148,8 +148,11 @@ class ConfigError(RagError):
 
 
 class MissingPackageError(RagError):
-    def __init__(self, package: str, *, extra: str) -> None:
-        super().__init__(f"The package {package} is not installed.", hint=f'Install it with: pip install "lectern[{extra}]"')
+    """`extra`: of this distribution, which brings the package; None where it is one of its own dependencies."""
+
+    def __init__(self, package: str, *, extra: str | None = None) -> None:
+        wanted = f'"lectern[{extra}]"' if extra else package
+        super().__init__(f"The package {package} is not installed.", hint=f"Install it with: pip install {wanted}")
 
 
 class StoreError(RagError):

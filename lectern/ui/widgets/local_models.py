@@ -13,14 +13,15 @@ from lectern.local_models import (
     InstalledModel,
     catalogue_model,
     delete_model,
-    free_memory,
     installed_models,
+    memory_for_models,
+    memory_of,
     model_name,
     models_folder,
     suggested_model,
 )
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, numeral
+from lectern.ui.i18n import _, numeral, said
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
@@ -37,7 +38,7 @@ Use = Callable[[str], None]  # takes the name that the settings have for a model
 
 def local_models(use: Use) -> None:
     """The list. `use` is a callback that has the model write the answers."""
-    free = free_memory()
+    free = memory_for_models()
     there = {model.setting: model for model in installed_models(resources.home())}
     st.caption(_("Free memory: {size}. A model needs its share only while it answers.").format(size=labels.gigabytes(free)))
     if (shown := session().settings.model_problem) is not None:
@@ -102,12 +103,18 @@ def _key(kind: str, file: str) -> str:
 
 def _facts(model: CatalogueModel, free: int) -> str:
     """The thin line of a row: size, memory, languages, licence."""
-    memory = _("needs {size} of memory").format(size=labels.gigabytes(model.memory))
-    if model.memory > free:
-        more = _("needs {size} of memory, more than is free").format(size=labels.gigabytes(model.memory))
-        memory = f":orange[{more}]"
     many = _("{number} languages").format(number=numeral(model.languages)) if model.languages > 1 else _("English only")
-    return " · ".join([labels.gigabytes(model.size), memory, many, f"[{model.licence}]({model.licence_url})"])
+    return " · ".join(
+        [labels.gigabytes(model.size), _memory(model.memory, free), many, f"[{model.licence}]({model.licence_url})"]
+    )
+
+
+def _memory(needed: int, free: int) -> str:
+    """ "needs 1.7 GB of memory", in another colour where it is more than is free."""
+    if needed <= free:
+        return _("needs {size} of memory").format(size=labels.gigabytes(needed))
+    more = _("needs {size} of memory, more than is free").format(size=labels.gigabytes(needed))
+    return f":orange[{more}]"
 
 
 def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
@@ -166,13 +173,18 @@ def _how_far(state: Download) -> str:
 def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
     llm, known = resources.library().settings.llm, catalogue_model(model.setting)
     used = llm.provider == "llama_cpp" and llm.model == model.setting
-    name, where = label(model_name(model.setting)), _("A file in the folder of models.")
-    if not model.deletable:
-        where = _("Named by whoever runs this server.")
-    lines = [f"**{name}**", _good_for()[known.file] if known else where]
-    lines.append(f":small[{_facts(known, free) if known else labels.size(model.size)}]")
+    name, usable = label(model_name(model.setting)), True
+    if known is not None:
+        about, facts = _good_for().get(known.file, ""), _facts(known, free)
+    else:
+        about = _("A file in the folder of models.") if model.deletable else _("Named by whoever runs this server.")
+        facts = labels.size(model.size)
+        try:
+            facts += f" · {_memory(memory_of(model), free)}"
+        except RagError as error:
+            about, usable = label(said(error.what)), False
     with st.container(key=_key("row", model.setting), horizontal=True, vertical_alignment="center"):
-        st.markdown("  \n".join(lines))
+        st.markdown(f"**{name}**  \n{about}  \n:small[{facts}]")
         if model.deletable:
             with st.popover(_("Delete"), type="tertiary", key=_key("delete", model.setting)):
                 sure = _("Delete **{name}**? {size} are free after that.")
@@ -189,7 +201,7 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
                 )
         if used:
             st.markdown(f":green[:material/check_circle: {_('In use')}]", width="content")
-        else:
+        elif usable:
             st.button(_("Use"), key=_key("use", model.setting), type="primary", on_click=use, args=(model.setting,))
 
 

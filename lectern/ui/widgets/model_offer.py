@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from lectern.local_models import CatalogueModel, free_memory, installed_models, model_name, suggested_model
+from lectern.local_models import CatalogueModel, installed_models, memory_for_models, model_name, suggested_model
 from lectern.schema import Message
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import answer_again
@@ -69,7 +69,7 @@ def _to_install() -> CatalogueModel | None:
     """The one that is being installed, else one that has begun to come, else the first that this computer has memory for."""
     downloads = resources.model_downloads()
     begun = (model for model in downloads.catalogue if downloads.state(model) is not None)
-    return downloads.running or next(begun, None) or suggested_model(free_memory(), downloads.catalogue)
+    return downloads.running or next(begun, None) or suggested_model(memory_for_models(), downloads.catalogue)
 
 
 def _ready(message: Message, setting: str) -> None:

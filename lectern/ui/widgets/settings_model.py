@@ -253,13 +253,13 @@ def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
     from lectern.models import check_connection
 
-    report = check_connection(draft, key)
+    report = check_connection(draft, key, home=resources.home())
     if draft.model or not report.models:
         return report
     if len(report.models) == 1 and not ask:
         return replace(report, ok=True, message=_("The server answers."))
     if len(report.models) == 1:
-        return check_connection(draft.model_copy(update={"model": report.models[0]}), key)
+        return check_connection(draft.model_copy(update={"model": report.models[0]}), key, home=resources.home())
     return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
 
 

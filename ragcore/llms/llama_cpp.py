@@ -1,0 +1,81 @@
+"""A language model on this computer, from a GGUF file, through llama.cpp. Nothing else is installed, and no server is run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from ragcore.llms.http_client import ModelServer
+from ragcore.llms.llama_cpp_runtime import DOWN_HINT, NAME, LlamaCPPRuntime, runtime_of
+from ragcore.llms.openai import OpenAICompatibleLLM
+
+IDLE_SECONDS = 600.0
+
+
+class LlamaCPP(OpenAICompatibleLLM):
+    """`context_window` is tokens at most: less where the model was trained for less, or where memory is short. The model is
+    loaded when it is first asked, and leaves memory after `idle_seconds` without a question. All objects with the same file and
+    context window share it. `threads`: by default one for each physical core.
+
+        llm = LlamaCPP(model_path="models/qwen2.5-1.5b-instruct-q4_k_m.gguf")
+        print(llm.complete("Who wrote Faust?"))
+
+    ModelFileError where the file is not there or not a model; as it is asked NotEnoughMemoryError, MissingPackageError.
+    """
+
+    provider = "llama_cpp"
+
+    def __init__(
+        self,
+        model_path: str | Path,
+        *,
+        temperature: float = 0.1,
+        max_new_tokens: int = 768,
+        context_window: int = 8192,
+        idle_seconds: float = IDLE_SECONDS,
+        threads: int | None = None,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        sleep: Callable[[float], None] = time.sleep,
+        is_function_calling_model: bool = False,
+    ) -> None:
+        path = Path(model_path)
+        self.runtime = runtime_of(path, context_window, threads, idle_seconds)
+        super().__init__(
+            path.name,
+            "http://127.0.0.1",
+            temperature=temperature,
+            num_output=max_new_tokens,
+            context_window=self.runtime.context,
+            max_retries=max_retries,
+            sleep=sleep,
+            is_function_calling_model=is_function_calling_model,
+        )
+        self._server = _RuntimeServer(self.runtime, timeout)  # its address is known only once it runs, and changes
+
+    def __repr__(self) -> str:
+        return f"LlamaCPP(model_path={str(self.runtime.model_path)!r})"
+
+
+class _RuntimeServer(ModelServer):
+    """The server of a runtime, which is started when something is sent to it."""
+
+    def __init__(self, runtime: LlamaCPPRuntime, timeout: float) -> None:
+        super().__init__(
+            httpx.URL("http://127.0.0.1/v1"),
+            kind="llama.cpp",
+            name=NAME,
+            down_hint=DOWN_HINT,
+            timeout=timeout,
+        )
+        self._runtime = runtime
+
+    @contextmanager
+    def _sent(self, method: str, path: str, body: dict[str, Any] | None) -> Iterator[httpx.Response]:
+        with self._runtime.in_use() as server, server._sent(method, path, body) as response:
+            yield response

@@ -1,0 +1,50 @@
+"""What this process may use of its computer: memory that is free, and processor cores."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
+
+
+def physical_cores() -> int:
+    """At least 1: the physical cores that this process may run on, within its affinity and its container's quota."""
+    from loky import cpu_count
+
+    cores: int = cpu_count(only_physical_cores=True)
+    return max(1, cores)
+
+
+def free_memory() -> int:
+    """Bytes that can be had without swapping: of this computer, or of the container where that has less."""
+    import psutil
+
+    free: int = psutil.virtual_memory().available
+    return max(0, min(free, *_free_in_containers(), free))
+
+
+def _free_in_containers() -> list[int]:
+    """Of each group, with those around it, that limits this process's memory: Linux, cgroups of version 2 and of version 1."""
+    found: list[int] = []
+    with suppress(OSError):
+        for line in OWN_CGROUPS.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers == "":
+                root, names = CGROUPS, ("memory.max", "memory.current", "inactive_file")
+            elif "memory" in controllers.split(","):
+                root, names = CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            else:
+                continue
+            own = root / path.lstrip("/")
+            found += [free for group in (own, *own.parents) if group.is_relative_to(root) for free in _free(group, *names)]
+    return found
+
+
+def _free(group: Path, limit_name: str, used_name: str, cache_name: str) -> list[int]:
+    with suppress(OSError, ValueError):  # no such group, as a container sees the names of its host; or "max", which is no limit
+        limit, used = int((group / limit_name).read_text()), int((group / used_name).read_text())
+        pairs = (line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return [limit - used + next((int(value) for name, value in pairs if name == cache_name), 0)]
+    return []
