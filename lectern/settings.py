@@ -113,6 +113,17 @@ class AppSettings(_Settings):
     language: Literal["", "en", "de", "es", "fr", "zh"] = ""  # of the screens; "" is the browser's
     stage: bool = False  # questions that were recorded are answered by their recordings, see lectern.runs.recorded_demo
 
+    def with_model(self, llm: LLMSettings) -> AppSettings:
+        """With `llm` to answer, and what answered before among those that can be taken up again."""
+        before = {} if self.llm.provider == "none" else {self.llm.provider: self.llm}
+        return self.model_copy(update={"llm": llm, "connected": {**self.connected, **before}})
+
+    def without_model(self, provider: Provider, model: str) -> AppSettings:
+        """After a model of `provider` is gone: where it answered, nothing does now, and it cannot be taken up again."""
+        connected = {name: llm for name, llm in self.connected.items() if (name, llm.model) != (provider, model)}
+        gone = (self.llm.provider, self.llm.model) == (provider, model)
+        return self.model_copy(update={"llm": LLMSettings() if gone else self.llm, "connected": connected})
+
 
 class AllowedSources(_Settings):
     """What whoever runs this server lets people add from beside their own files. Not among the settings on the screens."""

@@ -12,6 +12,7 @@ from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets import answer
 from lectern.ui.widgets.ask_otherwise import branch_lines, opened_form
+from lectern.ui.widgets.model_offer import model_offer, offered_below
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
 from lectern.ui.widgets.price import most_tag
@@ -134,7 +135,7 @@ if undrawn > 0:
         on_click=show_earlier,
     )
 
-running = None
+running, offered = None, None if answering else offered_below(messages)
 for message in messages:
     if message.role == "user":
         answer.question(message)
@@ -143,6 +144,8 @@ for message in messages:
     elif message is not elsewhere:
         answer.answer(message, last=message is messages[-1])
         verdict_line(message)
+        if message is offered:
+            model_offer(message)
 
 if state.problem is not None:
     pressed = problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="chat")

@@ -134,6 +134,11 @@ def size(count: int) -> str:
     return unbroken(told)
 
 
+def gigabytes(count: int) -> str:
+    """Bytes of memory, and of what is compared with it: "1.7 GB"."""
+    return unbroken(_("{number} GB").format(number=numeral(count / 1e9, 1)))
+
+
 def unbroken(told: str) -> str:
     """With its last word on the line of the one before: a unit beside its number, a page's number beside "p."."""
     return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -10,13 +12,17 @@ from lectern.evaluate.jobs import EvaluationJobs
 from lectern.explain.embedding_map import Surveys
 from lectern.indexes import MAIN, Indexes
 from lectern.library import Library
+from lectern.local_models import models_folder
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import Replays
-from lectern.settings import default_library
+from lectern.settings import default_library, home_of
 from lectern.ui.link_downloads import Fetching
 from lectern.ui.open_indexes import OpenIndex, OpenIndexes
 from lectern.ui.state import session
 from ragcore.errors import RagError
+
+if TYPE_CHECKING:
+    from lectern.model_download import ModelDownloads
 
 WARM_AFTER = 1.0  # seconds; loading the embedder at once would slow the first screen
 
@@ -73,6 +79,23 @@ def measuring() -> EvaluationJobs:
 def surveys() -> Surveys:
     """The counts and maps of that index."""
     return opened(session().index).surveys
+
+
+def home() -> Path:
+    """The folder of the person's first library on this computer, which has the models of all."""
+    return home_of(library().folder)
+
+
+def model_downloads() -> ModelDownloads:
+    """Of language models, for all sessions."""
+    return _model_downloads(models_folder(home()))
+
+
+@st.cache_resource(show_spinner=False)
+def _model_downloads(folder: Path) -> ModelDownloads:
+    from lectern.model_download import ModelDownloads
+
+    return ModelDownloads(folder)
 
 
 def warm_embedder() -> None:

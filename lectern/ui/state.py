@@ -87,6 +87,7 @@ class ChatState:
     options_of: str | None = None  # the conversation whose way of answering the page has taken up
     earlier: int = 0  # messages drawn beyond the usual window
     asked: bool = False  # a question was taken on another page: go to the chat
+    declined_model: set[str] = field(default_factory=set)  # the conversations in which a language model is not wanted
 
 
 @dataclass
@@ -141,6 +142,7 @@ class EvaluateState:
 @dataclass
 class SettingsState:
     report: ConnectionReport | None = None  # of the last connection test
+    model_problem: Problem | None = None  # why a model was not downloaded or deleted
     prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # texts that are not saved, by prompt
     prompt_problem: Problem | None = None  # why the last one could not be saved
 

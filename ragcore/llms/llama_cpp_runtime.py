@@ -55,6 +55,15 @@ def runtime_of(model_path: Path, context: int, threads: int | None, idle_seconds
         return runtime
 
 
+def drop_runtimes(model_path: Path) -> None:
+    """End those of a file that is about to be deleted or replaced."""
+    path = model_path.resolve()
+    with _lock:
+        dropped = [_runtimes.pop(key) for key in list(_runtimes) if key[0] == path]
+    for runtime in dropped:
+        runtime.stop()
+
+
 def _fitting_context(header: GGUFHeader, context: int) -> int:
     """At most `context`, and what the model was trained for; halved as long as memory is short, but not below 4096."""
     context = min(context, header.trained_context)

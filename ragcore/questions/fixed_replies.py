@@ -85,6 +85,12 @@ def is_refusal(text: str) -> bool:
     return text.strip() in _ALL or text.lstrip().startswith(_BEFORE_NEAREST)
 
 
+def needs_model(text: str) -> bool:
+    """Whether this was said where a language model might have answered: sentences were found and none answers, or the mode
+    needs a model."""
+    return text in NOT_FOUND.values() or text.startswith(_BEFORE_NEAREST) or text in NO_MODEL.values()
+
+
 def with_nearest(refusal: str, nearest: str) -> str:
     """One of NOT_FOUND, and below it what comes nearest to an answer."""
     language = next(language for language, said in NOT_FOUND.items() if said == refusal)

@@ -83,6 +83,7 @@ class App:
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     files: frozenset[str] = frozenset()  # ids of those that all its tests share
+    environment: dict[str, str] = field(default_factory=dict)  # beyond that of the tests
 
     @property
     def url(self) -> str:
@@ -93,6 +94,7 @@ class App:
             with socket.create_server(("127.0.0.1", 0)) as free:
                 self.port = free.getsockname()[1]
         environment = {**os.environ, "LECTERN_HOME": str(self.home), "LECTERN_DATABASE": self.database, "OMP_NUM_THREADS": "1"}
+        environment |= self.environment
         with (self.home.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={self.port}"],

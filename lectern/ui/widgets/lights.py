@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from lectern.library import Status
+from lectern.local_models import model_name
 from lectern.ui import labels, places, resources
 from lectern.ui.i18n import _, said
 from lectern.ui.live_fragments import be_still
@@ -23,12 +24,15 @@ def _lights() -> None:
     if status.embedder not in COMING:
         be_still()
     model, _at, server = status.llm_label.rpartition(" at ")
-    none = resources.library().settings.llm.provider == "none"
+    llm = resources.library().settings.llm
+    none = llm.provider == "none"
     stored = _("{size} on a server") if resources.library().shared else _("{size} on this computer")
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _light(*_search(status))
         with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
             told = _("none: quoting exact passages") if none else _("{model} at {server}").format(model=model, server=server)
+            if llm.provider == "llama_cpp":
+                told = _("{model} on this computer").format(model=model_name(llm.model))
             _light("off" if none else "on", _("Language model"), told)
             if none:
                 st.page_link(places.SETTINGS, label=_("Add one"))

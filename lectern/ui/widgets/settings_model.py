@@ -15,6 +15,7 @@ from lectern.ui import resources
 from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.local_models import local_models
 from lectern.ui.widgets.problem import Choice, problem
 from ragcore.errors import Problem
 
@@ -30,7 +31,12 @@ def model_settings() -> bool:
     _fill(library.settings.llm, fill_new_widget)
     st.markdown(_("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves."))
     provider = _provider()
-    if provider != "none":
+    if provider == "llama_cpp":
+        local_models(use_local_model)
+        if not widget("llm_model"):
+            return False
+        _more(provider)
+    elif provider != "none":
         if provider != "openai":
             _address(provider)
         _model()
@@ -54,6 +60,7 @@ def _providers() -> Mapping[Provider, tuple[str, str]]:
     """What each is called, and what it means."""
     return {
         "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
+        "llama_cpp": (_("On this computer"), _("A language model that Lectern runs itself. Nothing leaves this computer.")),
         "ollama": ("Ollama", _("Language models on this computer, or another one in your network. Nothing leaves it.")),
         "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
         "openai_compatible": (
@@ -246,13 +253,13 @@ def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
     from lectern.models import check_connection
 
-    report = check_connection(draft, key)
+    report = check_connection(draft, key, home=resources.home())
     if draft.model or not report.models:
         return report
     if len(report.models) == 1 and not ask:
         return replace(report, ok=True, message=_("The server answers."))
     if len(report.models) == 1:
-        return check_connection(draft.model_copy(update={"model": report.models[0]}), key)
+        return check_connection(draft.model_copy(update={"model": report.models[0]}), key, home=resources.home())
     return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
 
 
@@ -277,10 +284,20 @@ def _save() -> None:
         return
     if key:
         write_key(library.folder, draft.provider, key)
-    before = library.settings
-    connected = before.connected if before.llm.provider == "none" else {**before.connected, before.llm.provider: before.llm}
-    library.update_settings(before.model_copy(update={"llm": draft, "connected": connected}))
-    _fill(draft, fill_widget)
+    _take_up(draft)
+
+
+def use_local_model(setting: str) -> None:
+    """Have a model on this computer write the answers, with what was last set for one."""
+    settings = resources.library().settings
+    known = settings.llm if settings.llm.provider == "llama_cpp" else settings.connected.get("llama_cpp", LLMSettings())
+    _take_up(known.model_copy(update={"provider": "llama_cpp", "model": setting}))
+
+
+def _take_up(llm: LLMSettings) -> None:
+    library = resources.library()
+    library.update_settings(library.settings.with_model(llm))
+    _fill(llm, fill_widget)
     session().settings.report, session().notice = None, _("Saved. The next answer uses it.")
 
 

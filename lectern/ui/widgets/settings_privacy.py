@@ -15,6 +15,7 @@ def what_leaves() -> str:
     llm = library.settings.llm
     where = {
         "none": "",
+        "llama_cpp": "",
         "ollama": llm.base_url or "localhost:11434",
         "openai": "OpenAI",
         "openai_compatible": llm.base_url,
@@ -36,11 +37,18 @@ def what_leaves() -> str:
                 " chat, and the prompts above are sent to **{where}**. Whole documents are not, unless everything is read."
             ).format(where=label(where))
         )
+    elif llm.provider == "llama_cpp":
+        lines.append(_("The language model runs on this computer: nothing is sent to another one for an answer."))
     elif library.shared:
         lines.append(_("There is no language model, so nothing is sent to one."))
     else:
         lines.append(_("There is no language model, so nothing at all leaves this computer."))
-    lines.append(_("A web link or a storage that you add is fetched from where it is, and nothing else is told about it."))
+    lines.append(
+        _(
+            "A web link or a storage that you add, and a language model that you download, is fetched from where it is, and"
+            " nothing else is told about it."
+        )
+    )
     return "\n".join(f"- {line}" for line in lines)
 
 

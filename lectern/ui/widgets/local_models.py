@@ -1,0 +1,228 @@
+"""The language models on this computer: a row for each, to download, use and delete it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from lectern.local_models import (
+    CatalogueModel,
+    InstalledModel,
+    catalogue_model,
+    delete_model,
+    installed_models,
+    memory_for_models,
+    memory_of,
+    model_name,
+    models_folder,
+    suggested_model,
+)
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, numeral, said
+from lectern.ui.live_fragments import draw_anew
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.problem import Choice, problem
+from ragcore.errors import Problem, RagError
+
+if TYPE_CHECKING:
+    from lectern.model_download import Download
+
+LOOK_SECONDS = 1.0  # between two looks at a download
+
+Use = Callable[[str], None]  # takes the name that the settings have for a model
+
+
+def local_models(use: Use) -> None:
+    """The list. `use` is a callback that has the model write the answers."""
+    free = memory_for_models()
+    there = {model.setting: model for model in installed_models(resources.home())}
+    st.caption(_("Free memory: {size}. A model needs its share only while it answers.").format(size=labels.gigabytes(free)))
+    if (shown := session().settings.model_problem) is not None:
+        problem(shown, key="model_list")
+    catalogue = resources.model_downloads().catalogue
+    first = suggested_model(free, catalogue)
+    with st.container(key="local_models"):
+        for model in sorted(catalogue, key=lambda model: model.memory > free):
+            installed = there.pop(model.file, None)
+            with st.container(key=_key("local", model.file)):
+                if installed is not None:
+                    _installed_row(installed, use, free)
+                else:
+                    _download_row(model, free, primary=model is first and not there)
+        for other in there.values():
+            with st.container(key=_key("local", other.setting)):
+                _installed_row(other, use, free)
+    folder = label(str(models_folder(resources.home())))
+    st.caption(_("You can also put a GGUF file of your own into {folder}.").format(folder=folder))
+
+
+def download_bar(model: CatalogueModel) -> None:
+    """How far the download is, and Stop; the screen is drawn anew when it is over. Nothing where it is not under way."""
+    state = resources.model_downloads().state(model)
+    if state is not None and state.state in ("running", "checking"):
+        st.fragment(_bar, run_every=LOOK_SECONDS)(model)
+
+
+def download_problem(model: CatalogueModel, state: Download) -> None:
+    """Why a download failed, and once more. Nothing of one that did not fail."""
+    again = Choice(_("Resume") if state.done else _("Try again"), "again", primary=True)
+    if state.problem is not None and problem(state.problem, [again], key=_key("download", model.file)):
+        start_download(model)
+        st.rerun()
+
+
+def start_download(model: CatalogueModel) -> None:
+    """Begin, or go on; why that cannot be is shown above the list."""
+    state = session()
+    state.settings.model_problem = None
+    try:
+        resources.model_downloads().start(model)
+    except RagError as error:
+        state.settings.model_problem = Problem.of(error)
+
+
+def _good_for() -> Mapping[str, str]:
+    """By the models' files."""
+    return {
+        "qwen2.5-1.5b-instruct-q4_k_m.gguf": _("Short answers on almost any computer. A good one to begin with."),
+        "Qwen3-1.7B-Q4_K_M.gguf": _("A newer model of that size, with more languages."),
+        "Qwen3-4B-Q4_K_M.gguf": _("Longer answers from several passages. Slow without a graphics card."),
+        "gemma-3-4b-it-Q4_K_M.gguf": _("Fluent answers in most languages. Slow without a graphics card."),
+        "qwen2.5-3b-instruct-q4_k_m.gguf": _("Between the small and the large ones. Not for commercial use."),
+        "gemma-3-1b-it-Q4_K_M.gguf": _("English texts on a computer with little memory."),
+    }
+
+
+def _key(kind: str, file: str) -> str:
+    return f"{kind}_{re.sub('[^a-z0-9]+', '_', file.lower())}"
+
+
+def _facts(model: CatalogueModel, free: int) -> str:
+    """The thin line of a row: size, memory, languages, licence."""
+    many = _("{number} languages").format(number=numeral(model.languages)) if model.languages > 1 else _("English only")
+    return " · ".join(
+        [labels.gigabytes(model.size), _memory(model.memory, free), many, f"[{model.licence}]({model.licence_url})"]
+    )
+
+
+def _memory(needed: int, free: int) -> str:
+    """ "needs 1.7 GB of memory", in another colour where it is more than is free."""
+    if needed <= free:
+        return _("needs {size} of memory").format(size=labels.gigabytes(needed))
+    more = _("needs {size} of memory, more than is free").format(size=labels.gigabytes(needed))
+    return f":orange[{more}]"
+
+
+def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
+    """A model that is not on this computer, or not wholly."""
+    downloads = resources.model_downloads()
+    state, running = downloads.state(model), downloads.running
+    with st.container(key=_key("row", model.file), horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{model.name}**  \n{_good_for().get(model.file, '')}  \n:small[{_facts(model, free)}]")
+        if state is None:
+            st.button(
+                _("Download"),
+                key=_key("get", model.file),
+                type="primary" if primary else "secondary",
+                disabled=running is not None,
+                on_click=start_download,
+                args=(model,),
+            )
+    if state is None:
+        return
+    if state.state in ("running", "checking"):
+        download_bar(model)
+        return
+    download_problem(model, state)
+    if not state.done:
+        return
+    with st.container(key=_key("stopped", model.file), horizontal=True, vertical_alignment="center"):
+        st.caption(_("Stopped at {done} of {all}.").format(done=labels.size(state.done), all=labels.size(state.total)))
+        st.button(_("Delete"), key=_key("discard", model.file), type="tertiary", on_click=_discard, args=(model,))
+        if state.state == "stopped":
+            disabled = running is not None
+            st.button(_("Resume"), key=_key("get", model.file), disabled=disabled, on_click=start_download, args=(model,))
+
+
+def _bar(model: CatalogueModel) -> None:
+    downloads = resources.model_downloads()
+    state = downloads.state(model)
+    if state is None or state.state not in ("running", "checking"):
+        if state is None:
+            session().notice = _("{name} is on this computer now.").format(name=model.name)
+        draw_anew()
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(min(1.0, state.done / state.total), _how_far(state))
+        st.button(_("Stop"), key=_key("stop", model.file), icon=":material/stop:", type="tertiary", on_click=downloads.stop)
+
+
+def _how_far(state: Download) -> str:
+    if state.state == "checking":
+        return _("Checking that it is whole…")
+    parts = [_("{done} of {all}").format(done=labels.size(state.done), all=labels.size(state.total))]
+    if state.seconds_left is not None:
+        parts.append(labels.time_left(state.seconds_left))
+    return " · ".join(parts)
+
+
+def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
+    llm, known = resources.library().settings.llm, catalogue_model(model.setting)
+    used = llm.provider == "llama_cpp" and llm.model == model.setting
+    name, usable = label(model_name(model.setting)), True
+    if known is not None:
+        about, facts = _good_for().get(known.file, ""), _facts(known, free)
+    else:
+        about = _("A file in the folder of models.") if model.deletable else _("Named by whoever runs this server.")
+        facts = labels.size(model.size)
+        try:
+            facts += f" · {_memory(memory_of(model), free)}"
+        except RagError as error:
+            about, usable = label(said(error.what)), False
+    with st.container(key=_key("row", model.setting), horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{name}**  \n{about}  \n:small[{facts}]")
+        if model.deletable:
+            with st.popover(_("Delete"), type="tertiary", key=_key("delete", model.setting)):
+                sure = _("Delete **{name}**? {size} are free after that.")
+                told = [sure.format(name=name, size=labels.size(model.size))]
+                if used:
+                    told.append(_("It writes the answers now; after that your documents are quoted."))
+                st.markdown(" ".join(told))
+                st.button(
+                    _("Delete this model"),
+                    key=_key("sure", model.setting),
+                    type="primary",
+                    on_click=_delete,
+                    args=(model.setting,),
+                )
+        if used:
+            st.markdown(f":green[:material/check_circle: {_('In use')}]", width="content")
+        elif usable:
+            st.button(_("Use"), key=_key("use", model.setting), type="primary", on_click=use, args=(model.setting,))
+
+
+def _discard(model: CatalogueModel) -> None:
+    freed = resources.model_downloads().discard(model)
+    session().notice = _("Deleted: {size} are free again.").format(size=labels.size(freed))
+
+
+def _delete(setting: str) -> None:
+    """Delete the file; where it wrote the answers, or did before, the settings name it no longer."""
+    library, state = resources.library(), session()
+    state.settings.model_problem = None
+    try:
+        freed = delete_model(setting, resources.home())
+    except RagError as error:
+        state.settings.model_problem = Problem.of(error)
+        return
+    state.notice = _("Deleted: {size} are free again.").format(size=labels.size(freed))
+    if widget("llm_model") == setting:
+        fill_widget("llm_model", "")
+    settings = library.settings
+    if settings.llm.provider == "llama_cpp" and settings.llm.model == setting:
+        state.notice += " " + _("Answers quote your documents until you choose another model.")
+    library.update_settings(settings.without_model("llama_cpp", setting))

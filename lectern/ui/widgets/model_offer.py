@@ -1,0 +1,94 @@
+"""Below quotes that do not answer, once in a conversation: a free language model, and the way back to the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from lectern.local_models import CatalogueModel, installed_models, memory_for_models, model_name, suggested_model
+from lectern.schema import Message
+from lectern.ui import labels, places, resources
+from lectern.ui.asking import answer_again
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import session
+from lectern.ui.widgets.local_models import download_bar, download_problem, start_download
+from lectern.ui.widgets.problem import problem
+from lectern.ui.widgets.settings_model import use_local_model
+from ragcore.questions.fixed_replies import needs_model
+
+
+def offered_below(messages: Sequence[Message]) -> Message | None:
+    """The first of these answers below which a language model is offered; None where none is."""
+    settings = resources.library().settings
+    if settings.llm.provider != "none" or settings.stage:
+        return None
+    unanswered = (
+        message
+        for message in messages
+        if message.state == "done" and message.facts and message.facts.extractive and needs_model(message.text)
+    )
+    first = next(unanswered, None)
+    return None if first is None or first.conversation_id in session().chat.declined_model else first
+
+
+def model_offer(message: Message) -> None:
+    """The offer, as far as it has come: to install one, its bar, or to ask again with the one that is there."""
+    there = installed_models(resources.home())
+    if there:
+        _ready(message, there[0].setting)
+        return
+    model = _to_install()
+    if model is None:
+        return
+    state = resources.model_downloads().state(model)
+    with st.container(key="model_offer", border=True):
+        if state is not None and state.state in ("running", "checking"):
+            st.markdown(_("Installing {name}. You can go on asking meanwhile.").format(name=model.name))
+            download_bar(model)
+            return
+        st.markdown(
+            _("A language model reads passages like these and answers in its own words. It is free, and runs on this computer.")
+        )
+        if state is not None:
+            download_problem(model, state)
+        if (shown := session().settings.model_problem) is not None:
+            problem(shown, key="model_offer")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
+            if state is not None:
+                install = _("Go on installing {name}").format(name=model.name)
+            if state is None or state.state == "stopped":
+                st.button(install, key="install_model", type="primary", on_click=start_download, args=(model,))
+            st.page_link(places.SETTINGS, label=_("Other models"))
+            _decline(message)
+
+
+def _to_install() -> CatalogueModel | None:
+    """The one that is being installed, else one that has begun to come, else the first that this computer has memory for."""
+    downloads = resources.model_downloads()
+    begun = (model for model in downloads.catalogue if downloads.state(model) is not None)
+    return downloads.running or next(begun, None) or suggested_model(memory_for_models(), downloads.catalogue)
+
+
+def _ready(message: Message, setting: str) -> None:
+    with st.container(key="model_offer", border=True):
+        told = _("{name} is on this computer, and can answer this in its own words.")
+        st.markdown(told.format(name=label(model_name(setting))))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(_("Ask again with the model"), key="ask_model", type="primary", on_click=_ask, args=(message.id, setting))
+            _decline(message)
+
+
+def _decline(message: Message) -> None:
+    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_declined, args=(message.conversation_id,))
+
+
+def _declined(conversation_id: str) -> None:
+    session().chat.declined_model.add(conversation_id)
+
+
+def _ask(message_id: str, setting: str) -> None:
+    use_local_model(setting)
+    answer_again(message_id, extractive=False)
