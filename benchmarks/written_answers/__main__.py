@@ -12,6 +12,7 @@ questions and passages.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,7 +33,7 @@ def main() -> None:
     options = _options()
     if not options.judge:
         with ExitStack() as stack:
-            url = options.server or stack.enter_context(serving(options.model))
+            url = options.server or stack.enter_context(serving(options.model, options.threads))
             peer = None
             server = ModelServer(url)
             if options.peer:
@@ -61,6 +62,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a few questions of each kind")
     parser.add_argument("--passages", type=int, default=3, help="for an answer about a data set (3); others have the default")
     parser.add_argument("--half", choices=("development", "validation", "all"), default="validation", help="of the data sets")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of the served model")
     parser.add_argument("--minutes", type=float, default=600, help="before no further question is asked")
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with llama-index-core 0.14.25")
     parser.add_argument("--answers", type=Path, default=FOLDER, metavar="FOLDER", help="where answers are stored")

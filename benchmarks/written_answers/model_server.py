@@ -1,13 +1,12 @@
 """The model's server: OpenAI's wire format on a port of loopback, and what llama.cpp tells beyond it.
 
-`python -m benchmarks.written_answers.model_server FILE.gguf` serves the file with xllamacpp, prints the address, and ends when
-its standard input does.
+`python -m benchmarks.written_answers.model_server FILE.gguf THREADS` serves the file with xllamacpp, prints the address, and
+ends when its standard input does.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import subprocess
 import sys
@@ -63,9 +62,9 @@ def _verdict(likely: Sequence[Mapping[str, float | str]]) -> dict[str, float]:
 
 
 @contextmanager
-def serving(model: Path) -> Iterator[str]:
+def serving(model: Path, threads: int) -> Iterator[str]:
     """The address of a server of this file, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.written_answers.model_server", str(model)]
+    command = [sys.executable, "-m", "benchmarks.written_answers.model_server", str(model), str(threads)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert server.stdin is not None
     assert server.stdout is not None
@@ -92,14 +91,14 @@ def _wait_until_loaded(address: str) -> None:
     raise SystemExit(f"the server at {address} has not loaded its model in {LOAD_SECONDS:.0f} s")
 
 
-def serve(model: str) -> None:
+def serve(model: str, threads: int) -> None:
     import xllamacpp  # type: ignore[import-untyped]
 
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.n_ctx, params.n_parallel = WINDOW * SLOTS, SLOTS
     params.use_jinja, params.offline, params.ui, params.endpoint_metrics = True, True, False, True
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.hostnames, params.port = ["127.0.0.1"], 0
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
@@ -107,4 +106,4 @@ def serve(model: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], int(sys.argv[2]))
