@@ -1,0 +1,1 @@
+"""How good the answers are that a language model writes: `python -m benchmarks.written_answers --help`."""
