@@ -1,4 +1,4 @@
-"""`python start.py test`: the tests in the browser run beside the others, those with a real language model alone after them, and
+"""`python start.py test`: the tests in the browser run beside the others, those with a real language model alone after both, and
 the failure of any is told."""
 
 from __future__ import annotations
