@@ -42,7 +42,8 @@ def main() -> int:
 
 
 def test(python: str, arguments: list[str]) -> int:
-    """Run the tests named, or all: those in the browser, whose driver leaves its event loop running, beside the others."""
+    """Run the tests named, or all: those in the browser, whose driver leaves its event loop running, beside the others; then
+    those with a real language model, which needs the whole processor."""
     pytest = [python, "-m", "pytest", *arguments]
     if arguments not in ([], ["--all"]):
         return subprocess.call(pytest, cwd=HERE)
@@ -51,14 +52,16 @@ def test(python: str, arguments: list[str]) -> int:
     with tempfile.TemporaryFile() as said:
         browser = subprocess.Popen([*two, "tests/app"], cwd=HERE, stdout=said, stderr=subprocess.STDOUT)
         try:
-            others = subprocess.call([*two, "--ignore=tests/app"], cwd=HERE)
+            others = subprocess.call([*two, "--ignore=tests/app", "--ignore=tests/real"], cwd=HERE)
             print("The tests in the browser:", flush=True)
-            return browser.wait() or others
+            failed = browser.wait() or others
         finally:
             browser.terminate()  # where the others were broken off; nothing when it has ended
             said.seek(0)
             sys.stdout.buffer.write(said.read())
             sys.stdout.flush()
+    print("The tests with a real language model:", flush=True)
+    return subprocess.call([*pytest, "-rs", "tests/real"], cwd=HERE) or failed
 
 
 def environment() -> str:

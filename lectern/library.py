@@ -42,9 +42,9 @@ from ragcore.schema import ChatMessage, NodeWithScore
 if TYPE_CHECKING:
     from lectern.ask.pipeline import RetrievalPlan
     from ragcore.embeddings.base import Embedder
-    from ragcore.extractive.sentence_support import SentenceCheck
     from ragcore.llms.base import LLM
     from ragcore.response_synthesizers.answer import AnswerStream
+    from ragcore.response_synthesizers.attribution import AnswerCheck
     from ragcore.retrievers.base import BaseRetriever
 
 LEFT_BEHIND_SECONDS = 24 * 3600.0  # before something that was never taken in is deleted
@@ -111,7 +111,7 @@ class Library:
         self.embedder_loader = EmbedderLoader(lambda: self.embedder)
         self._embedders = Embedders(embedder or _bundled_embedder())
         self._given_llm = llm
-        self._sentence_check: SentenceCheck | None = None
+        self._answer_check: AnswerCheck | None = None
         self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
         self._lock = threading.Lock()
         self._deleting = threading.Lock()  # one at a time, so that each is told of its own bytes
@@ -161,14 +161,14 @@ class Library:
         return self._embedders.of(self.store.versions.current().embed_model)
 
     @property
-    def sentence_check(self) -> SentenceCheck:
+    def answer_check(self) -> AnswerCheck:
         """Of the current index's embedder, with the sentences that it has seen."""
-        from ragcore.extractive.sentence_support import SentenceCheck
+        from ragcore.response_synthesizers.attribution import AnswerCheck
 
         embedder = self.embedder
-        if self._sentence_check is None or self._sentence_check.evidence.embedder is not embedder:
-            self._sentence_check = SentenceCheck(embedder)
-        return self._sentence_check
+        if self._answer_check is None or self._answer_check.embedder is not embedder:
+            self._answer_check = AnswerCheck(embedder)
+        return self._answer_check
 
     @cached_property
     def secret(self) -> bytes:

@@ -17,6 +17,8 @@ State = Literal["writing", "done", "stopped", "failed", "interrupted"]
 
 Reading = Literal["best", "everything", "each_file"]
 
+Outcome = Literal["answer", "closest", "nothing"]  # see ragcore.response_synthesizers.attribution
+
 Found = Literal["found", "uncited", "nothing", "failed"]
 
 
@@ -128,6 +130,7 @@ class AnswerFacts:
     files_unread: int = 0  # documents that were still being read when it was given
     tokens_estimated: bool = False  # where the model's server did not say how many there were
     unready: bool = False  # whether the embedder was still being loaded, which takes longer than most answers
+    outcome: Outcome = "answer"  # of a written answer that is finished
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:

@@ -1,4 +1,5 @@
-"""`python start.py test`: the tests in the browser run beside the others, and the failure of either is told."""
+"""`python start.py test`: the tests in the browser run beside the others, those with a real language model alone after both, and
+the failure of any is told."""
 
 from __future__ import annotations
 
@@ -11,7 +12,12 @@ from start import test as run_tests
 
 PYTHON = """#!/bin/sh
 cd "{folder}" || exit 9
-case "$*" in *--ignore=tests/app*) me=others; other=browser;; *tests/app*) me=browser; other=others;; *) me=named;; esac
+case "$*" in
+*--ignore=tests/app*) me=others; other=browser;;
+*tests/app*) me=browser; other=others;;
+*tests/real) me=real; other=none; touch none.given;;
+*) me=named;;
+esac
 echo "$@" > $me.given
 tries=0
 while [ $me != named ] && [ ! -e $other.given ]; do  # each waits for the other: one after the other would never end
@@ -33,14 +39,15 @@ def python(folder: Path, failing: str = "") -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("failing", ["", "others", "browser"])
+@pytest.mark.parametrize("failing", ["", "others", "browser", "real"])
 def test_both_are_run_at_once_and_either_may_fail(
     tmp_path: Path, failing: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert bool(run_tests(python(tmp_path, failing), ["--all"])) == bool(failing)
     said = capfdbinary.readouterr().out.decode().splitlines()
-    assert said == ["said by others", "The tests in the browser:", "said by browser"]
-    for name in ("others", "browser"):
+    real = ["The tests with a real language model:", "said by real"]
+    assert said == ["said by others", "The tests in the browser:", "said by browser", *real]
+    for name in ("others", "browser", "real"):
         assert "--all" in (tmp_path / f"{name}.given").read_text("utf-8").split()
 
 

@@ -22,9 +22,10 @@ from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source,
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.llms.base import LLMMetadata
 from ragcore.observe import Span, condensed_question
+from ragcore.prompts.prompt import Passage
 from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.attribution import attribute
+from ragcore.response_synthesizers.attribution import Outcome
 from ragcore.response_synthesizers.progress import Progress
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
 
@@ -71,6 +72,7 @@ class Run:
         self.message_id = message.id
         self.text = ""
         self._attributed = ""  # the finished text, with its citations checked; only `text` grows on the screens
+        self._outcome: Outcome = "answer"
         self.sources: tuple[Source, ...] = ()
         threading.Thread(target=self._run_thread, name=f"answer-{self.message_id}", daemon=True).start()
         threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
@@ -164,11 +166,12 @@ class Run:
         """Cite the passage that supports each sentence of a written answer, and note the sentences that none supports."""
         if self._model is None or self._model.is_extractive or self.rows or not (self._ask.reads_documents and self.sources):
             return
-        passages = [source.text for source in self.sources]
-        answer = attribute(self.text, passages, self._library.sentence_check)
+        passages = [Passage(source.text, source.number, source.place) for source in self.sources]
+        question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
+        answer = self._library.answer_check.check(question, self.text, passages)
         with self._changed:
             if not self.finished:
-                self._attributed = answer.text
+                self._attributed, self._outcome = answer.text, answer.outcome
         self._library.checks.keep(self.message_id, answer.text, answer.sentences)
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
@@ -217,6 +220,7 @@ class Run:
             files_unread=self._unread,
             tokens_estimated=not model.is_extractive and any(call.facts.get("tokens_estimated") for call in calls),
             unready=self._unready,
+            outcome=self._outcome,
         )
 
     def _fail(self, problem: Problem) -> None:

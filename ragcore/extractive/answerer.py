@@ -84,6 +84,10 @@ class ExtractiveLLM(LLM):
         odds = self._evidence.answering(query, quotes).odds()
         return [quotes[row].text for row in np.argsort(-odds, kind="stable")]
 
+    def margin(self, query: str, passages: Sequence[Passage]) -> float:
+        """How surely the passages hold an answer: below 0 none was found, and -inf where they say nothing at all."""
+        return self._weighed(about(query), _quotes(passages)).margin(THRESHOLD)
+
     def nearest(self, query: str, passages: Sequence[Passage]) -> str:
         """What comes nearest to an answer where there is none, quoted as one; "" where nothing comes near."""
         answer = self._answer(query, _quotes(passages), least=NEAREST)

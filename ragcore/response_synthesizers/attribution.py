@@ -11,18 +11,82 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
+
+from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.extractive.sentence_support import CheckedSentence, SentenceCheck, points_at_passage, verdict_of
+from ragcore.prompts.prompt import Passage
 from ragcore.text.citations import MARKS, cited_in, standard_citations
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ragcore.embeddings.base import Embedder
+
+
+Outcome: TypeAlias = Literal["answer", "closest", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
 class AttributedAnswer:
     """`text` with its citations put right; `sentences` are its sentences in order, each as `text[start:end]` without its
-    citations. One whose verdict is "absent" is in none of the passages, and cites none."""
+    citations. One whose verdict is "absent" is in none of the passages, and cites none.
+
+    `outcome`: "answer"; "closest" where the passages are about the question and may not answer it; "nothing" where the answer
+    states nothing.
+    """
 
     text: str
     sentences: tuple[CheckedSentence, ...]
+    outcome: Outcome = "answer"
+
+
+CITED = 0.5  # log odds that a passage says a sentence, from which it is its source; of 47 sentences above it 45 are supported
+
+FEATURES = (
+    "passages",  # how surely the passages hold an answer, see `ExtractiveLLM.margin`
+    "sentences",  # the mean log odds that the passages say a sentence of the answer
+    "evidence",  # how surely the sentences that support it answer the question
+)
+MOST = 8.0  # of each feature, in both directions
+WEIGHTS = (0.6, 0.3, 0.3)
+BIAS = 0.0
+
+
+class AnswerCheck:
+    """Puts the citations of written answers right, and tells an answer from what is none, without a language model. Safe to
+    share between threads.
+
+    >>> check = AnswerCheck(HuggingFaceEmbedding())
+    >>> check.check("How tall is it?", "It is 330 m tall.", [Passage("The tower is 330 m tall.", 1)]).text
+    'It is 330 m tall. [1]'
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.sentences = SentenceCheck(embedder)
+        self._reader = ExtractiveLLM(embedder)
+
+    def check(self, question: str, answer: str, passages: Sequence[Passage]) -> AttributedAnswer:
+        """The answer with its citations put right, and its outcome; [n] cites `passages[n - 1]`."""
+        attributed = attribute(answer, [passage.text for passage in passages], self.sentences)
+        if not any(sentence.verdict for sentence in attributed.sentences):
+            return replace(attributed, outcome="nothing")
+        odds = self.measure(question, attributed, passages) @ np.asarray(WEIGHTS) + BIAS
+        return attributed if odds >= 0 else replace(attributed, outcome="closest")
+
+    def measure(self, question: str, answer: AttributedAnswer, passages: Sequence[Passage]) -> npt.NDArray[np.float64]:
+        """(len(FEATURES),)"""
+        stated = [sentence for sentence in answer.sentences if sentence.verdict]
+        evidence = [Passage(each.evidence, 1) for each in stated if each.evidence and each.verdict != "absent"]
+        measured = (
+            self._reader.margin(question, passages),
+            float(np.mean([np.clip(each.odds, -MOST, MOST) for each in stated])),
+            max((self._reader.margin(question, [each]) for each in evidence), default=-MOST),
+        )
+        return np.clip(measured, -MOST, MOST)
 
 
 def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> AttributedAnswer:
@@ -32,7 +96,7 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
     nothing, comes the passage that supports the sentence best. A citation of a passage that does not support it goes.
     """
     written = standard_citations(answer, len(passages))
-    sentences = check.check(written, passages)
+    sentences = [_without_source(each) if each.odds < CITED else each for each in check.check(written, passages)]
     marks = [MARKS.match(written, sentence.end) for sentence in sentences]
     cited = [list(dict.fromkeys(cited_in(mark.group()))) if mark else [] for mark in marks]
     shown = [_supporting(*each, passages, check) for each in zip(sentences, cited, strict=True)]
@@ -56,6 +120,10 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
         text += " " * bool(numbers) + "".join(f"[{number}]" for number in numbers) + bar
         copied = mark.end() if mark else sentence.end
     return AttributedAnswer(text + written[copied:], tuple(attributed))
+
+
+def _without_source(sentence: CheckedSentence) -> CheckedSentence:
+    return replace(sentence, verdict="absent") if sentence.verdict else sentence
 
 
 def _supporting(sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck) -> list[int]:

@@ -54,6 +54,8 @@ def answer(message: Message, *, last: bool) -> None:
         if message.facts is not None and message.facts.rows:
             file_table(message, message.facts.rows)
         elif message.text:
+            if message.facts is not None and message.facts.outcome == "closest":
+                st.caption(_("Your documents may not answer this. Check the passages."))
             st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
             unsupported_line(message)
         if message.state == "interrupted":

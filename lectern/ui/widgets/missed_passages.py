@@ -185,7 +185,7 @@ def _key(message: Message, expected: str) -> str:
 
 
 def _look(library: Library, message: Message, expected: str) -> Missed:
-    return why_missed(library, message, expected, library.sentence_check)
+    return why_missed(library, message, expected, library.answer_check.sentences)
 
 
 def _passages(count: int) -> str:

@@ -144,7 +144,7 @@ def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence,
     """Each sentence with what bears it out."""
     found = library.checks.of(message.conversation_id).get(message.id)
     if found is None:
-        found = library.sentence_check.check(message.text, [source.text for source in message.sources])
+        found = library.answer_check.sentences.check(message.text, [source.text for source in message.sources])
         library.checks.keep(message.id, message.text, found)
     return [(one, _evidence(library, message, one)) for one in found]
 
