@@ -46,8 +46,6 @@ def _words() -> dict[str, str]:
 
 def _act() -> None:
     asked = event("conversations", "act")
-    if not isinstance(asked, dict):
-        return
     conversations, asked_id = resources.library().conversations, str(asked.get("id", ""))
     if asked.get("do") == "rename":
         conversations.rename(asked_id, str(asked.get("title", ""))[:120])

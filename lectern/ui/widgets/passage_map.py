@@ -165,8 +165,7 @@ def _told(node: TextNode) -> str:
 
 
 def _open() -> None:
-    asked, made = event("passage_map", "open"), resources.surveys().latest()
-    row = asked.get("row") if isinstance(asked, dict) else None
+    row, made = event("passage_map", "open").get("row"), resources.surveys().latest()
     if made is None or not isinstance(row, int) or not 0 <= row < len(made.ids):
         return
     view_passage(made.documents[made.owners[row]][0], made.ids[row])
