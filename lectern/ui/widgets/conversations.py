@@ -52,7 +52,7 @@ def _act() -> None:
     elif asked.get("do") == "duplicate":
         _duplicate(asked_id)
     elif asked.get("do") == "delete":
-        run = resources.runs().get(asked_id)
+        run = resources.current_index().runs.get(asked_id)
         if run is not None:
             run.stop()
         conversations.delete(asked_id)
