@@ -27,7 +27,7 @@ from ragcore.errors import Problem
 
 WINDOW = 20  # messages drawn at once
 
-library, runs, state = resources.library(), resources.runs(), session()
+library, runs, state = resources.library(), resources.current_index().runs, session()
 
 asked_for = places.from_address("c", state.chat.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None

@@ -29,7 +29,7 @@ from lectern.ui.widgets.typed import follow_typing
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
 
-library, runs, state = resources.library(), resources.runs(), session()
+library, runs, state = resources.library(), resources.current_index().runs, session()
 
 asked_for = places.from_address("q", state.query.conversation)
 query = library.conversations.get(asked_for) if asked_for else None

@@ -21,7 +21,7 @@ from ragcore.errors import Problem, RagError
 LOOK_SECONDS = 0.6  # between two looks at answers that grow
 LOOKS = ("passage", "calls")  # the closer looks at an answer that change nothing: it is one of a row
 
-library, replays, state = resources.library(), resources.replays(), session()
+library, replays, state = resources.library(), resources.current_index().replays, session()
 
 asked_for = places.from_address("r", state.replay.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None

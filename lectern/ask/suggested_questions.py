@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError, StoreError
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.base import Store
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SAMPLE_QUESTIONS = Path(__file__).parents[2] / "sample" / "questions.jsonl"
 RULES = 3  # of the rules below: questions that others made are made anew
@@ -202,10 +204,10 @@ class Suggestions:
     def made(self) -> list[Candidate]:
         """Make WANTED suggestions, or fewer, now: of as many documents and kinds as can be. Takes seconds."""
         llm = self._llm()
-        documents = _spread([document.id_ for document in self._store.documents() if document.passages], DOCUMENTS)
+        documents = spread([document.id_ for document in self._store.documents() if document.passages], DOCUMENTS)
         first: Iterator[Candidate] = of_the_sample(self._store)
         if not llm.metadata.is_extractive:
-            first = chain(first, self._by_model(llm, _spread(documents, ASKED_OF)))
+            first = chain(first, self._by_model(llm, spread(documents, ASKED_OF)))
         found: list[Candidate] = []
         check = self._checked(llm)
         for candidate in first:
@@ -384,11 +386,11 @@ def _quotable(question: str, found: Sequence[NodeWithScore], llm: LLM) -> bool:
 
 
 def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:
-    return store.nodes(_spread(store.passage_ids(document_id), most))
+    return store.nodes(spread(store.passage_ids(document_id), most))
 
 
-def _spread(ids: Sequence[str], most: int) -> list[str]:
+def spread(values: Sequence[T], most: int) -> list[T]:
     """At most so many, evenly spread, from the first on."""
-    if len(ids) <= most:
-        return list(ids)
-    return [ids[number * len(ids) // most] for number in range(most)]
+    if len(values) <= most:
+        return list(values)
+    return [values[number * len(values) // most] for number in range(most)]

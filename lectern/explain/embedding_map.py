@@ -30,6 +30,7 @@ import numpy as np
 
 from lectern.explain.tsne import SAMPLE, place, project
 from lectern.jobs.open_library import open_parts
+from lectern.jobs.worker_process import environment_for
 from lectern.settings import DATABASE, on_server
 from ragcore.errors import Problem
 from ragcore.text.tokens import count_tokens
@@ -177,11 +178,9 @@ class Surveys:
             if self._process is not None:
                 return
             self._share, self.problem = 0.0, None
-            others = {name: value for name, value in os.environ.items() if name != DATABASE}
-            environment = {**others, DATABASE: str(self._where)} if self._library.shared else others
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "lectern.explain.embedding_map", str(self._library.folder)],
-                env={"OMP_NUM_THREADS": "1", **environment},
+                env={"OMP_NUM_THREADS": "1", **environment_for(self._where)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, get_args
 
 from lectern.keys import read_key
@@ -27,40 +28,7 @@ from ragcore.text.citations import recited
 SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
 
 _PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+@")
-_STYLE = """
-:root { color-scheme: light dark; --ink: #23211d; --paper: #fdfcfa; --line: #e2ddd3; --quiet: #6a655b; --accent: #0b6b5f; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e9e5dd; --paper: #191816; --line: #38352f; --quiet: #a49d90; --accent: #62c6b6; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 76rem; padding: 2rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; line-height: 1.3; margin: .2rem 0 1rem; white-space: pre-wrap; }
-h2 { font-size: 1.05rem; margin: 2.2rem 0 .6rem; }
-h3 { font-size: 1rem; margin: 0 0 .2rem; }
-p, pre { margin: 0; }
-a { color: var(--accent); }
-.quiet, th { color: var(--quiet); font-size: .875rem; font-weight: 400; }
-.columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
-.box { border: 1px solid var(--line); border-radius: .75rem; padding: .9rem 1.1rem; min-width: 0; }
-.text { white-space: pre-wrap; margin-top: .5rem; scroll-margin-top: 4rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
-.rows th { min-width: 13rem; }
-.rows td:last-child { min-width: 4rem; }
-@media (max-width: 40rem) { .rows :is(tr, th, td) { display: block; width: 100%; } .rows th { border-bottom: 0; } }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-code { font-family: ui-monospace, monospace; font-size: .8125rem; }
-details { border-top: 1px solid var(--line); padding: .45rem 0; }
-details details { margin-left: 1rem; }
-summary { cursor: pointer; }
-.message { border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; margin-top: .5rem; font-size: .875rem; }
-.origin { white-space: pre-wrap; border-left: 3px solid; padding-left: .6rem; margin: .35rem 0; }
-.origin b { display: block; font-size: .75rem; font-weight: 600; }
-.instructions { border-color: #8b8578; } .documents { border-color: #2e7d6b; } .question { border-color: #2f6fb0; }
-.history { border-color: #8a5fb0; } .answer { border-color: #b0742f; }
-@media print { details > :not(summary) { display: block; } }
-"""
+_STYLE = Path(__file__).with_suffix(".css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +329,7 @@ def _page(title: str, body: str, voice: Voice) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
         f"<title>{_plain(' '.join(title.split())[:80])} · {_plain(voice.say('run card'))}</title>\n"
-        f"<style>{_STYLE}</style>\n</head>\n"
+        f"<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
 

@@ -237,7 +237,7 @@ class _Reader:
             if cancelled():
                 raise Cancelled
             if time.monotonic() > progress.last + timeout:
-                raise _stuck(options.name, timeout)
+                raise _stopped(f"Reading {options.name} got no further for {_span(timeout)} and was stopped.")
             if time.monotonic() > end:
                 raise _too_long(options.name, LONGEST * timeout)
             if reading:
@@ -316,18 +316,8 @@ def _crash(status: str, words: str, name: str, timeout: float) -> Exception:
     )
 
 
-def _stuck(name: str, timeout: float) -> TooLargeError:
-    return TooLargeError(
-        f"Reading {name} got no further for {_span(timeout)} and was stopped.",
-        hint="Split it into several files, or raise the limit in the settings.",
-    )
-
-
 def _too_long(name: str, timeout: float) -> TooLargeError:
-    return TooLargeError(
-        f"{name} took longer than {_span(timeout)} to read and was stopped.",
-        hint="Split it into several files, or raise the limit in the settings.",
-    )
+    return _stopped(f"{name} took longer than {_span(timeout)} to read and was stopped.")
 
 
 def _span(seconds: float) -> str:
@@ -337,7 +327,8 @@ def _span(seconds: float) -> str:
 
 
 def _too_much_memory(name: str) -> TooLargeError:
-    return TooLargeError(
-        f"{name} needs more memory to read than it is allowed, and was stopped.",
-        hint="Split it into several files, or raise the limit in the settings.",
-    )
+    return _stopped(f"{name} needs more memory to read than it is allowed, and was stopped.")
+
+
+def _stopped(what: str) -> TooLargeError:
+    return TooLargeError(what, hint="Split it into several files, or raise the limit in the settings.")

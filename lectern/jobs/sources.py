@@ -23,7 +23,7 @@ from ragcore.readers import table_rows
 from ragcore.readers.database import READ_ONLY, DatabaseReader, keep_to
 from ragcore.readers.file_listing import LocalFiles, Wanted, files_in, name_of
 from ragcore.readers.registry import suffix_of, supported_suffixes
-from ragcore.readers.web.download import Limits, anywhere, fetch, is_public, public_address
+from ragcore.readers.web.download import Limits, anywhere, fetch, is_public, plain_name, public_address
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def from_text(text: str, title: str, into: Path) -> Gathered:
     if not text.strip():
         raise InputError("There is no text in it.", hint="Paste or type the text, then add it.")
     named = " ".join(title.split())[: 2 * TITLE_CHARS]
-    name = f"{_plain(named or _first_words(text))}.txt"
+    name = f"{plain_name(named or _first_words(text))}.txt"
     target = into / f"{new_id()}.txt"
     target.write_text(text, "utf-8")
     # Two texts may begin alike; one that was named is a new version of the one with its name.
@@ -107,7 +107,7 @@ def from_database(address: str, query: str, into: Path, allowed: AllowedSources,
         reader.engine.dispose()
     table = re.search(r"\bFROM\s+[\"'`\[]?([\w.]+)", query, re.I)
     database = PurePosixPath(reader.engine.url.database or "").stem or reader.engine.dialect.name
-    name = _plain(title) or (f"{table[1]} from {database}" if table else f"rows from {database}")
+    name = plain_name(title) or (f"{table[1]} from {database}" if table else f"rows from {database}")
     return Gathered(
         target, f"{name}.txt", f"{place}#{hashlib.sha256(' '.join(query.split()).rstrip('; ').encode()).hexdigest()[:16]}"
     )
@@ -282,9 +282,3 @@ def _known() -> tuple[str, ...]:
 def _first_words(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= TITLE_CHARS else words[:TITLE_CHARS].rsplit(" ", 1)[0]
-
-
-def _plain(name: str) -> str:
-    """On one line, and nothing that looks like a path."""
-    shown = "".join(sign if sign.isprintable() and sign not in "/\\" else " " for sign in name)
-    return " ".join(shown.split()).strip(" .")

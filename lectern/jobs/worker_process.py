@@ -76,16 +76,11 @@ class WorkerProcess:
         with path.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "lectern.jobs.worker", str(self._folder)],
-                env=self._environment(),
+                env=environment_for(self._where),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
             )
-
-    def _environment(self) -> dict[str, str]:
-        """Where the library is, if on a server: not an argument, as those are for all of the machine to see."""
-        others = {name: value for name, value in os.environ.items() if name != DATABASE}
-        return {**others, DATABASE: str(self._where)} if on_server(self._where) else others
 
     def _keep_alive(self) -> None:
         """Put another worker in the place of one that has died."""
@@ -123,3 +118,9 @@ class WorkerProcess:
                     "and try again.",
                 )
                 self._files.queue.give_up(file.id, error)
+
+
+def environment_for(where: Path | str) -> dict[str, str]:
+    """Of a process that works on the library: where that is, if on a server. No argument, as those are for all to see."""
+    others = {name: value for name, value in os.environ.items() if name != DATABASE}
+    return {**others, DATABASE: str(where)} if on_server(where) else others

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from lectern.ask.asked_documents import list_asked
 from lectern.ask.pipeline import RetrievalPlan, answer
+from lectern.ask.suggested_questions import spread
 from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, Price
 from lectern.settings import PriceSettings
@@ -195,9 +196,7 @@ def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
 
 def _some(all_: Sequence[T], most: int) -> tuple[list[T], float]:
     """At most so many, evenly spread, that stand for all of them, and for how many each."""
-    if len(all_) <= most:
-        return list(all_), 1.0
-    return [all_[index * len(all_) // most] for index in range(most)], len(all_) / most
+    return spread(all_, most), max(len(all_) / most, 1.0)
 
 
 class _Found(BaseRetriever):

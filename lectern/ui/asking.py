@@ -44,7 +44,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
             return
         conversation = opened or conversations.create()
         try:
-            resources.runs().start(conversation.id, ask, expected=expected[0])
+            resources.current_index().runs.start(conversation.id, ask, expected=expected[0])
         except RagError as error:
             if opened is None:
                 conversations.delete(conversation.id)
@@ -54,7 +54,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
         state.chat.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
         state.chat.asked = new and later
 
-    history = resources.runs().history(opened.id) if opened else []
+    history = resources.current_index().runs.history(opened.id) if opened else []
     run_within_limits([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
     later = True
     return begun
@@ -62,7 +62,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
 
 def ask_once(asks: Sequence[Ask]) -> bool:
     """Begin to answer a question that stands alone, in each of these ways. False also where the person is asked first."""
-    state, runs = session(), resources.runs()
+    state, runs = session(), resources.current_index().runs
     begun = False
 
     def run(expected: Sequence[Price | None]) -> None:
@@ -83,7 +83,7 @@ def _alone(ask: Ask, expected: Price | None) -> str:
     conversations = resources.library().conversations
     made = conversations.create("query")
     try:
-        resources.runs().start(made.id, ask, expected=expected)
+        resources.current_index().runs.start(made.id, ask, expected=expected)
     except RagError:
         conversations.delete(made.id)
         raise
@@ -99,7 +99,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
         try:
             check_question(ask.question)
             made = conversations.branch(message_id)
-            resources.runs().start(made.id, ask, expected=expected[0])
+            resources.current_index().runs.start(made.id, ask, expected=expected[0])
         except RagError as error:
             if made is not None:
                 conversations.delete(made.id)
@@ -109,7 +109,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
         state.notice = _("This is a new conversation. The one before is as it was.")
 
     message = conversations.message(message_id)
-    history = resources.runs().history(message.conversation_id, before=message_id) if message else []
+    history = resources.current_index().runs.history(message.conversation_id, before=message_id) if message else []
     run_within_limits([ask], run, history=history)
 
 
@@ -132,7 +132,7 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
 
     def run(expected: Sequence[Price | None]) -> None:
         try:
-            resources.runs().retry(message_id, extractive=extractive, ask=ask, expected=expected[0])
+            resources.current_index().runs.retry(message_id, extractive=extractive, ask=ask, expected=expected[0])
         except RagError as error:
             session().problem = Problem.of(error)
         else:
@@ -145,4 +145,4 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
         return
     if extractive is not None:
         asked = replace(asked, extractive=extractive)
-    run_within_limits([asked], run, history=resources.runs().history(message.conversation_id, before=message_id))
+    run_within_limits([asked], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id))

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from lectern.evaluate.jobs import EvaluationJobs
-from lectern.explain.embedding_map import Surveys
 from lectern.indexes import MAIN, Indexes
 from lectern.library import Library
 from lectern.local_models import models_folder
-from lectern.runs.answer_runs import AnswerRuns
-from lectern.runs.chat_mode_replay import Replays
 from lectern.settings import default_library, home_of
-from lectern.ui.link_downloads import Fetching
 from lectern.ui.open_indexes import OpenIndex, OpenIndexes
 from lectern.ui.state import session
 from ragcore.errors import RagError
@@ -51,34 +46,14 @@ def opened(index_id: str = MAIN) -> OpenIndex:
     return open_indexes().get(index_id)
 
 
+def current_index() -> OpenIndex:
+    """The index which this browser tab has open."""
+    return opened(session().index)
+
+
 def library() -> Library:
-    """That of the index which this browser tab has open, with a worker reading what is added."""
-    return opened(session().index).library
-
-
-def runs() -> AnswerRuns:
-    """The answers being given in the index which this browser tab has open."""
-    return opened(session().index).runs
-
-
-def replays() -> Replays:
-    """Of the conversations of that index."""
-    return opened(session().index).replays
-
-
-def fetching() -> Fetching:
-    """What the index which this browser tab has open is fetching."""
-    return opened(session().index).fetching
-
-
-def measuring() -> EvaluationJobs:
-    """What the index which this browser tab has open is measured with."""
-    return opened(session().index).measuring
-
-
-def surveys() -> Surveys:
-    """The counts and maps of that index."""
-    return opened(session().index).surveys
+    """That of the current index, with a worker reading what is added."""
+    return current_index().library
 
 
 def home() -> Path:
@@ -100,7 +75,7 @@ def _model_downloads(folder: Path) -> ModelDownloads:
 
 def warm_embedder() -> None:
     """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn."""
-    index = opened(session().index)
+    index = current_index()
     if index.warming is None:
         index.warming = threading.Timer(WARM_AFTER, index.library.embedder_loader.load)
         index.warming.daemon = True

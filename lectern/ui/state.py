@@ -227,9 +227,10 @@ def forget_widgets(*keys: str) -> None:
         _undisturbed(partial(st.session_state.pop, key, None))
 
 
-def event(key: str, name: str) -> Any:
-    """What the component with this key has just reported under `name`, or None."""
-    return getattr(widget(key), name, None)
+def event(key: str, name: str) -> dict[str, Any]:
+    """What the component with this key has just reported under `name`; {} for nothing."""
+    reported = getattr(widget(key), name, None)
+    return reported if isinstance(reported, dict) else {}
 
 
 def _undisturbed(look: Callable[[], T]) -> T:

@@ -165,18 +165,6 @@ class _NotAlone(Exception):
     """White space beside a space: how many tokens they are depends on both."""
 
 
-class WordTokenizer:
-    """Every run of anything but white space is one token. For tests, and where no model's count matters."""
-
-    name = "words"
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def starts(self, text: str) -> Positions:
-        return array("q", [match.start() for match in _WORD.finditer(text)])
-
-
 class FunctionTokenizer:
     """Any function that turns text into a list of tokens, such as a model's own `encode`.
 
@@ -298,7 +286,6 @@ def _bytes_to_chars(part: str, begins: list[int], offset: int) -> list[int]:
     return chars
 
 
-_WORD = re.compile(r"\S+")
 _WORD_WITH_SPACE = re.compile(r"\s*(?P<word>\S+)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _VOCABULARIES = {  # SHA-256, as tiktoken expects it

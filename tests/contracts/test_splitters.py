@@ -29,9 +29,10 @@ from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.readers.directory import SimpleDirectoryReader
 from ragcore.schema import Document, MetadataMode, Template, TextNode
-from ragcore.text.tokens import Tokenizer, WordTokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
+from ragcore.text.tokens import Tokenizer, default_tokenizer, has_vocabulary, tiktoken_tokenizer
 from tests.ragcore.text.vocabulary import find_vocabulary
 from tests.sampling import examples
+from tests.word_tokenizer import WordTokenizer
 
 find_vocabulary()
 UDHR = sorted(Path("../shared/data/udhr/txt").glob("*.txt"))

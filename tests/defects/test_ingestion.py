@@ -11,9 +11,9 @@ from ragcore.node_parser.node_building import Cut
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.schema import Document, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
-from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.memory import MemoryStore
 from tests.ragcore.ingestion.doubles import Counting, documents, splitter, told
+from tests.word_tokenizer import WordTokenizer
 
 
 def test_d19_the_same_text_in_another_document_gets_ids_of_its_own_and_is_embedded_once() -> None:

@@ -4,8 +4,8 @@ from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.retrievers.auto_merging import AutoMergingRetriever
 from ragcore.schema import Document
 from ragcore.storage.docstore import SimpleDocumentStore
-from ragcore.text.tokens import WordTokenizer
 from tests.ragcore.retrievers.doubles import Finding, pairs
+from tests.word_tokenizer import WordTokenizer
 
 
 def test_d27_the_passage_between_two_is_filled_in_also_where_passages_have_metadata_and_are_leaves_of_a_hierarchy() -> None:

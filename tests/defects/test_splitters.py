@@ -24,7 +24,7 @@ from ragcore.node_parser import (
 )
 from ragcore.node_parser.text_pieces import BeforeEach, Cutter, chunk_spans
 from ragcore.schema import Document, TextNode
-from ragcore.text.tokens import WordTokenizer
+from tests.word_tokenizer import WordTokenizer
 
 
 def loaded_after(code: str) -> set[str]:

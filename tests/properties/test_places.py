@@ -18,9 +18,10 @@ from ragcore.query_engine import CitationQueryEngine
 from ragcore.retrievers import AutoMergingRetriever
 from ragcore.schema import Document, MetadataMode, TextNode, metadata_text
 from ragcore.storage import StorageContext
-from ragcore.text.tokens import WordTokenizer, default_tokenizer
+from ragcore.text.tokens import default_tokenizer
 from ragcore.vector_stores.memory import MemoryStore
 from tests.properties.doubles import EMBEDDER, KINDS, QUOTING, UDHR, retrievers, udhr
+from tests.word_tokenizer import WordTokenizer
 
 SIZE, OVERLAP = 96, 16
 WORDS = ["one two three. ", "word ", "\n\n\n", "漢字かな。", "नमस्ते दुनिया। ", "😀", "…  ", "a, b; c ", "\t", "Ünïcödé "]

@@ -183,8 +183,7 @@ def actions(message: Message, *, last: bool) -> None:
 
 
 def _act(key: str, message: Message) -> None:
-    asked = event(key, "act")
-    do = asked.get("do") if isinstance(asked, dict) else None
+    do = event(key, "act").get("do")
     for action in ACTIONS:
         if action.do == do:
             action.run(message)

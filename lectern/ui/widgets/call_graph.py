@@ -64,8 +64,7 @@ def _build(library: str, message_id: str, facts: str) -> CallGraph:
 
 
 def _open(message: Message, opened: int) -> None:
-    asked = event("film", "open")
-    if isinstance(asked, dict):
+    if asked := event("film", "open"):
         number = int(asked.get("number", 0))
         session().panel = f"calls.{message.id}" + (f".{number}" if number and number != opened else "")
 

@@ -50,8 +50,7 @@ def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> N
 
 
 def _again(again: Callable[[str], None]) -> None:
-    asked = event("replay_table", "again")
-    if isinstance(asked, dict):
+    if asked := event("replay_table", "again"):
         again(str(asked.get("mode", "")))
 
 

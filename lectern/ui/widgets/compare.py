@@ -161,4 +161,4 @@ def _only_passages(message: Message) -> bool:
 
 
 def _stop(message_id: str) -> None:
-    resources.runs().stop(message_id)
+    resources.current_index().runs.stop(message_id)

@@ -46,15 +46,13 @@ def _words() -> dict[str, str]:
 
 def _act() -> None:
     asked = event("conversations", "act")
-    if not isinstance(asked, dict):
-        return
     conversations, asked_id = resources.library().conversations, str(asked.get("id", ""))
     if asked.get("do") == "rename":
         conversations.rename(asked_id, str(asked.get("title", ""))[:120])
     elif asked.get("do") == "duplicate":
         _duplicate(asked_id)
     elif asked.get("do") == "delete":
-        run = resources.runs().get(asked_id)
+        run = resources.current_index().runs.get(asked_id)
         if run is not None:
             run.stop()
         conversations.delete(asked_id)

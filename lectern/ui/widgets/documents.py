@@ -175,8 +175,6 @@ def _turn(page: int) -> None:
 
 def _act() -> None:
     asked = event("document_table", "act")
-    if not isinstance(asked, dict):
-        return
     library, state, do, id_ = resources.library(), session(), asked.get("do"), str(asked.get("id", ""))
     try:
         if do == "sort" and id_ in ("name", "state", "passages", "size", "added"):

@@ -52,8 +52,7 @@ def dropzone(
 
 
 def _way(on_way: Callable[[str], None]) -> None:
-    chosen = event("dropzone", "way")
-    if isinstance(chosen, dict):
+    if chosen := event("dropzone", "way"):
         on_way(str(chosen.get("name", "")))
 
 

@@ -39,7 +39,7 @@ def _figures(was_reading: bool) -> None:
     if was_reading and not _reading():
         draw_anew()
     status = resources.library().status()
-    tokens, exact = resources.surveys().tokens()
+    tokens, exact = resources.current_index().surveys.tokens()
     with st.container(key="index_figures", horizontal=True, gap="medium"):
         st.metric(_("Documents"), numeral(status.files), width="content")
         st.metric(_("Passages"), numeral(status.passages), width="content")

@@ -141,8 +141,6 @@ def _words() -> dict[str, str]:
 
 def _act() -> None:
     asked = event("files", "act")
-    if not isinstance(asked, dict):
-        return
     library, file_id = resources.library(), str(asked.get("id", ""))
     if asked.get("do") == "stop":
         library.files.queue.stop(file_id)

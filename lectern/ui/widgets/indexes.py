@@ -186,8 +186,7 @@ def _import() -> None:
 
 
 def _sent() -> None:
-    sent = event("import_index", "sent")
-    if isinstance(sent, dict):
+    if sent := event("import_index", "sent"):
         session().problem = None
         session().indexes.making = str(sent.get("id", ""))
         session().indexes.forms += 1

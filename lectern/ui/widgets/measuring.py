@@ -256,7 +256,7 @@ def _measure(set_id: str, settings: list[Setting]) -> None:
     answering = bool(widget("evaluate_answering"))
     questions = resources.library().evaluations.questions(set_id)
     _begin(
-        lambda: resources.measuring().start(set_id, settings, answering=answering),
+        lambda: resources.current_index().measuring.start(set_id, settings, answering=answering),
         questions if answering else (),
         [setting.ask for setting in settings],
     )
@@ -265,7 +265,7 @@ def _measure(set_id: str, settings: list[Setting]) -> None:
 def _go_on(run: EvalRun) -> None:
     kept = resources.library().evaluations
     left = kept.questions(run.set_id) if _has_another_model(run) else kept.left(run.id)
-    _begin(lambda: resources.measuring().resume(run.id), left if run.answering else (), [run.ask])
+    _begin(lambda: resources.current_index().measuring.resume(run.id), left if run.answering else (), [run.ask])
 
 
 def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
@@ -294,7 +294,7 @@ def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Se
 
 def _has_another_model(run: EvalRun) -> bool:
     try:
-        return resources.measuring().has_another_model(run)
+        return resources.current_index().measuring.has_another_model(run)
     except RagError:
         return False  # going on says what is wrong
 
@@ -324,9 +324,8 @@ def _bars(ids: list[str]) -> None:
         with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
             line = _("{name}: {what}").format(name=label(_named(run.name)), what=told)
             st.progress(run.done / max(run.done + left, 1), line)
-            st.button(
-                _("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=resources.measuring().stop, args=(id_,)
-            )
+            stop = resources.current_index().measuring.stop
+            st.button(_("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=stop, args=(id_,))
 
 
 def _ended(run: EvalRun) -> None:

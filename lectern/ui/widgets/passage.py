@@ -47,8 +47,7 @@ def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str
 
 
 def _open() -> None:
-    asked = event("citation_clicks", "open")
-    if isinstance(asked, dict):
+    if asked := event("citation_clicks", "open"):
         session().panel = str(asked.get("panel", ""))[:80]
 
 

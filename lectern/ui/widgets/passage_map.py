@@ -30,7 +30,7 @@ _MAP = component("passage_map", '<div class="root"></div>')
 
 
 def passage_map() -> None:
-    library, surveys = resources.library(), resources.surveys()
+    library, surveys = resources.library(), resources.current_index().surveys
     if not len(library.store):
         nothing_yet(_("There are no passages yet."))
         return
@@ -76,7 +76,7 @@ def _told_aloud(made: Survey) -> str:
 
 
 def _progress(was_drawing: bool) -> None:
-    surveys = resources.surveys()
+    surveys = resources.current_index().surveys
     share = surveys.share
     if (share is not None) != was_drawing:
         st.rerun()
@@ -165,8 +165,7 @@ def _told(node: TextNode) -> str:
 
 
 def _open() -> None:
-    asked, made = event("passage_map", "open"), resources.surveys().latest()
-    row = asked.get("row") if isinstance(asked, dict) else None
+    row, made = event("passage_map", "open").get("row"), resources.current_index().surveys.latest()
     if made is None or not isinstance(row, int) or not 0 <= row < len(made.ids):
         return
     view_passage(made.documents[made.owners[row]][0], made.ids[row])

@@ -92,7 +92,7 @@ def _make(number: int) -> None:
     state = session()
     name = _("From my documents, {when}").format(when=day_and_time(time.time()))
     try:
-        made = resources.measuring().make_set(name, number)
+        made = resources.current_index().measuring.make_set(name, number)
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
     else:
@@ -129,7 +129,8 @@ def _about_now(set_id: str, state_before: str) -> None:
     if now.state == "running":
         told = _("Making questions: {done} of {number}").format(done=now.size, number=now.wanted)
         st.progress(min(1.0, now.size / max(now.wanted, 1)), told)
-        st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=resources.measuring().stop_set, args=(set_id,))
+        stop = resources.current_index().measuring.stop_set
+        st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=stop, args=(set_id,))
         return
     made = _("made from your documents") if now.origin == "documents" else _("uploaded")
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))

@@ -119,7 +119,7 @@ def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
     opened = conversations.get(state.chat.conversation) if chat and state.chat.conversation else None
     conversation = opened or conversations.create("chat" if chat else "query")
     try:
-        resources.runs().start(conversation.id, ask, expected=price)
+        resources.current_index().runs.start(conversation.id, ask, expected=price)
     except RagError as error:
         if opened is None:
             conversations.delete(conversation.id)

@@ -135,8 +135,7 @@ def _shown(number: int, one: CheckedSentence, source: Source | None, message: Me
 
 
 def _open(message: Message) -> None:
-    asked = event(f"sentences_{message.id}", "open")
-    if isinstance(asked, dict):
+    if asked := event(f"sentences_{message.id}", "open"):
         session().panel = f"evidence.{message.id}.{int(asked.get('number', 0))}"
 
 

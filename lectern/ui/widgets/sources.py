@@ -30,7 +30,7 @@ def ways_in(*, small: bool) -> None:
     if session().documents.adding in _dialogs():
         title, draw = _dialogs()[session().documents.adding]
         st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
-    running = resources.fetching().running()
+    running = resources.current_index().fetching.running()
     st.fragment(_fetching, run_every=0.7 if running else None)(running)
 
 
@@ -50,10 +50,10 @@ def _zone(small: bool) -> None:
 
 def _fetching(known: list[str]) -> None:
     """What is being fetched; the screen is drawn anew when that changes."""
-    running = resources.fetching().running()
-    if there := resources.fetching().already_there():
+    running = resources.current_index().fetching.running()
+    if there := resources.current_index().fetching.already_there():
         session().notice = _already(there)
-    if problems := resources.fetching().problems():
+    if problems := resources.current_index().fetching.problems():
         session().notice = " ".join(f"{said(problem.what)} {said(problem.hint)}" for problem in problems)
     if running != known or there or problems:
         draw_anew()
@@ -190,7 +190,7 @@ def _start(shown: str, gather: Callable[[Path, AllowedSources, int], Iterable[Ga
         session().notice = _("Nothing was added: the field was empty.")
         return
     allowed, most = allowed_sources(), library.settings.ingest.max_file_mb
-    resources.fetching().start(shown.strip(), lambda: gather(library.incoming, allowed, most))
+    resources.current_index().fetching.start(shown.strip(), lambda: gather(library.incoming, allowed, most))
 
 
 def _dialogs() -> Mapping[str, tuple[str, Callable[[], None]]]:

@@ -8,7 +8,7 @@ from lectern.explain.passage_view import WINDOW, Window, find, window
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import breakable, label
-from lectern.ui.state import event, session, widget
+from lectern.ui.state import session, widget
 from lectern.ui.widgets.component import component
 from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.schema import TextNode
@@ -125,7 +125,7 @@ def _search(step: int) -> None:
 
 
 def _choose(shown: Window) -> None:
-    number = event("viewer", "passage")
+    number = getattr(widget("viewer"), "passage", None)
     state = session().viewer
     chosen = next((span.id for span in shown.spans if span.number == number), "")
     state.passage = "" if chosen == state.passage else chosen

@@ -328,8 +328,13 @@ def _late(url: httpx.URL) -> InputError:
 def _name(path: Path, url: httpx.URL, last: str, suffix: str) -> str:
     title = _title(path, str(url)) if suffix == ".html" else ""
     stem = title or (last[: -len(suffix)] if last.lower().endswith(suffix) else last) or url.host
-    shown = "".join(sign if sign.isprintable() and sign not in "/\\" else " " for sign in stem)
-    return f"{' '.join(shown.split())[:NAME_CHARS].strip(' .') or url.host}{suffix}"
+    return f"{plain_name(stem, NAME_CHARS) or url.host}{suffix}"
+
+
+def plain_name(name: str, longest: int | None = None) -> str:
+    """On one line, with nothing that looks like a path; at most `longest` characters."""
+    shown = "".join(sign if sign.isprintable() and sign not in "/\\" else " " for sign in name)
+    return " ".join(shown.split())[:longest].strip(" .")
 
 
 def _title(path: Path, link: str) -> str:

@@ -9,7 +9,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import EmbeddingError
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.schema import Document, TextNode
-from ragcore.text.tokens import WordTokenizer
+from tests.word_tokenizer import WordTokenizer
 
 
 def splitter(size: int = 6, overlap: int = 0) -> SentenceSplitter:

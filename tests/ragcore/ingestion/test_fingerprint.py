@@ -16,7 +16,7 @@ from ragcore.node_parser.hierarchical import HierarchicalNodeParser
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.token import TokenTextSplitter
 from ragcore.schema import Document, TextNode
-from ragcore.text.tokens import WordTokenizer
+from tests.word_tokenizer import WordTokenizer
 
 Items = Sequence[Document | TextNode]
 SEPARATOR = "|"

@@ -20,9 +20,9 @@ from ragcore.observe import span
 from ragcore.schema import Document, IndexNode, MetadataMode, Page, Template, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.storage.storage_context import StorageContext
-from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.memory import MemoryStore
 from tests.ragcore.ingestion.doubles import Counting, documents, splitter, told
+from tests.word_tokenizer import WordTokenizer
 
 
 class Recording:

@@ -11,8 +11,9 @@ import pytest
 
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.schema import Document
-from ragcore.text.tokens import WordTokenizer, has_vocabulary, tiktoken_tokenizer
+from ragcore.text.tokens import has_vocabulary, tiktoken_tokenizer
 from tests.ragcore.text.vocabulary import find_vocabulary
+from tests.word_tokenizer import WordTokenizer
 
 find_vocabulary()
 WORDS = WordTokenizer()

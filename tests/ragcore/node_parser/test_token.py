@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcore.node_parser.token import TokenTextSplitter
-from ragcore.text.tokens import WordTokenizer
+from tests.word_tokenizer import WordTokenizer
 
 WORDS = WordTokenizer()
 

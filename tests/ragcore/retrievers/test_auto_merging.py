@@ -17,8 +17,8 @@ from ragcore.retrievers.auto_merging import AutoMergingRetriever
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.storage.storage_context import StorageContext
-from ragcore.text.tokens import WordTokenizer
 from tests.ragcore.retrievers.doubles import Finding, pairs
+from tests.word_tokenizer import WordTokenizer
 
 
 def tree(words: int, sizes: Sequence[int] = (16, 8, 2)) -> list[TextNode]:

@@ -14,9 +14,9 @@ from ragcore.retrievers.bm25 import BM25Retriever
 from ragcore.retrievers.vector import VectorIndexRetriever
 from ragcore.schema import Document, NodeWithScore, QueryBundle, TextNode
 from ragcore.storage.docstore import SimpleDocumentStore
-from ragcore.text.tokens import WordTokenizer
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from ragcore.vector_stores.memory import MemoryStore
+from tests.word_tokenizer import WordTokenizer
 
 PLACES = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (3.0, 4.0), "south": (0.0, -1.0)}
 SOUTHERN = MetadataFilters([MetadataFilter("of", "south")])

@@ -16,7 +16,6 @@ from ragcore.text.tokens import (
     FunctionTokenizer,
     Tokenizer,
     WordPieceTokenizer,
-    WordTokenizer,
     count_tokens,
     default_tokenizer,
     has_vocabulary,
@@ -24,6 +23,7 @@ from ragcore.text.tokens import (
     tiktoken_tokenizer,
 )
 from tests.ragcore.text.vocabulary import find_vocabulary
+from tests.word_tokenizer import WordTokenizer
 
 find_vocabulary()
 needs_vocabulary = pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
