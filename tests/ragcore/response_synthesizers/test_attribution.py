@@ -37,10 +37,7 @@ def check() -> SentenceCheck:
         ("The Louvre holds 380,000 objects [7].", "The Louvre holds 380,000 objects. [2]"),
         ("According to passage 1, the tower is 330 metres tall.", "According to [1], the tower is 330 metres tall."),
         ("According to [2], the tower is 330 metres tall.", "According to [1], the tower is 330 metres tall."),
-        (
-            "The tower is 330 metres tall. This can be found in [1].",
-            "The tower is 330 metres tall. [1] This can be found in [1].",
-        ),
+        ("The tower is 330 metres tall. This can be found in [1].", "The tower is 330 metres tall. [1] This can be found in [1]."),
         ("Response 1: The Louvre holds 380,000 objects (passage 2).", "Response 1: The Louvre holds 380,000 objects [2]."),
         ("The tower is 330 metres tall [1][2].", "The tower is 330 metres tall [1]."),
         ("The tower was built in 1887 [1].", "The tower was built in 1887."),

@@ -35,7 +35,5 @@ def test_marks_are_those_that_stand_together_with_the_space_before_them() -> Non
         ("A [1](https://example.org) link", "A [1](https://example.org) link"),
     ],
 )
-def test_every_form_of_citation_becomes_the_same_and_none_is_of_a_passage_that_does_not_exist(
-    written: str, standard: str
-) -> None:
+def test_every_form_of_citation_becomes_the_same_and_none_is_of_a_passage_that_does_not_exist(written: str, standard: str) -> None:
     assert standard_citations(written, 2) == standard
