@@ -128,8 +128,9 @@ def test_another_file_than_the_published_one_is_deleted(folder: Path, hub: Loopb
 
 
 def test_a_file_without_end_is_not_taken_for_ever(folder: Path, hub: LoopbackHub) -> None:
-    hub.files[MODEL.file] = 50 * len(CONTENT)
+    hub.files[MODEL.file] = 500 * len(CONTENT)
     assert "SHA-256" in sentence(folder, hub)
+    assert hub.sent < 50 * len(CONTENT)
     assert list(folder.iterdir()) == []
 
 
