@@ -166,7 +166,7 @@ def model_file(setting: str, home: Path) -> Path:
         if path != _named_by_server():
             raise ConfigError(
                 f"The language model {setting} is not in the library's folder of models.",
-                hint=f"Put the file into {models_folder(home)}, or name it in the environment's {NAMED_BY_SERVER}.",
+                hint=f"Put the file into {models_folder(home)}, or name it in LECTERN_MODEL before Lectern starts.",
             )
     if not path.is_file():
         raise ConfigError(

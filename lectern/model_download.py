@@ -222,7 +222,7 @@ class ModelDownloads:
             part.unlink()
             raise DownloadError(
                 f"What came is not {model.name}: its SHA-256 is another one, so it was deleted.",
-                hint="Try again. If it happens again, what stands between this computer and the hub changes the file.",
+                hint="Try again. If it happens again, something between this computer and the hub changes the file.",
             )
         part.replace(self._folder / model.file)
 
@@ -231,7 +231,7 @@ def _refused(model: CatalogueModel, response: httpx.Response) -> DownloadError:
     status, host = response.status_code, response.url.host
     if status in (401, 403):
         return DownloadError(
-            f"{host} does not give {model.name} to everybody (error {status}).",
+            f"{host} does not let everybody download {model.name} (error {status}).",
             hint=f"Agree to its licence at {host}/{model.repository}, and set HF_TOKEN to a token of yours.",
         )
     if status == 404:
@@ -242,16 +242,18 @@ def _refused(model: CatalogueModel, response: httpx.Response) -> DownloadError:
     if status == 429:
         wait = response.headers.get("Retry-After", "")
         when = f"Try again in {wait} seconds." if wait.isdigit() else "Try again in a few minutes."
-        return DownloadError(f"{host} is asked for too much at the moment.", hint=when)
+        return DownloadError(f"{host} has too many requests at the moment.", hint=when)
     return DownloadError(f"{host} could not send {model.name} (error {status}).", hint="Try again a little later.")
 
 
 def _unreachable(url: str, *, begun: bool) -> DownloadError:
     host = httpx.URL(url).host
-    hint = "Check the connection to the internet, and try again."
     if begun:
-        return DownloadError(f"The connection to {host} broke off.", hint=f"{hint} What has come so far is kept.")
-    return DownloadError(f"{host} cannot be reached.", hint=hint)
+        return DownloadError(
+            f"The connection to {host} broke off.",
+            hint="Check the connection to the internet, and resume: what has come so far is kept.",
+        )
+    return DownloadError(f"{host} cannot be reached.", hint="Check the connection to the internet, and try again.")
 
 
 def _disk_full(folder: Path, needed: int, free: int) -> DownloadError:

@@ -35,6 +35,8 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "lectern/jobs",
     "lectern/keys.py",
     "lectern/library.py",
+    "lectern/local_models.py",
+    "lectern/model_download.py",
     "lectern/models.py",
     "lectern/runs/answer_runs.py",
     "lectern/runs/chat_mode_replay.py",

@@ -28,6 +28,7 @@ class LoopbackHub:
         self.cut_after: list[int] = []
         self.ranges = True
         self.pause = 0.0
+        self.sent = 0  # bytes
         self.asked: list[tuple[str, str]] = []  # paths, and the ranges that were wanted
         hub = self
 
@@ -84,6 +85,7 @@ class LoopbackHub:
                 piece = min(PIECE, end - start)
                 request.wfile.write(bytes(piece) if isinstance(content, int) else content[start : start + piece])
                 start += piece
+                self.sent += piece
                 if self.pause:
                     time.sleep(self.pause)
         except OSError:

@@ -128,19 +128,20 @@ def test_another_file_than_the_published_one_is_deleted(folder: Path, hub: Loopb
 
 
 def test_a_file_without_end_is_not_taken_for_ever(folder: Path, hub: LoopbackHub) -> None:
-    hub.files[MODEL.file] = 50 * len(CONTENT)
+    hub.files[MODEL.file] = 500 * len(CONTENT)
     assert "SHA-256" in sentence(folder, hub)
+    assert hub.sent < 50 * len(CONTENT)
     assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("status", "retry_after", "told"),
     [
-        (401, "", "HUB does not give Tiny to everybody (error 401). Agree to its licence at HUB/maker/tiny-GGUF"),
-        (403, "", "HUB does not give Tiny to everybody (error 403). Agree to its licence at HUB/maker/tiny-GGUF"),
+        (401, "", "HUB does not let everybody download Tiny (error 401). Agree to its licence at HUB/maker/tiny-GGUF"),
+        (403, "", "HUB does not let everybody download Tiny (error 403). Agree to its licence at HUB/maker/tiny-GGUF"),
         (404, "", "Tiny is no longer at HUB."),
-        (429, "30", "HUB is asked for too much at the moment. Try again in 30 seconds."),
-        (429, "", "HUB is asked for too much at the moment. Try again in a few minutes."),
+        (429, "30", "HUB has too many requests at the moment. Try again in 30 seconds."),
+        (429, "", "HUB has too many requests at the moment. Try again in a few minutes."),
         (503, "", "HUB could not send Tiny (error 503). Try again a little later."),
     ],
 )

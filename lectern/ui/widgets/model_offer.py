@@ -20,17 +20,18 @@ from ragcore.questions.fixed_replies import needs_model
 
 
 def offered_below(messages: Sequence[Message]) -> Message | None:
-    """The first of these answers below which a language model is offered; None where none is."""
+    """The answer of a conversation below which a language model is offered: the last that might be another one with it. None
+    where nothing is offered."""
     settings = resources.library().settings
     if settings.llm.provider != "none" or settings.stage:
         return None
     unanswered = (
         message
-        for message in messages
+        for message in reversed(messages)
         if message.state == "done" and message.facts and message.facts.extractive and needs_model(message.text)
     )
-    first = next(unanswered, None)
-    return None if first is None or first.conversation_id in session().chat.declined_model else first
+    last = next(unanswered, None)
+    return None if last is None or last.conversation_id in session().chat.declined_model else last
 
 
 def model_offer(message: Message) -> None:

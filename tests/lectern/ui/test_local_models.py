@@ -1,0 +1,168 @@
+"""The language models on this computer: downloaded, used and deleted from the settings, and offered below quotes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from lectern.library import Library
+from lectern.local_models import CatalogueModel, models_folder
+from lectern.model_download import ModelDownloads
+from lectern.schema import AnswerFacts, Message
+from lectern.settings import LLMSettings
+from lectern.ui import resources
+from lectern.ui.widgets.model_offer import offered_below
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.questions.fixed_replies import GREETED, NO_MODEL, NOT_FOUND, with_nearest
+from tests.loopback_hub import LoopbackHub
+from tests.tiny_model import write_tiny_model
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    monkeypatch.delenv("LECTERN_MODEL", raising=False)
+    library = Library(tmp_path / "library", embedder=HashEmbedding())
+    monkeypatch.setattr(resources, "library", lambda: library)
+    yield library
+    library.close()
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[LoopbackHub]:
+    with LoopbackHub({"tiny.gguf": write_tiny_model(tmp_path / "published.gguf").read_bytes()}) as hub:
+        yield hub
+
+
+@pytest.fixture
+def downloads(library: Library, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> ModelDownloads:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    content = hub.files["tiny.gguf"]
+    assert isinstance(content, bytes)
+    published = hashlib.sha256(content).hexdigest()
+    tiny = CatalogueModel("Tiny", "maker/tiny", "a1", "tiny.gguf", len(content), published, "MIT", "https://x/y", 1, 1)
+    huge = CatalogueModel("Huge", "maker/huge", "b2", "huge.gguf", 10**15, published, "MIT", "https://x/y", 29, 1)
+    downloads = ModelDownloads(models_folder(library.folder), (huge, tiny), endpoint=hub.url)
+    monkeypatch.setattr(resources, "model_downloads", lambda: downloads)
+    return downloads
+
+
+def screen() -> None:
+    import streamlit as st
+
+    from lectern.ui.state import session
+    from lectern.ui.widgets.settings_model import model_settings
+
+    st.session_state.unsaved = model_settings()
+    st.session_state.told = session().notice
+
+
+def opened() -> AppTest:
+    page = AppTest.from_function(screen, default_timeout=60).run()
+    page.button_group(key="llm_provider").set_value("llama_cpp").run()
+    assert not page.exception
+    return page
+
+
+def words(page: AppTest) -> str:
+    assert not page.exception
+    return "\n".join(str(each.value) for each in [*page.markdown, *page.caption]).replace("\\", "")
+
+
+def press(page: AppTest, key: str) -> None:
+    page.button(key=key).click().run()
+    assert not page.exception
+
+
+def ended(downloads: ModelDownloads) -> None:
+    deadline = time.monotonic() + 20
+    while downloads.running is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: ModelDownloads) -> None:
+    page = opened()
+    assert page.session_state["unsaved"] is False
+    press(page, "get_tiny_gguf")
+    ended(downloads)
+    page.run()
+    press(page, "use_tiny_gguf")
+    assert library.settings.llm == LLMSettings(provider="llama_cpp", model="tiny.gguf")
+    assert page.session_state["unsaved"] is False
+    assert "In use" in words(page)
+    size = (models_folder(library.folder) / "tiny.gguf").stat().st_size
+    press(page, "sure_tiny_gguf")
+    assert library.settings.llm.provider == "none"
+    assert library.settings.connected == {}
+    told = page.session_state["told"]
+    assert told.startswith(f"Deleted: {size / 1000:.0f}\N{NO-BREAK SPACE}KB are free again.")
+    assert told.endswith("Answers quote your documents until you choose another model.")
+    assert list(models_folder(library.folder).iterdir()) == []
+
+
+def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownloads) -> None:
+    page = opened()
+    shown = words(page)
+    assert shown.index("**Tiny**") < shown.index("**Huge**")
+    assert ":orange[needs 1,000,000.3\N{NO-BREAK SPACE}GB of memory, more than is free]" in shown
+    press(page, "get_huge_gguf")
+    assert "The disk has too little room" in words(page)
+
+
+def test_a_refusal_of_the_hub_is_shown_with_a_button_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
+    hub.status = 404
+    page = opened()
+    press(page, "get_tiny_gguf")
+    ended(downloads)
+    page.run()
+    assert "**Tiny is no longer at 127.0.0.1.**" in words(page)
+    hub.status = 200
+    press(page, "download_tiny_gguf_again")
+    ended(downloads)
+    page.run()
+    assert page.button(key="use_tiny_gguf")
+
+
+def test_a_stopped_download_can_go_on_or_be_deleted(library: Library, downloads: ModelDownloads) -> None:
+    models_folder(library.folder).mkdir()
+    part = models_folder(library.folder) / "tiny.gguf.incomplete"
+    part.write_bytes(bytes(5000))
+    page = opened()
+    assert "Stopped at 5\N{NO-BREAK SPACE}KB of" in words(page)
+    assert page.button(key="get_tiny_gguf").label == "Resume"
+    press(page, "discard_tiny_gguf")
+    assert not part.exists()
+    assert page.button(key="get_tiny_gguf").label == "Download"
+
+
+def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: ModelDownloads) -> None:
+    models_folder(library.folder).mkdir()
+    (models_folder(library.folder) / "letter.gguf").write_bytes(b"Dear Sir")
+    page = opened()
+    assert "The file letter.gguf is not a language model in GGUF format, or is not whole." in words(page)
+    assert "use_letter_gguf" not in [button.key for button in page.button]
+
+
+def answer(id_: str, text: str, *, extractive: bool = True) -> Message:
+    facts = AnswerFacts("compact", "Compact", 1, 0.1, 1, 1, extractive=extractive)
+    return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
+
+
+def test_a_model_is_offered_below_the_last_quotes_that_are_no_answer(library: Library) -> None:
+    nearest = with_nearest(NOT_FOUND["de"], "Am Montag. [1]")
+    messages = [answer("a", NOT_FOUND["en"]), answer("b", nearest), answer("quote", "On Monday. [1]")]
+    assert offered_below([*messages, answer("greeting", GREETED["en"])]) is messages[1]
+    assert offered_below([answer("c", NO_MODEL["en"])]) is not None
+    assert offered_below([answer("d", NOT_FOUND["en"], extractive=False)]) is None
+
+
+def test_nothing_is_offered_where_a_model_answers(library: Library) -> None:
+    library.update_settings(library.settings.with_model(LLMSettings(provider="ollama", model="llama3")))
+    assert offered_below([answer("a", NOT_FOUND["en"])]) is None
