@@ -145,7 +145,7 @@ def _figures(text: str) -> list[str]:
 
 
 _POINTING = re.compile(
-    r"\b(?:according|passages?|states?|stated|mention(?:s|ed)?|found|find|information|sources?|answer|question|documents?|text|"
+    r"\b(?:according|passages?|statements?|states?|stated|mention(?:s|ed)?|found|find|information|sources?|answer|question|documents?|text|"
     r"context|says|lines?|pages?|provided|given|described|indicated|based|reads|response|refers|reference|seen|specifically|also|"
     r"therefore|however)\b",
     re.IGNORECASE,
