@@ -145,8 +145,8 @@ def _figures(text: str) -> list[str]:
 
 
 _POINTING = re.compile(
-    r"\b(?:according|passages?|states?|stated|mention(?:s|ed)?|found|find|information|sources?|answer|question|documents?|text|"
-    r"context|says|line|page|provided|given|described|indicated|based|reads|response|refers|reference|seen|specifically|also|"
+    r"\b(?:according|passages?|statements?|states?|stated|mention(?:s|ed)?|found|find|information|sources?|answer|question|documents?|text|"
+    r"context|says|lines?|pages?|provided|given|described|indicated|based|reads|response|refers|reference|seen|specifically|also|"
     r"therefore|however)\b",
     re.IGNORECASE,
 )

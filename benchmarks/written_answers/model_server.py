@@ -92,7 +92,7 @@ def _wait_until_loaded(address: str) -> None:
 
 
 def serve(model: str, threads: int) -> None:
-    import xllamacpp  # type: ignore[import-untyped]
+    import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = model

@@ -41,8 +41,14 @@ def drawn(items: Sequence[T], count: int) -> list[T]:
     return random.Random(0).sample(list(items), len(items))[:count]
 
 
+def in_turn(*kinds: Sequence[T]) -> list[T]:
+    """All of them; any number of the first has about the same share of each kind as all have."""
+    places = [((place + 0.5) / len(kind), at, each) for at, kind in enumerate(kinds) for place, each in enumerate(kind)]
+    return [each for _, _, each in sorted(places, key=lambda one: one[:2])]
+
+
 def asked_of(folder: Path, part: Part, answerable: int, unanswerable: int) -> list[Asked]:
-    """So many of each kind, in turn, so that an early end leaves some of both."""
+    """So many of each kind, in turn."""
     trials = read_data_set(folder).only(part).trials
     rows = {row["id"]: row for row in lines(folder / "qa.jsonl")}
     found = [
@@ -54,9 +60,7 @@ def asked_of(folder: Path, part: Part, answerable: int, unanswerable: int) -> li
     ]  # fmt: skip
     yes = drawn([each for each in found if each.gold], answerable)
     no = drawn([each for each in found if not each.gold], unanswerable)
-    places = sorted([(place / max(len(kind), 1), each.id) for kind in (yes, no) for place, each in enumerate(kind)])
-    by_id = {each.id: each for each in (*yes, *no)}
-    return [by_id[id_] for _, id_ in places]
+    return in_turn(yes, no)
 
 
 def household(data: Path, count: int) -> list[Household]:
@@ -74,7 +78,8 @@ def household(data: Path, count: int) -> list[Household]:
         )
         for row in rows
     ]  # fmt: skip
-    return drawn(found, count)
+    right, nothing = ([each for each in found if (each.must is None) is missing] for missing in (False, True))
+    return in_turn(drawn(right, len(right)), drawn(nothing, len(nothing)))[:count]
 
 
 def household_documents(data: Path) -> DataSet:

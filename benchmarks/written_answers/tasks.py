@@ -102,7 +102,7 @@ class Tools:
         path = next(DOCUMENTS.glob(f"{name}.*"))
         splitter = SentenceSplitter(chunk_size=PASSAGE_TOKENS, chunk_overlap=0)
         nodes = splitter.get_nodes_from_documents([Document(path.read_text("utf-8"), metadata={"file_name": path.name})])
-        retriever = VectorStoreIndex(nodes, embed_model=self._embedder).as_retriever(similarity_top_k=2)
+        retriever = VectorStoreIndex(nodes, embed_model=self._embedder).as_retriever(similarity_top_k=3)
         return RetrieverTool.from_defaults(retriever, name=name, description=f"Looks up: {ABOUT[name]}")
 
 
