@@ -1,5 +1,6 @@
-"""`python start.py test`: the tests in the browser run beside the others, those with a real language model alone after both, and
-the failure of any is told."""
+"""`python start.py test`: the tests in the browser run beside the others, those with a real language model alone after them.
+
+The failure of any is reported."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ import platformdirs
 from benchmarks.extractive import DATA
 from benchmarks.written_answers.answers import stored
 from benchmarks.written_answers.figures import table
+from benchmarks.written_answers.fitting import fit
 from benchmarks.written_answers.model_server import ModelServer, serving
 from benchmarks.written_answers.parts import FULL, PARTS, Session
 from benchmarks.written_answers.peer import PeerProcess
@@ -48,7 +49,7 @@ def main() -> None:
     if options.half != "all":
         wanted = options.half == "development"
         rows = {part: [row for row in some if row.get("development", wanted) is wanted] for part, some in rows.items()}
-    print(table(rows))
+    print(fit([*rows["squad2"], *rows["clapnq"]]) if options.fit else table(rows))
 
 
 def _options() -> argparse.Namespace:
@@ -57,6 +58,7 @@ def _options() -> argparse.Namespace:
     source.add_argument("--model", type=Path, metavar="FILE", help="a GGUF file, which is served for the time of the run")
     source.add_argument("--server", metavar="URL", help="a running server that speaks OpenAI's wire format")
     source.add_argument("--judge", action="store_true", help="ask nothing; judge what is stored")
+    parser.add_argument("--fit", action="store_true", help="with --judge: fit when an answer is doubted")
     parser.add_argument("--only", type=_parts, default=list(FULL), metavar="PARTS", help=f"of {','.join(FULL)}; all by default")
     parser.add_argument("--count", type=int, help="at most so many questions of a kind")
     parser.add_argument("--quick", action="store_true", help="a few questions of each kind")

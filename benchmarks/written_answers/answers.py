@@ -141,6 +141,7 @@ def row_of(message: Message, trace: Span | None) -> Row:
         "reply": calls[-1].facts["reply"] if calls else "",
         "replies": [call.facts["reply"] for call in calls],
         "instructions": sorted({part for call in calls for part in _instructions(call)}),
+        "outcome": facts.outcome if facts else "answer",
         "calls": len(calls),
         "seconds": facts.seconds if facts else 0.0,
         "prompt_tokens": facts.prompt_tokens if facts else 0,

@@ -46,18 +46,23 @@ def states(text: str, gold: Sequence[str]) -> bool:
 
 
 def refused(row: Row) -> bool:
-    """Whether the person learns that the documents do not answer: a fixed reply, or no sentence states anything unmarked."""
-    answer = row["answer"]
-    return row["state"] == "done" and (is_refusal(answer) or all(sentence.marked for sentence in statements(row)))
+    """Whether the person learns that the documents may not answer: no sentence states anything unmarked, or Lectern says so."""
+    doubted = row.get("outcome", "answer") != "answer"
+    return row["state"] == "done" and (doubted or states_nothing(row))
+
+
+def states_nothing(row: Row) -> bool:
+    """Whether it is a fixed reply, or no sentence states anything that is not marked as in none of the documents."""
+    return is_refusal(row["answer"]) or all(sentence.marked for sentence in statements(row))
 
 
 def right(row: Row) -> bool:
-    return row["state"] == "done" and not refused(row) and states(MARKS.sub("", row["answer"]), row["gold"])
+    return row["state"] == "done" and not states_nothing(row) and states(MARKS.sub("", row["answer"]), row["gold"])
 
 
 def has_all(row: Row, must: Sequence[Sequence[str]]) -> bool:
     """Whether the answer has a string of each group."""
-    return not refused(row) and all(any(each in row["answer"] for each in group) for group in must)
+    return not states_nothing(row) and all(any(each in row["answer"] for each in group) for group in must)
 
 
 def statements(row: Row) -> list[Sentence]:
