@@ -15,7 +15,8 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.response_synthesizers.attribution import attribute
+from ragcore.prompts.prompt import Passage
+from ragcore.response_synthesizers.attribution import AnswerCheck, attribute
 from tests.lectern.test_library import TOWER, finished, take_in
 
 PASSAGES = [
@@ -89,3 +90,19 @@ def test_a_written_answer_is_kept_with_its_sources_and_the_marks_of_its_sentence
         ("absent", "Portuguese sailors painted it green"),
     ]
     library.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "written", "outcome"),
+    [
+        ("When was the Eiffel Tower built?", "The tower was built in 1889.", "answer"),
+        ("How many objects does the Louvre hold?", "The Louvre holds 380,000 objects [2].", "answer"),
+        ("Who paid for the swimming pool of the hotel?", "The company of Gustave Eiffel paid for the pool.", "closest"),
+        ("How old is the director of the opera?", "The director of the opera is 330 years old.", "closest"),
+        ("How old is the director of the opera?", "The passages do not mention the director of the opera.", "nothing"),
+        ("How old is the director of the opera?", "", "nothing"),
+    ],
+)
+def test_what_the_passages_do_not_answer_is_told_from_an_answer(question: str, written: str, outcome: str) -> None:
+    passages = [Passage(text, number) for number, text in enumerate(PASSAGES, 1)]
+    assert AnswerCheck(HuggingFaceEmbedding()).check(question, written, passages).outcome == outcome
