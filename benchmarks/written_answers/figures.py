@@ -53,7 +53,7 @@ def support(rows: Sequence[Row]) -> Iterator[Figure]:
     marked = [(sentence, row) for sentence, row in said if sentence.marked]
     yield share("sentences: the shown source supports it, of those not marked", ".95", [supported(*each) for each in unmarked])
     yield share("sentences: not marked, and no source shown", "0", [not sentence.cited for sentence, _ in unmarked])
-    yield share("sentences: marked as not in the documents", "", [sentence.marked for sentence, _ in said])
+    yield share("sentences: marked as weak or not in the documents", "", [sentence.marked for sentence, _ in said])
     anyway = [any(supports(each, sentence.text, row["gold"]) for each in row["passages"]) for sentence, row in marked]
     yield share("sentences: a passage supports it, of those marked", "", anyway)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
 from benchmarks.written_answers.answers import Row
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding

@@ -27,11 +27,13 @@ ECHO_WORDS = 6  # words in a row that an answer shares with the instructions
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One that states something. `cited`: the numbers that stand in it or right behind it."""
+    """One that states something. `cited`: the numbers that stand in it or right behind it. `marked`: as weak or absent.
+    `absent`: as in none of the documents."""
 
     text: str
     cited: tuple[int, ...]
     marked: bool
+    absent: bool
 
 
 def normalized(text: str) -> str:
@@ -53,7 +55,7 @@ def refused(row: Row) -> bool:
 
 def states_nothing(row: Row) -> bool:
     """Whether it is a fixed reply, or no sentence states anything that is not marked as in none of the documents."""
-    return is_refusal(row["answer"]) or all(sentence.marked for sentence in statements(row))
+    return is_refusal(row["answer"]) or all(sentence.absent for sentence in statements(row))
 
 
 def right(row: Row) -> bool:
@@ -127,8 +129,8 @@ def _sentences(row: Row) -> Iterator[Sentence]:
     for start, end in found:
         text = MARKS.sub("", answer[start:end]).strip()
         if re.search(r"\w", text):
-            marked = any(start <= middle < end for middle in (sum(span) // 2 for span in row.get("marked", ())))
-            yield Sentence(text, tuple(cited_in(answer[start:end])), marked)
+            marked, absent = (any(start <= sum(span) // 2 < end for span in row.get(name, ())) for name in ("marked", "absent"))
+            yield Sentence(text, tuple(cited_in(answer[start:end])), marked, absent)
 
 
 def _states_nothing(text: str) -> bool:

@@ -30,6 +30,7 @@ def row(answer: str, gold: list[str] | None = None, **more: Any) -> dict[str, An
         "passages": [ABC],
         "state": "done",
         "marked": [],
+        "absent": [],
         "instructions": [RULES],
         **more,
     }
@@ -75,13 +76,13 @@ def test_a_sentence_that_only_points_at_a_source_states_nothing() -> None:
     ],
 )
 def test_refused_is_an_answer_in_which_nothing_unmarked_is_stated(answer: str, marked: list[list[int]], expected: bool) -> None:
-    assert refused(row(answer, [], marked=marked)) is expected
+    assert refused(row(answer, [], absent=marked)) is expected
 
 
 def test_right_is_an_accepted_answer_in_whole_words() -> None:
     assert right(row("It is walt disney company [1]."))
     assert not right(row("It is the Walt Disney Companyon [1]."))
-    assert not right(row("The Walt Disney Company owns ABC.", marked=[[0, 33]]))
+    assert not right(row("The Walt Disney Company owns ABC.", absent=[[0, 33]]))
     assert has_all(row("The rent is 1,240 euros, due on the third working day."), [["1240", "1,240"], ["third working day"]])
     assert not has_all(row("The rent is 1,240 euros."), [["1240", "1,240"], ["third working day"]])
 
