@@ -143,7 +143,7 @@ class LlamaCPPRuntime:
             self._running = None
         self.header = read_header(self.model_path)  # it may have been deleted or replaced
         if self._slots_that_fit() == 0:
-            for other in [other for other in _runtimes.values() if other is not self]:
+            for other in [other for other in list(_runtimes.values()) if other is not self]:
                 other.stop_if_idle()
         slots = self._slots_that_fit()
         if slots == 0:

@@ -195,7 +195,7 @@ def test_the_server_is_told_where_a_reply_begins_to_write_the_prompt_again(clien
     with closing(client.open(server)) as llm:
         llm.generate(CALL)
         llm.generate(LLMCall(GENERATION, {"query_str": "Hello"}))
-    first, second = (request.body.get("options", request.body) for request in server.requests)
+    first, second = (request.body.get("options", request.body) for request in server.chats)
     assert first["stop"] == [OPENING, "\nPassages:", "\nQuestion:"]
     assert "stop" not in second
 
