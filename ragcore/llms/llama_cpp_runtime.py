@@ -96,9 +96,9 @@ class LlamaCPPRuntime:
 
     @property
     def slots(self) -> int:
-        """Calls at once: of the process that runs, or that would be started now."""
+        """Calls at once, at least 1: of the process that runs, or that would be started now."""
         running = self._running
-        return running.slots if running is not None else self._slots_that_fit()
+        return running.slots if running is not None else max(1, self._slots_that_fit())
 
     @contextmanager
     def in_use(self) -> Iterator[ModelServer]:
@@ -141,9 +141,9 @@ class LlamaCPPRuntime:
         if self._running is not None:
             self._running.end()  # it has crashed
             self._running = None
-        read_header(self.model_path)  # it may have been deleted or replaced
+        self.header = read_header(self.model_path)  # it may have been deleted or replaced
         if self._slots_that_fit() == 0:
-            for other in [other for other in _runtimes.values() if other is not self]:
+            for other in [other for other in list(_runtimes.values()) if other is not self]:
                 other.stop_if_idle()
         slots = self._slots_that_fit()
         if slots == 0:
@@ -228,13 +228,13 @@ class _Running:
         lines = [line for line in self._log.read().decode("utf-8", "replace").splitlines() if line.strip()]
         if status == NOT_LOADED:
             error: LLMError = ModelFileError(
-                f"llama.cpp cannot load {self._model_name}.",
+                f"The language model {self._model_name} cannot be loaded.",
                 hint="The file may be damaged, or of a kind that this version does not know. Download it again, or choose "
                 "another model.",
             )
         else:
             error = LLMServerError(
-                f"llama.cpp ended while it was loading {self._model_name}.",
+                f"Llama.cpp ended while it was loading {self._model_name}.",
                 hint="The memory may not have been enough. Close other programs, or choose a smaller model.",
             )
             error.retryable = False
