@@ -1,4 +1,4 @@
-"""Small models repeat their prompt in place of an answer, or before it, or go on with it behind one. None of that is the answer.
+"""Takes out of a reply what a model repeats of its prompt: in place of an answer, before it, or behind it.
 
 What is compared is the prompt's own wording: its sentences, its labels such as "Question:", the question or the earlier answer
 behind such a label, and the heads of passages with the passages behind them. A passage that is quoted without its head stays.
@@ -15,9 +15,7 @@ from ragcore.prompts.document_text import JOINER
 from ragcore.prompts.prompt import Origin, RenderedMessage, Task
 
 SHORTEST = 16  # characters, without white space, of a sentence that is known again
-PROSE = frozenset(
-    (Task.ANSWER, Task.REFINE, Task.SUMMARIZE, Task.CONDENSE, Task.CHAT, Task.IMAGINE, Task.TITLE, Task.REMEMBER)
-)
+PROSE = frozenset((Task.ANSWER, Task.REFINE, Task.SUMMARIZE, Task.CONDENSE, Task.CHAT, Task.IMAGINE, Task.TITLE, Task.REMEMBER))
 
 
 class ReplyFilter:

@@ -15,7 +15,7 @@ from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
 from ragcore.llms.http_client import ModelServer, objects
 from ragcore.llms.http_errors import Refusal, Retries
-from ragcore.llms.reasoning_tags import AnswerFilter, without_thoughts
+from ragcore.llms.prompt_echo import ReplyFilter
 from ragcore.llms.tool_call import ToolCall
 from ragcore.prompts.prompt import RenderedMessage
 
@@ -93,11 +93,11 @@ class ServedLLM(LLM):
             reply = self._ask(call, messages)
         except Refusal as refusal:
             raise self._in_words(refusal, call) from refusal
-        return self._generation(call, messages, reply, without_thoughts(reply.text))
+        return self._generation(call, messages, reply, ReplyFilter(call.prompt.task, messages).whole(reply.text))
 
     def _heard_once(self, call: LLMCall, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
         """One attempt; what it gives out it also adds to `said`."""
-        answer = AnswerFilter()
+        answer = ReplyFilter(call.prompt.task, messages)
         replies = self._listen(call, messages)
         try:
             while True:
@@ -123,7 +123,8 @@ class ServedLLM(LLM):
         return self._generation(call, messages, reply, "".join(said))
 
     def _generation(self, call: LLMCall, messages: Sequence[RenderedMessage], reply: Reply, text: str) -> Generation:
-        if not text.strip() and not reply.tool_calls:
+        improves = bool(call.variables.get("existing_answer"))  # which stays, where the reply is the prompt again
+        if not text.strip() and not reply.tool_calls and not (improves and reply.text.strip()):
             raise self._server.empty(at_limit=reply.cut_short)
         return Generation(
             text,
