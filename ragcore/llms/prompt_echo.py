@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ragcore.llms.reasoning_tags import AnswerFilter
+from ragcore.llms.text_tool_calls import HeldCalls, Tools
+from ragcore.llms.tool_call import ToolCall, unused_ids
 from ragcore.prompts.document_text import JOINER
 from ragcore.prompts.prompt import Origin, RenderedMessage, Task
 
@@ -19,27 +21,34 @@ PROSE = frozenset((Task.ANSWER, Task.REFINE, Task.SUMMARIZE, Task.CONDENSE, Task
 
 
 class ReplyFilter:
-    """Takes a reply in pieces, cut anywhere, and gives back what of it is the answer: no thoughts, and nothing of the prompt.
+    """Takes a reply in pieces, cut anywhere, and gives back what of it is the answer: no thoughts, nothing of the prompt, and
+    no calls of `tools` that are written as text.
 
     A piece is held back only as long as it may be the beginning of something that was sent.
     """
 
-    def __init__(self, task: Task, messages: Sequence[RenderedMessage]) -> None:
+    def __init__(self, task: Task, messages: Sequence[RenderedMessage], tools: Tools = ()) -> None:
         self._thoughts = AnswerFilter()
         self._echo = EchoFilter(messages) if task in PROSE else None
+        self._calls = HeldCalls(tools) if tools else None
+        self._ids = unused_ids(messages)
+        self.tool_calls: tuple[ToolCall, ...] = ()  # those that the reply, once it is over, was in place of an answer
 
     def feed(self, piece: str) -> str:
         """What of the answer is certain now, possibly ""."""
-        return self._without_echo(self._thoughts.feed(piece))
+        text = self._without_echo(self._thoughts.feed(piece))
+        return self._calls.feed(text) if self._calls else text
 
     def end(self) -> str:
         """The reply is over: what was held back and belongs to the answer."""
         rest = self._without_echo(self._thoughts.end())
-        return rest + (self._echo.end() if self._echo else "")
-
-    def whole(self, reply: str) -> str:
-        """The answer in a reply that is there at once."""
-        return self.feed(reply) + self.end()
+        if self._echo:
+            rest += self._echo.end()
+        if self._calls:
+            shown = self._calls.feed(rest)
+            rest, self.tool_calls = self._calls.end(self._ids)
+            rest = shown + rest
+        return rest
 
     def _without_echo(self, text: str) -> str:
         text = text.replace(JOINER, "")

@@ -93,11 +93,13 @@ class ServedLLM(LLM):
             reply = self._ask(call, messages)
         except Refusal as refusal:
             raise self._in_words(refusal, call) from refusal
-        return self._generation(call, messages, reply, ReplyFilter(call.prompt.task, messages).whole(reply.text))
+        answer = ReplyFilter(call.prompt.task, messages, call.tools)
+        text = answer.feed(reply.text) + answer.end()
+        return self._generation(call, messages, reply, text, answer.tool_calls)
 
     def _heard_once(self, call: LLMCall, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
         """One attempt; what it gives out it also adds to `said`."""
-        answer = ReplyFilter(call.prompt.task, messages)
+        answer = ReplyFilter(call.prompt.task, messages, call.tools)
         replies = self._listen(call, messages)
         try:
             while True:
@@ -120,16 +122,24 @@ class ServedLLM(LLM):
         if rest := answer.end():
             said.append(rest)
             yield rest
-        return self._generation(call, messages, reply, "".join(said))
+        return self._generation(call, messages, reply, "".join(said), answer.tool_calls)
 
-    def _generation(self, call: LLMCall, messages: Sequence[RenderedMessage], reply: Reply, text: str) -> Generation:
+    def _generation(
+        self,
+        call: LLMCall,
+        messages: Sequence[RenderedMessage],
+        reply: Reply,
+        text: str,
+        calls_in_text: tuple[ToolCall, ...],
+    ) -> Generation:
+        tool_calls = reply.tool_calls or calls_in_text
         improves = bool(call.variables.get("existing_answer"))  # which stays, where the reply is the prompt again
-        if not text.strip() and not reply.tool_calls and not (improves and reply.text.strip()):
+        if not text.strip() and not tool_calls and not (improves and reply.text.strip()):
             raise self._server.empty(at_limit=reply.cut_short)
         return Generation(
             text,
             reply.usage or self.usage(messages, reply.text, call.tools, reply.tool_calls),
-            reply.tool_calls,
+            tool_calls,
             reply.cut_short,
         )
 

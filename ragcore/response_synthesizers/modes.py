@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE,
 from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.refinement import improved_answer
-from ragcore.response_synthesizers.structured import satisfied_answer
+from ragcore.response_synthesizers.structured import SATISFIED, satisfied_answer
 from ragcore.schema import ChatMessage
 
 Pieces: TypeAlias = Generator[str, None, str]
@@ -142,7 +142,7 @@ def _refined(job: SynthesisJob, most: int | None) -> Pieces:
         waiting = packed.waiting
         call = packed.calls[0]
         if job.filtered:
-            answer = satisfied_answer((yield from _unspoken(job.llm, call))) or answer
+            answer = satisfied_answer((yield from _unspoken(job.llm, replace(call, schema=SATISFIED)))) or answer
             continue
         spoken = improved_answer(job.llm, call) if answer else _spoken(job.llm, call)
         if waiting:

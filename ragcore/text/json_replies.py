@@ -46,6 +46,24 @@ def loose_json(text: str) -> Any:
     return values[0]
 
 
+def json_values(text: str) -> list[Any]:
+    """All JSON values in `text`, in order: one, or several objects after each other, with prose around them or not.
+
+    What cannot be read ends the list, as a reply that was cut short does. Citations such as [2] beside other values are prose.
+    """
+    try:
+        return [loose_json(text)]
+    except ValueError:
+        pass
+    found: list[Any] = []
+    try:
+        for value in _values(text):
+            found.append(value)
+    except ValueError:
+        pass
+    return [value for value in found if not _is_citation(value)] or found
+
+
 def read_json(text: str, start: int = 0) -> tuple[Any, int]:
     """The object or array that begins at `text[start]`, and where it ends. ValueError as in `loose_json`."""
     tokens: list[tuple[str, str]] = []
