@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)\n[ \t]*```[ \t]*\r?$", re.DOTALL | re.MULTILINE)
@@ -51,17 +52,20 @@ def json_values(text: str) -> list[Any]:
 
     What cannot be read ends the list, as a reply that was cut short does. Citations such as [2] beside other values are prose.
     """
-    try:
-        return [loose_json(text)]
-    except ValueError:
-        pass
+    text = text.lstrip("\ufeff")
+    found = [value for fenced in _FENCE.findall(text) for value in _readable(fenced)] or _readable(text)
+    return [value for value in found if not _is_citation(value)] or found
+
+
+def _readable(text: str) -> list[Any]:
+    """The text as one value, or the objects and arrays in it up to the first that cannot be read."""
     found: list[Any] = []
-    try:
+    with suppress(ValueError):
+        return [_value(list(_tokens(text, 0)))]
+    with suppress(ValueError):
         for value in _values(text):
             found.append(value)
-    except ValueError:
-        pass
-    return [value for value in found if not _is_citation(value)] or found
+    return found
 
 
 def read_json(text: str, start: int = 0) -> tuple[Any, int]:
