@@ -20,11 +20,12 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.context_window import shortened
 from ragcore.observe import Span, span
 from ragcore.prompts.prompt import Choice, Prompt, Variable
+from ragcore.prompts.structured_output import list_schema
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import SELECT_MULTI, SELECT_SINGLE
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import embedder, services
-from ragcore.text.json_replies import loose_json
+from ragcore.text.json_replies import json_values
 from ragcore.vector_stores.search import unit_query
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class _AskingSelector(BaseSelector):
 
     def _ask(self, variables: Mapping[str, Variable], cards: Sequence[Choice]) -> list[tuple[int, str]]:
         """The numbers that the reply names, each with its reason."""
-        call = LLMCall(self._prompt, variables)
+        call = LLMCall(self._prompt, variables, schema=_SELECTIONS)
         if self.by_function and self._llm.metadata.is_function_calling_model:
             call = replace(call, tools=(_SELECT,), tool_choice="select")
         generation = self._llm.generate(call)
@@ -209,11 +210,7 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
     """
     said = Counter(choice.name.casefold() for choice in choices if choice.name)
     names = {choice.name.casefold(): choice.number for choice in choices if said[choice.name.casefold()] == 1}
-    try:
-        found = list(_in(loose_json(reply), names))
-    except ValueError:
-        found = []
-    if found:
+    if found := list(_in(json_values(reply), names)):
         return found
     reply = reply.strip()
     if _ALONE.fullmatch(reply):
@@ -236,26 +233,8 @@ def _listed(reply: str, choices: Sequence[Choice]) -> list[str]:
     return [number for number, _ in found] if all(begun) and not judged else []
 
 
-_SELECT: Mapping[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "select",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "selections": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {"choice": {"type": "integer"}, "reason": {"type": "string"}},
-                        "required": ["choice", "reason"],
-                    },
-                }
-            },
-            "required": ["selections"],
-        },
-    },
-}
+_SELECTIONS = list_schema("selections", {"choice": {"type": "integer"}, "reason": {"type": "string"}})
+_SELECT: Mapping[str, Any] = {"type": "function", "function": {"name": "select", "parameters": _SELECTIONS}}
 
 _KEYED = re.compile(r"""\bchoice["']?\s*:\s*["'(]*(-?\d{1,9})\b""")  # of broken JSON, or of YAML
 _ONE = r"\(?\d{1,9}\)?\.?"

@@ -294,7 +294,7 @@ class Agent(ChatEngine):
     def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
         """How a round in which tools were called stands before the model in the next."""
 
-    def _said(self, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
+    def _said(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
         """Of the model's words, those that belong to an answer, as they come. Gives the generation and all that was shown."""
         shown = ""
         with closing(pieces):
@@ -374,7 +374,7 @@ class Agent(ChatEngine):
 
     def _heard(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
         """What the model says next, and what of it was shown. EmptyAnswerError, also from a model that allows it."""
-        generation, shown = yield from self._said(self._llm.stream(self._call(task, last=last)))
+        generation, shown = yield from self._said(task, self._llm.stream(self._call(task, last=last)))
         if not generation.text.strip() and not generation.tool_calls:
             raise EmptyAnswerError(
                 f"{self._llm.metadata.model_name} answered with nothing, twice.", hint="Ask again, or choose another model."

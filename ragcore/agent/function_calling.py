@@ -10,6 +10,7 @@ from typing import Any
 
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.llms.base import Generation, LLMCall
+from ragcore.prompts.document_text import defuse
 from ragcore.prompts.wording import AGENT
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.json_replies import loose_json
@@ -37,7 +38,9 @@ class FunctionCallingAgent(Agent):
 
     def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
         answered = (
-            ChatMessage(MessageRole.TOOL, result, call.tool, {"tool_call_id": call.id, "name": call.tool})
+            ChatMessage(
+                MessageRole.TOOL, defuse(result, numbered=False), call.tool, {"tool_call_id": call.id, "name": call.tool}
+            )
             for call, result in zip(calls, results, strict=True)
         )
         return generation.message, *answered

@@ -50,6 +50,13 @@ def read_reply(reply: str, tools: Collection[str] = ()) -> Act | Answer:
     return Act(thought, _name(written, tools), arguments)
 
 
+def thought_in(reply: str) -> str:
+    """What stands before the action of a reply; "" where there is none."""
+    labels = _LABEL.finditer(reply)
+    action = next((label for label in labels if _kind(label) == "action"), None)
+    return _thought(reply[: action.start()]) if action else ""
+
+
 def answer_so_far(text: str) -> str:
     """As much of the answer as a reply that is still growing shows for certain; "" while it may become an action."""
     labels = list(_LABEL.finditer(text))

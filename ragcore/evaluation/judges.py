@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from ragcore.concurrency import in_order
 from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
 from ragcore.evaluation.judge_replies import better, grade, reason, yes_or_no
-from ragcore.llms.base import LLM
+from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.structured_output import object_schema
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import (
     ANSWER_RELEVANCY,
@@ -22,10 +24,12 @@ from ragcore.prompts.wording import (
 )
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.settings import services
+from ragcore.text.json_replies import json_values
 
 
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
+    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # what comes before the reason
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
@@ -38,11 +42,20 @@ class _Judge(BaseEvaluator):
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
         """One for each pack of contexts, or the one to a question without. ContextWindowError where the rest does not fit."""
         packed = Packer(self._llm).pack(self._prompt, variables, self._passages(case))
-        return in_order(lambda call: self._llm.generate(call).text, packed.calls)
+        return in_order(self._verdict, packed.calls)
 
     def _reply(self, case: Case, variables: Mapping[str, Variable]) -> str:
         """The only one. Contexts, where a template of one's own has them, lose their ends to fit."""
-        return self._llm.generate(Packer(self._llm).squeeze(self._prompt, variables, self._passages(case))).text
+        return self._verdict(Packer(self._llm).squeeze(self._prompt, variables, self._passages(case)))
+
+    def _verdict(self, call: LLMCall) -> str:
+        """The reply; one that a server held to a schema as the verdict on the first line and the reason below it."""
+        name, kind = self.verdict
+        reply = self._llm.generate(replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))).text
+        values = json_values(reply)
+        if len(values) == 1 and isinstance(values[0], Mapping) and values[0].keys() >= {name, "reason"}:
+            return f"{values[0][name]}\n{values[0]['reason']}"
+        return reply
 
     def _passages(self, case: Case) -> tuple[Passage, ...]:
         contexts = case.contexts or () if "context_str" in self._prompt.variables else ()
@@ -114,6 +127,7 @@ class CorrectnessEvaluator(_Judge):
     """How near the answer is to the right one, `reference`. Score 1 to 5; passing from `score_threshold`."""
 
     prompt = CORRECTNESS
+    verdict = ("score", {"enum": [1, 2, 3, 4, 5]})
     needs = ("query", "response", "reference")
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None, score_threshold: float = 4.0) -> None:
@@ -134,6 +148,7 @@ class PairwiseComparisonEvaluator(_Judge):
     """
 
     prompt = PAIRWISE
+    verdict = ("better", {"enum": ["A", "B", "TIE"]})
     needs = ("query", "response", "second_response")
 
     def _judge(self, case: Case) -> Verdict:

@@ -44,7 +44,8 @@ class LLMMetadata:
 class LLMCall:
     """`tools` are in OpenAI's format, as `ToolMetadata.to_openai_tool` gives them; `tool_choice` is "auto", "none", "required"
     or the name of one, which the model must call; ValueError for any other. `metadata` are what the call was packed for, where
-    they are not the model's own."""
+    they are not the model's own. `schema` is the JSON schema of the reply, of an object: a server that can holds the model to
+    it, others ignore it."""
 
     prompt: Prompt
     variables: Variables
@@ -52,6 +53,7 @@ class LLMCall:
     tools: tuple[Mapping[str, Any], ...] = ()
     tool_choice: str = "auto"
     metadata: LLMMetadata | None = None
+    schema: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         names = [str(tool["function"]["name"]) for tool in self.tools]
@@ -207,8 +209,9 @@ class LLM(ABC):
 
     def structured_predict(self, output_cls: type[Form], prompt: Prompt, /, **variables: Variable) -> Form:
         """The answer as a pydantic model; LLMProtocolError where the reply is not of its form. Variables as in `predict`."""
-        schema = json.dumps(output_cls.model_json_schema(), ensure_ascii=False)
-        call = LLMCall(in_form(prompt), {**prompt.checked(variables), "output_schema": schema})
+        schema = output_cls.model_json_schema()
+        values = {**prompt.checked(variables), "output_schema": json.dumps(schema, ensure_ascii=False)}
+        call = LLMCall(in_form(prompt), values, schema=schema)
         return parsed(self.generate(call).text, output_cls)
 
     achat = awaitable(chat)

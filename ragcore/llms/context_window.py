@@ -9,16 +9,20 @@ from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.llms.speed import Speed
 from ragcore.observe import Span
 from ragcore.prompts.prompt import Passage, Prompt, RenderedMessage, Variables
+from ragcore.prompts.structured_output import RANKING
+from ragcore.text.json_replies import json_values
 
 PER_TEXT = 12  # tokens that a text's number and the space around it may take
 LEAST = 16  # tokens that are left of a text in any case
 
 
 def opinion(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
-    """The model's reply about `texts`, numbered from 1 and `shortened`."""
+    """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt asks for, or JSON where the server
+    holds the model to RANKING. "" for an empty list."""
     fitting = shortened(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
     passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
-    return llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question})).text
+    reply = llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question}, schema=RANKING)).text
+    return "" if json_values(reply) == [{"passages": []}] else reply
 
 
 def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:

@@ -52,8 +52,24 @@ class Ollama(ServedLLM):
         super().__init__(ollama_server(base_url, request_timeout, calls_at_once or 1), metadata, Retries(max_retries, sleep))
         self._temperature = temperature
         self._keep_alive = keep_alive
+        self._takes_schemas = True  # versions before 0.5 refuse them
 
     def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
+        try:
+            return (yield from self._listen_once(call, messages, exchange))
+        except Refusal as refusal:
+            if not self._gives_way(refusal, call):
+                raise
+        return (yield from self._listen_once(call, messages, exchange))
+
+    def _gives_way(self, refusal: Refusal, call: LLMCall) -> bool:
+        """Whether to ask again without a schema, which the server does not take; later calls leave it out, too."""
+        if call.schema is None or not self._takes_schemas or "format" not in refusal.detail:
+            return False
+        self._takes_schemas = False
+        return True
+
+    def _listen_once(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
         said: list[str] = []
         calls: list[ToolCall] = []
         ids = unused_ids(messages)
@@ -80,6 +96,7 @@ class Ollama(ServedLLM):
             "messages": [_on_the_wire(message) for message in messages],
             **({"tools": tools} if (tools := _shown(call)) else {}),
             "stream": True,
+            **({"format": dict(call.schema)} if call.schema is not None and self._takes_schemas else {}),
             "keep_alive": self._keep_alive,
             "options": {
                 "temperature": self._temperature,

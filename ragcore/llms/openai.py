@@ -25,7 +25,9 @@ from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
 
-_OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream", "stream_options", "stop"})
+_OPTIONAL = frozenset(
+    ("temperature", "max_tokens", "max_completion_tokens", "stream", "stream_options", "stop", "response_format")
+)
 _NOT_TAKEN = re.compile(
     r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead", re.IGNORECASE
 )
@@ -115,6 +117,8 @@ class OpenAICompatibleLLM(ServedLLM):
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
             body[limit] = (call.metadata or self.metadata).num_output
+        if call.schema is not None and not call.tools:
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(call.schema)}}
         if stop := call.prompt.stop_sequences:
             body["stop"] = list(stop)
         if "stream" not in self._refused:
@@ -124,6 +128,9 @@ class OpenAICompatibleLLM(ServedLLM):
 
     def _gives_way(self, refusal: Refusal, body: dict[str, Any]) -> bool:
         """Whether to ask again without the parameters that the server says it does not take; later calls leave them out too."""
+        if "response_format" in body and (refusal.status in (500, 501) or "schema" in refusal.detail):
+            self._refused |= {"response_format"}  # some servers fail where they should refuse
+            return True
         if refusal.status not in (400, 422) or not _NOT_TAKEN.search(refusal.detail):
             return False
         named = {name for name in body if name in _OPTIONAL and re.search(rf"\b{name}\b", refusal.detail)}

@@ -16,7 +16,7 @@ from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
 from ragcore.llms.http_client import Exchange, ModelServer, objects
 from ragcore.llms.http_errors import Refusal, Retries
-from ragcore.llms.reasoning_tags import AnswerFilter
+from ragcore.llms.prompt_echo import ReplyFilter
 from ragcore.llms.speed import Speed, Timings, record_of
 from ragcore.llms.tool_call import ToolCall
 from ragcore.prompts.prompt import RenderedMessage
@@ -100,7 +100,7 @@ class ServedLLM(LLM):
 
     def _heard_once(self, call: LLMCall, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
         """One attempt; what it gives out it also adds to `said`."""
-        answer = AnswerFilter()
+        answer = ReplyFilter(call.prompt.task, messages, call.tools)
         exchange = Exchange(self._server.timeout + self._reading_seconds(call, messages))
         replies = self._listen(call, messages, exchange)
         first = 0.0  # when the first words came
@@ -130,10 +130,11 @@ class ServedLLM(LLM):
         timings = reply.timings or (_measured(usage, exchange.began, first) if first else None)
         if timings is not None:
             self._speed.add(timings)
-        text = "".join(said)
-        if not text.strip() and not reply.tool_calls:
+        text, tool_calls = "".join(said), reply.tool_calls or answer.tool_calls
+        improves = bool(call.variables.get("existing_answer"))  # which stays, where the reply is the prompt again
+        if not text.strip() and not tool_calls and not (improves and reply.text.strip()):
             raise self._server.empty(at_limit=reply.cut_short)
-        return Generation(text, usage, reply.tool_calls, reply.cut_short, timings)
+        return Generation(text, usage, tool_calls, reply.cut_short, timings)
 
     def _reading_seconds(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> float:
         """That reading this prompt may take, at half the speed measured: many servers are silent meanwhile."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 
 from ragcore.errors import LLMProtocolError
-from ragcore.text.json_replies import loose_json
+from ragcore.text.json_replies import json_values
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -13,18 +14,54 @@ if TYPE_CHECKING:
 Form = TypeVar("Form", bound="BaseModel")
 
 
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has all of these properties."""
+    return {"type": "object", "properties": dict(properties), "required": list(properties)}
+
+
+def list_schema(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with a list of such objects: OpenAI's servers take no list by itself."""
+    return object_schema({name: {"type": "array", "items": object_schema(properties)}})
+
+
+RANKING = list_schema("passages", {"doc": {"type": "integer"}, "relevance": {"type": "integer"}})
+
+
 def parsed(reply: str, model: type[Form]) -> Form:
-    """LLMProtocolError where the reply is not JSON of the model's form."""
+    """The one object of the model's form in the reply. Where the form is a list under one name, the reply may also be the list
+    or its items after each other. LLMProtocolError where the reply has no such object, or several that differ."""
     from pydantic import ValidationError
 
-    try:
-        return model.model_validate(loose_json(reply))
-    except ValidationError as error:
-        first = error.errors()[0]
-        wrong = f"{'.'.join(map(str, first['loc'])) or model.__name__}: {first['msg']}"
-        raise _not_of_the_form(model, wrong) from error
-    except ValueError as error:
-        raise _not_of_the_form(model, "it is no JSON") from error
+    values = json_values(reply)
+    if not values:
+        raise _not_of_the_form(model, "it is no JSON")
+    problem: ValidationError | None = None
+    found: list[Form] = []
+    for value in [*values, *_as_list(values, model)]:
+        try:
+            form = model.model_validate(value)
+        except ValidationError as error:
+            problem = problem or error
+        else:
+            found += [form] if form not in found else []
+    if len(found) > 1:
+        raise _not_of_the_form(model, f"there are {len(found)} different ones")
+    if found:
+        return found[0]
+    assert problem is not None  # a value is of the form, or has a problem
+    first = problem.errors()[0]
+    wrong = f"{'.'.join(map(str, first['loc'])) or model.__name__}: {first['msg']}"
+    raise _not_of_the_form(model, wrong) from problem
+
+
+def _as_list(values: Sequence[Any], model: type[BaseModel]) -> list[dict[str, Any]]:
+    """The values as the list that is the model's only field; none for another model, and where one has that list itself."""
+    (name, *others) = model.model_fields
+    is_list = get_origin(model.model_fields[name].annotation) is list
+    if others or not is_list or any(isinstance(value, Mapping) and name in value for value in values):
+        return []
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [{name: items}]
 
 
 def _not_of_the_form(model: type[BaseModel], wrong: str) -> LLMProtocolError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ragcore.prompts.document_text import defuse
 from ragcore.prompts.prompt import Prompt, Task
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -212,7 +213,7 @@ Answer: the answer, in the language of the question"""
 
 def observation(result: str) -> str:
     """How the result of a tool is shown to a model that follows REACT."""
-    return f"Observation: {result}"
+    return f"Observation: {defuse(result, numbered=False)}"
 
 
 def unreadable(problem: str) -> str:
@@ -221,6 +222,12 @@ def unreadable(problem: str) -> str:
         f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
         "object behind it. To answer, reply with the lines Thought: and Answer:."
     )
+
+
+LOOK_FIRST = (
+    "You have not looked anything up yet. Use a tool first: reply with the lines Thought:, Action: and Action Input:. If no "
+    "tool can help with this message, reply with the lines Thought: and Answer: again."
+)
 
 
 _AS_JSON = (

@@ -10,7 +10,8 @@ from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
-from ragcore.prompts.prompt import Choice
+from ragcore.prompts.prompt import Choice, Variables
+from ragcore.prompts.structured_output import list_schema
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import SUB_QUESTIONS
 from ragcore.query_engine.base import BaseQueryEngine, combined
@@ -20,7 +21,7 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response
 from ragcore.settings import services
-from ragcore.text.json_replies import loose_json
+from ragcore.text.json_replies import json_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ class SubQuestionQueryEngine(BaseQueryEngine):
             Choice(number, tool.metadata.description, name) for number, (name, tool) in enumerate(self._tools.items(), 1)
         )
         with span("divide", question=query.query_str) as step:
-            reply = self._llm.generate(LLMCall(self._prompt, {"choices": choices, "query_str": query.query_str})).text
+            variables: Variables = {"choices": choices, "query_str": query.query_str}
+            names = {"type": "string", "enum": list(self._tools)}
+            schema = list_schema("items", {"sub_question": {"type": "string"}, "tool_name": names})
+            reply = self._llm.generate(LLMCall(self._prompt, variables, schema=schema)).text
             said = read_sub_questions(reply)
             known = list(dict.fromkeys(part for part in said if part.tool_name in self._tools))
             if unknown := sorted({part.tool_name for part in said if part.tool_name not in self._tools}):
@@ -101,14 +105,14 @@ def combined_parts(
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
-    """The sub-questions in a model's reply, in its order; none where it is no JSON that has them."""
-    try:
-        value = loose_json(reply)
-    except ValueError:
-        return []
-    if isinstance(value, Mapping) and "sub_question" not in value:
-        lists = [item for item in value.values() if isinstance(item, list)]  # {"items": [...]}
-        value = next((items for items in lists if any(isinstance(item, Mapping) for item in items)), [])
-    items: Sequence[Any] = value if isinstance(value, list) else [value]
-    pairs = [(item.get("sub_question"), item.get("tool_name")) for item in items if isinstance(item, Mapping)]
+    """The sub-questions in a model's reply, in its order, each once; none where it is no JSON that has them."""
+    pairs = [(item.get("sub_question"), item.get("tool_name")) for value in json_values(reply) for item in _items(value)]
     return [SubQuestion(asked.strip(), str(name).strip()) for asked, name in pairs if isinstance(asked, str) and asked.strip()]
+
+
+def _items(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a value that may be one, a list of them, or an object with such a list: {"items": [...]}."""
+    if isinstance(value, Mapping) and "sub_question" not in value:
+        lists = [item for item in value.values() if isinstance(item, list)]
+        value = next((items for items in lists if any(isinstance(item, Mapping) for item in items)), [])
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Mapping)]

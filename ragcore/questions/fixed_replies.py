@@ -51,6 +51,13 @@ NO_TOOL: Wordings = {
     "formuler autrement.",
     "zh": "没有任何工具能按原样使用这个问题，而没有语言模型时我无法换一种说法。",
 }
+NOT_LOOKED_UP: Wordings = {
+    "en": "I did not look in your documents for this answer.",
+    "de": "Für diese Antwort habe ich nicht in Ihren Dokumenten nachgesehen.",
+    "es": "Para esta respuesta no he consultado sus documentos.",
+    "fr": "Je n’ai pas consulté vos documents pour cette réponse.",
+    "zh": "此回答未查阅您的文档。",
+}
 GREETED: Wordings = {
     "en": "I am glad to help: ask me what your documents say, and I quote the sentences that answer, or ask for a summary of "
     "them.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -16,7 +16,8 @@ from ragcore.prompts.prompt import Passage, Prompt, Variables, as_text
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, structured
 from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
-from ragcore.response_synthesizers.structured import satisfied_answer
+from ragcore.response_synthesizers.refinement import improved_answer
+from ragcore.response_synthesizers.structured import SATISFIED, satisfied_answer
 from ragcore.schema import ChatMessage
 
 Pieces: TypeAlias = Generator[str, None, str]
@@ -139,15 +140,18 @@ def _refined(job: SynthesisJob, most: int | None) -> Pieces:
         variables = {**job.variables, "existing_answer": answer} if answer else job.variables
         packed = packer.take(structured(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most)
         waiting = packed.waiting
+        call = packed.calls[0]
         if job.filtered:
-            answer = satisfied_answer((yield from _unspoken(job.llm, packed.calls[0]))) or answer
-        elif waiting:
-            answer = (yield from _unspoken(job.llm, packed.calls[0])) or answer
+            answer = satisfied_answer((yield from _unspoken(job.llm, replace(call, schema=SATISFIED)))) or answer
+            continue
+        spoken = improved_answer(job.llm, call) if answer else _spoken(job.llm, call)
+        if waiting:
+            answer = (yield from _silently(spoken)) or answer
         else:
-            improved = yield from _spoken(job.llm, packed.calls[0])
-            if not improved:
+            improved = yield from spoken
+            if not improved.strip():
                 yield answer
-            answer = improved or answer
+            answer = improved if improved.strip() else answer
     if job.filtered:
         yield answer
     return answer
@@ -177,8 +181,12 @@ def _spoken(llm: LLM, call: LLMCall) -> Pieces:
 
 def _unspoken(llm: LLM, call: LLMCall) -> Pieces:
     """The call's text, with a sign of life for each of its pieces."""
+    return (yield from _silently(_spoken(llm, call)))
+
+
+def _silently(pieces: Pieces) -> Pieces:
     said: list[str] = []
-    with closing(llm.stream(call)) as pieces:
+    with closing(pieces):
         for piece in pieces:
             said.append(piece)
             yield ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ragcore.prompts.structured_output import object_schema
 from ragcore.text.json_replies import loose_json
 
+SATISFIED = object_schema({"answer": {"type": "string"}, "query_satisfied": {"type": "boolean"}})
 _NO = ("false", "no", "0", "none")
 
 

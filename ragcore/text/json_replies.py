@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)\n[ \t]*```[ \t]*\r?$", re.DOTALL | re.MULTILINE)
@@ -44,6 +45,27 @@ def loose_json(text: str) -> Any:
     if any(value != values[0] for value in values):
         raise ValueError(f"{len(values)} different JSON values in {_short(text)}; one was asked for")
     return values[0]
+
+
+def json_values(text: str) -> list[Any]:
+    """All JSON values in `text`, in order: one, or several objects after each other, with prose around them or not.
+
+    What cannot be read ends the list, as a reply that was cut short does. Citations such as [2] beside other values are prose.
+    """
+    text = text.lstrip("\ufeff")
+    found = [value for fenced in _FENCE.findall(text) for value in _readable(fenced)] or _readable(text)
+    return [value for value in found if not _is_citation(value)] or found
+
+
+def _readable(text: str) -> list[Any]:
+    """The text as one value, or the objects and arrays in it up to the first that cannot be read."""
+    found: list[Any] = []
+    with suppress(ValueError):
+        return [_value(list(_tokens(text, 0)))]
+    with suppress(ValueError):
+        for value in _values(text):
+            found.append(value)
+    return found
 
 
 def read_json(text: str, start: int = 0) -> tuple[Any, int]:

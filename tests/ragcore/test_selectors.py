@@ -285,3 +285,8 @@ def test_a_name_with_a_number_is_a_name() -> None:
 
 def test_a_name_that_several_choices_have_names_none_of_them() -> None:
     assert read_selections('{"choice": "tool"}', [Choice(1, "", "tool"), Choice(2, "", "tool")]) == []
+
+
+def test_choices_after_each_other_are_all_taken() -> None:
+    choices = [Choice(number, "text") for number in (1, 2, 3)]
+    assert read_selections('{"choice": 3, "reason": "a"}\n{"choice": 1, "reason": "b"}', choices) == [(3, "a"), (1, "b")]

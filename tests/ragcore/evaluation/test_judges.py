@@ -234,3 +234,17 @@ def test_all_judges_run_without_a_language_model() -> None:
     assert CorrectnessEvaluator(llm).evaluate(query, right, reference=right).score == 5.0
     assert PairwiseComparisonEvaluator(llm).evaluate(query, right, second_response=wrong, reference=right).passing is True
     assert SemanticSimilarityEvaluator(embedder).evaluate(response=right, reference=right).passing is True
+
+
+def test_a_verdict_by_the_schema_is_read_and_its_reason_is_the_feedback() -> None:
+    llm = ScriptedLLM(['{"verdict": "NO", "reason": "They say 754."}', '{"score": 4, "reason": "Nearly."}'])
+    unfaithful = judged(FaithfulnessEvaluator(llm))
+    assert (unfaithful.passing, unfaithful.feedback) == (False, "NO\nThey say 754.")
+    nearly = CorrectnessEvaluator(llm).evaluate("When?", "In 753 BC.", reference="753 BC")
+    assert (nearly.score, nearly.feedback) == (4.0, "Nearly.")
+    assert [call.call.schema is not None for call in llm.calls] == [True, True]
+
+
+def test_which_answer_is_better_is_read_by_the_schema() -> None:
+    llm = ScriptedLLM(['{"better": "A", "reason": "x"}', '{"better": "B", "reason": "y"}'])
+    assert PairwiseComparisonEvaluator(llm).evaluate("When?", "a", second_response="b").score == 1.0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -117,3 +120,34 @@ def test_stop_sequences_that_a_server_refuses_are_left_out_and_stay_out() -> Non
     ):
         assert [llm.generate(call).text for _ in range(2)] == ["Hi there"] * 2
     assert ["stop" in request.body for request in server.chats] == [True, False, False]
+
+
+SCHEMA = {"type": "object", "properties": {"choice": {"type": "integer"}}, "required": ["choice"]}
+
+
+def sent_schema(body: Mapping[str, Any]) -> Any:
+    return body.get("format") or body.get("response_format", {}).get("json_schema", {}).get("schema")
+
+
+@pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
+def test_a_schema_is_sent_and_one_that_the_server_refuses_is_left_out_from_then_on(
+    kind: type[OpenAICompatibleLLM | Ollama],
+) -> None:
+    call = replace(CALL, schema=SCHEMA)
+    for rejects in ((), ("response_format", "format")):
+        with (
+            ScriptedServer(lambda messages: "{}", always=Fault(rejects=rejects)) as server,
+            closing(kind("tiny", server.url)) as llm,
+        ):
+            assert [llm.generate(call).text for _ in range(2)] == ["{}", "{}"]
+        sent = [sent_schema(request.body) for request in server.chats]
+        assert sent == ([SCHEMA, None, None] if rejects else [SCHEMA, SCHEMA])
+
+
+def test_a_server_that_fails_at_a_schema_is_asked_without() -> None:
+    with (
+        ScriptedServer(lambda messages: "{}", faults=[error(500, "json_schema is not supported")]) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
+        assert llm.generate(replace(CALL, schema=SCHEMA)).text == "{}"
+    assert [sent_schema(request.body) for request in server.chats] == [SCHEMA, None]

@@ -229,3 +229,10 @@ def test_the_wording_may_be_a_text_or_a_template(wording: Wording) -> None:
     begun = [call.messages[-1].content.replace(f"{OPENING}\n", "")[:8] for call in llm.calls]
     assert begun == ["Of [1]\np", "Of [1]\np", "Of passa"]
     assert [call.prompt for call in llm.calls] == ["choice_select", "choice_select", "neighbour"]
+
+
+def test_a_ranking_by_the_schema_is_read_and_an_empty_one_says_that_nothing_helps() -> None:
+    llm = ScriptedLLM(['{"passages": [{"doc": 2, "relevance": 9}, {"doc": 1, "relevance": 3}]}', '{"passages": []}'])
+    ranked = LLMRerank(llm).postprocess_nodes(hits(2), query_str="why?")
+    assert [(hit.text, hit.score) for hit in ranked] == [("passage 1", 9.0), ("passage 0", 3.0)]
+    assert LLMRerank(llm).postprocess_nodes(hits(2), query_str="why?") == []

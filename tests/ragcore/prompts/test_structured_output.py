@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.prompts.structured_output import parsed
 from ragcore.prompts.templates import PromptTemplate
 
 
@@ -38,3 +39,30 @@ def test_a_reply_of_another_form_is_an_error_that_names_it(reply: str) -> None:
 def test_a_variable_that_the_prompt_does_not_name_is_refused() -> None:
     with pytest.raises(ValueError, match="txt"):
         ScriptedLLM(["{}"]).structured_predict(Dog, ASK, txt="space")
+
+
+class Dish(BaseModel):
+    name: str
+
+
+class Menu(BaseModel):
+    dishes: list[Dish]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"dishes": [{"name": "soup"}, {"name": "cake"}]}',
+        '[{"name": "soup"}, {"name": "cake"}]',
+        '{"name": "soup"}\n{"name": "cake"}',
+        'First:\n```json\n{"name": "soup"}\n```\nand then\n```json\n{"name": "cake"}\n```',
+    ],
+)
+def test_a_list_may_come_without_its_name_or_item_by_item(reply: str) -> None:
+    assert parsed(reply, Menu) == Menu(dishes=[Dish(name="soup"), Dish(name="cake")])
+
+
+def test_several_objects_that_differ_are_no_single_one() -> None:
+    with pytest.raises(LLMProtocolError, match="2 different"):
+        parsed('{"name": "soup"} {"name": "cake"}', Dish)
+    assert parsed('{"name": "soup"} {"name": "soup"} [1]', Dish) == Dish(name="soup")

@@ -177,3 +177,13 @@ def test_without_a_language_model_what_quotes_nothing_or_is_said_already_is_left
     tools = [tool("Rome", FixedEngine(rome, "x")), tool("Paris", FixedEngine(paris, "x"))]
     llm = ExtractiveLLM(HashEmbedding())
     assert str(SubQuestionQueryEngine.from_defaults(tools, llm).query("How many people live in Rome and Paris?")) == answer
+
+
+def test_parts_after_each_other_are_all_taken_and_the_schema_names_the_tools() -> None:
+    reply = '{"sub_question": "A?", "tool_name": "rome"}\n{"sub_question": "B?", "tool_name": "paris"}'
+    assert read_sub_questions(reply) == [SubQuestion("A?", "rome"), SubQuestion("B?", "paris")]
+    llm = ScriptedLLM([reply, "done"])
+    engine(llm).query("A and B?")
+    schema = llm.calls[0].call.schema
+    assert schema is not None
+    assert schema["properties"]["items"]["items"]["properties"]["tool_name"] == {"type": "string", "enum": ["rome", "paris"]}

@@ -148,7 +148,7 @@ def test_only_the_last_call_of_refine_is_streamed_and_the_others_give_signs_of_l
     llm = word_llm(lambda call: f"three words {shown(call)[0]}")
     pieces = list(Synthesizer(llm, ResponseMode.REFINE).stream("What?", SIX))
     assert pieces[:15] == [""] * 15
-    assert pieces[15:] == ["three", " words", " 6"]
+    assert pieces[15:] == ["", "three words", " 6"]  # the first might have been a remark
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -354,3 +354,22 @@ def test_own_wording_takes_the_place_of_the_default() -> None:
     assert prompts(llm) == ["own", *["refine"] * 5]
     assert llm.calls[0].messages[0].content.startswith(f"Q What? P {OPENING}\n[1] book.pdf, page 1\npassage1")
     assert Synthesizer(llm).prompts.text_qa is TEXT_QA
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("The passages do not help.", "The limit is 45 miles per hour."),
+        ("The answer so far is already correct. No improvement is needed.", "The limit is 45 miles per hour."),
+        ("\n", "The limit is 45 miles per hour."),
+        ("The passages improve the answer. The limit is 40 miles per hour.", "The limit is 40 miles per hour."),
+        ("The limit is 40 miles per hour.", "The limit is 40 miles per hour."),
+        ("Forty.", "Forty."),
+    ],
+)
+@pytest.mark.parametrize("last", [True, False])
+def test_a_remark_about_the_task_does_not_take_the_place_of_an_answer(reply: str, answer: str, last: bool) -> None:
+    later = [] if last else ["The answer stays."]
+    llm = ScriptedLLM(["The limit is 45 miles per hour.", reply, *later])
+    found = nodes("The wind limit is 45 miles per hour.", "It is 40 miles per hour.", *(["Trains run."] * len(later)))
+    assert get_response_synthesizer(llm, "refine").synthesize("What is the limit?", found).response == answer

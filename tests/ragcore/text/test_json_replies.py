@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcore.text.json_replies import loose_json, read_json
+from ragcore.text.json_replies import json_values, loose_json, read_json
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
@@ -108,3 +108,19 @@ def test_long_nonsense_is_refused_at_once(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|delimiter|value|property|control|line"):
         loose_json(text)
     assert time.process_time() - begin < 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('{"a": 1}', [{"a": 1}]),
+        ('{"a": 1}\n{"a": 2}', [{"a": 1}, {"a": 2}]),
+        ('First {"a": 1}, by [2], then {"a": 2}.', [{"a": 1}, {"a": 2}]),
+        ('```json\n{"a": 1}\n```\nor\n```json\n{"a": 2}\n```', [{"a": 1}, {"a": 2}]),
+        ('{"a": 1} {"a": 2', [{"a": 1}]),
+        ("[1, 3]", [[1, 3]]),
+        ("none", []),
+    ],
+)
+def test_all_values_of_a_reply_are_found_up_to_one_that_is_cut_short(text: str, values: list[Any]) -> None:
+    assert json_values(text) == values

@@ -1,0 +1,1 @@
+"""Documents that give a model orders, and whether its answers follow them."""

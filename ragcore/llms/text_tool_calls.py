@@ -1,0 +1,122 @@
+"""Calls of tools that a model writes as text, because its server does not know the form that the model was taught.
+
+In a fence, between <tool_call> tags, with doubled braces, as one object, a list, or several objects after each other, or like
+Python: search(query="wind"). Only a reply that is nothing else, and names tools that there are, is a call.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ragcore.llms.tool_call import ToolCall
+from ragcore.text.json_replies import read_json
+
+Tools = Sequence[Mapping[str, Any]]  # in OpenAI's format
+
+_WRAPPING = re.compile(r"</?tool_calls?>|^[ \t]*```[^\n`]*$|<\|[a-z_]+\|>|\[TOOL_CALLS\]", re.MULTILINE)
+_BEGINNINGS = ("{", "[", "```", "<tool_call", "<|")
+
+
+class HeldCalls:
+    """Takes a reply in pieces, and holds it back as long as it may be nothing but calls of `tools`."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._names = [str(tool["function"]["name"]) for tool in tools]
+        self._held = ""
+        self._is_text = False
+
+    def feed(self, piece: str) -> str:
+        self._held += piece
+        if not self._is_text and may_be_calls(self._held, self._names):
+            return ""
+        self._is_text = True
+        text, self._held = self._held, ""
+        return text
+
+    def end(self, ids: Iterator[str]) -> tuple[str, tuple[ToolCall, ...]]:
+        """What was held back, or the calls that it is."""
+        calls = calls_in(self._held, self._tools, ids)
+        return ("" if calls else self._held), calls
+
+
+def may_be_calls(reply: str, names: Sequence[str] = ()) -> bool:
+    """Whether a reply that has only begun may be nothing but calls, of tools with these names where it is like Python."""
+    begun = reply.lstrip()
+    return any(begun.startswith(mark) or mark.startswith(begun) for mark in (*_BEGINNINGS, *(f"{name}(" for name in names)))
+
+
+def calls_in(reply: str, tools: Tools, ids: Iterator[str]) -> tuple[ToolCall, ...]:
+    """The calls that a reply consists of, with `ids`; none where it is anything else."""
+    bare = _WRAPPING.sub("", reply).strip()
+    parameters = {str(tool["function"]["name"]): _parameters(tool) for tool in tools}
+    for read in (_objects(bare), _objects(bare[1:-1]), _objects(_single_braces(bare)), _python(bare, parameters)):
+        calls = [_named(value) for value in read]
+        if calls and all(call is not None and call[0] in parameters for call in calls):
+            return tuple(ToolCall.of(next(ids), name, arguments) for name, arguments in filter(None, calls))
+    return ()
+
+
+def _objects(text: str) -> list[Any]:
+    """All JSON objects of a text, lists opened; none where there is anything else but commas between them."""
+    values: list[Any] = []
+    at = 0
+    while text[at:].strip(" \t\r\n,;"):
+        at = len(text) - len(text[at:].lstrip(" \t\r\n,;"))
+        if text[at] not in "[{":
+            return []
+        try:
+            value, at = read_json(text, at)
+        except ValueError:
+            return []
+        values += value if isinstance(value, list) else [value]
+    return values
+
+
+def _single_braces(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def _named(value: Any) -> tuple[str, str] | None:
+    """A tool's name and its arguments as JSON text."""
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("function")
+    if isinstance(inner, Mapping):
+        return _named(inner)
+    name = next((value[key] for key in ("name", "tool", "tool_name", "function") if isinstance(value.get(key), str)), None)
+    arguments: Any = next((value[key] for key in ("arguments", "parameters", "args", "input") if key in value), {})
+    if name is None:
+        return None
+    return str(name), arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+
+
+def _python(text: str, parameters: Mapping[str, Sequence[str]]) -> list[Any]:
+    """Calls such as search("wind", k=3), one a line, whose values are plain ones."""
+    try:
+        statements = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [_call(statement, parameters) for statement in statements]
+
+
+def _call(statement: ast.stmt, parameters: Mapping[str, Sequence[str]]) -> Any:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in parameters:
+        return None
+    names = parameters[call.func.id]
+    try:
+        values = {name: ast.literal_eval(value) for name, value in zip(names, call.args, strict=False)}
+        values |= {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except ValueError:
+        return None
+    return {"name": call.func.id, "arguments": values} if len(call.args) <= len(names) else None
+
+
+def _parameters(tool: Mapping[str, Any]) -> list[str]:
+    schema = tool["function"].get("parameters") or {}
+    return list(schema.get("properties") or {})
