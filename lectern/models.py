@@ -87,6 +87,7 @@ def _client(
             context_window=settings.context_window,
             idle_seconds=settings.idle_minutes * 60,
             timeout=timeout,
+            calls_at_once=settings.calls_at_once,
             max_retries=max_retries,
             is_function_calling_model=settings.calls_functions,
         )
@@ -98,6 +99,7 @@ def _client(
             context_window=settings.context_window,
             num_output=num_output,
             temperature=settings.temperature,
+            calls_at_once=settings.calls_at_once,
             max_retries=max_retries,
             is_function_calling_model=settings.calls_functions,
         )
@@ -110,6 +112,7 @@ def _client(
             max_tokens=num_output,
             context_window=settings.context_window,
             timeout=timeout,
+            calls_at_once=settings.calls_at_once,
             max_retries=max_retries,
         )
     return OpenAICompatibleLLM(
@@ -120,6 +123,7 @@ def _client(
         num_output=num_output,
         context_window=settings.context_window,
         timeout=timeout,
+        calls_at_once=settings.calls_at_once,
         max_retries=max_retries,
         is_function_calling_model=settings.calls_functions,
     )
