@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-OPENAI_PATHS = ("/v1/chat/completions", "/v1/embeddings", "/v1/models")
+OPENAI_PATHS = ("/v1/chat/completions", "/v1/embeddings", "/v1/models", "/props")
 OLLAMA_PATHS = ("/api/chat", "/api/embed", "/api/tags", "/api/version")
 HTML = "<!doctype html><html><body><h1>Welcome to nginx!</h1></body></html>"
 
@@ -95,7 +95,8 @@ class ScriptedServer:
 
     `openai` and `ollama`: which formats it speaks. `requests` are those received; `disconnected` is set when a client goes away
     before its answer is over. `tool_calls` are made in every answer, or are what a function makes of the messages. Without
-    `numbered_calls` the pieces of a stream's calls have no index. Vectors have `dimension` numbers.
+    `numbered_calls` the pieces of a stream's calls have no index. Vectors have `dimension` numbers. With `slots` it
+    says, as llama.cpp does, that it has room for so many calls at once.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class ScriptedServer:
         takes_tools: bool = True,
         numbered_calls: bool = True,
         dimension: int = 16,
+        slots: int = 0,
         openai: bool = True,
         ollama: bool = True,
     ) -> None:
@@ -125,6 +127,7 @@ class ScriptedServer:
         self.takes_tools = takes_tools
         self.numbered_calls = numbered_calls
         self.dimension = dimension
+        self.slots = slots
         self.paths = frozenset(OPENAI_PATHS if openai else ()) | frozenset(OLLAMA_PATHS if ollama else ())
         self.requests: list[Request] = []
         self.disconnected = threading.Event()
@@ -214,6 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if path not in script.paths:
             self._send(404, {"detail": "Not Found"})
+        elif path == "/props":
+            self._send(200, {"total_slots": script.slots}) if script.slots else self._send(404, {"detail": "Not Found"})
         elif path == "/v1/models":
             self._send(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in script.models]})
         elif path == "/api/tags":

@@ -55,6 +55,7 @@ MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
 MAX_BODY = 32 * 2**20  # bytes; a whole answer
 LOADING_SECONDS = 900.0  # that a server may take to load its model, as long as it says so
 LOADING_PAUSE = 0.5  # seconds between two questions whether it has
+FIND_OUT_SECONDS = 3.0  # that a server may take to say how many calls at once it has room for
 LOCAL_CALLS, REMOTE_CALLS = 1, 8  # at once, to a server that does not say how many it has room for
 
 
@@ -62,9 +63,7 @@ LOCAL_CALLS, REMOTE_CALLS = 1, 8  # at once, to a server that does not say how m
 class Exchange:
     """One call, as its client and the connection share it."""
 
-    reading_seconds: float = (
-        0.0  # that reading the prompt may take: before the first word the server may be silent so much longer
-    )
+    silence: float  # seconds that the server may say nothing
     began: float = 0.0  # when it was sent, by the clock `time.perf_counter`
     turn: Turn = field(default_factory=Turn)
 
@@ -147,7 +146,9 @@ class ModelServer:
                     if refusal.status != 503 or not self._queue.make_smaller():
                         raise
                 except LLMError as error:
-                    raise exchange.turn.error or error from error
+                    if exchange.turn.error is None or exchange.turn.error is error:
+                        raise
+                    raise exchange.turn.error from error  # it was hung up
 
     def _room(self) -> int:
         """Calls at once."""
@@ -162,9 +163,9 @@ class ModelServer:
         if not self._slots_at:
             return None
         try:
-            with self._sent("GET", self._slots_at, None) as response:
+            with self._sent("GET", self._slots_at, None, Exchange(min(self.timeout, FIND_OUT_SECONDS))) as response:
                 slots = self._whole(response).get("total_slots")
-        except (Refusal, LLMProtocolError):
+        except (Refusal, LLMProtocolError, LLMTimeoutError):
             return None
         return slots if isinstance(slots, int) and slots > 0 else None
 
@@ -233,16 +234,15 @@ class ModelServer:
         self, method: str, path: str, body: dict[str, Any] | None, exchange: Exchange | None = None
     ) -> Iterator[httpx.Response]:
         """The response to a request, sent again as long as the server says that it is loading its model."""
-        exchange = exchange or Exchange()
+        exchange = exchange or Exchange(self.timeout)
         give_up = time.monotonic() + LOADING_SECONDS
-        silence = self.timeout + exchange.reading_seconds
         url = path if "://" in path else f"{self.url}{path}"
         with self._connections.borrow() as connection:
             exchange.turn.when_ended(connection.hang_up)
             try:
                 while True:
                     exchange.began = time.perf_counter()
-                    with connection.send(method, url, body, silence) as response:
+                    with connection.send(method, url, body, exchange.silence) as response:
                         if response.is_success:
                             if _is_page(response):
                                 raise self.wrong_server()
@@ -253,7 +253,7 @@ class ModelServer:
                         raise refusal
                     exchange.turn.pause(LOADING_PAUSE)
             except httpx.HTTPError as error:
-                raise self._transport_failure(error, silence) from error
+                raise self._transport_failure(error, exchange.silence) from error
             finally:
                 exchange.turn.when_ended(None)
 

@@ -115,15 +115,16 @@ class OpenAICompatibleLLM(ServedLLM):
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
             body[limit] = (call.metadata or self.metadata).num_output
-        body["stream"] = True
-        body["stream_options"] = {"include_usage": True}
+        if "stream" not in self._refused:
+            body["stream"] = True
+            body["stream_options"] = {"include_usage": True}
         return {name: value for name, value in body.items() if name not in self._refused}
 
     def _gives_way(self, refusal: Refusal, body: dict[str, Any]) -> bool:
         """Whether to ask again without the parameters that the server says it does not take; later calls leave them out too."""
         if refusal.status not in (400, 422) or not _NOT_TAKEN.search(refusal.detail):
             return False
-        named = {name for name in body if name in _OPTIONAL and name in refusal.detail}
+        named = {name for name in body if name in _OPTIONAL and re.search(rf"\b{name}\b", refusal.detail)}
         self._refused |= named  # each is refused once, so this ends; a new set, as other threads may be reading the old
         return bool(named)
 

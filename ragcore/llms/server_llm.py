@@ -101,7 +101,7 @@ class ServedLLM(LLM):
     def _heard_once(self, call: LLMCall, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
         """One attempt; what it gives out it also adds to `said`."""
         answer = AnswerFilter()
-        exchange = Exchange(self._reading_seconds(call, messages))
+        exchange = Exchange(self._server.timeout + self._reading_seconds(call, messages))
         replies = self._listen(call, messages, exchange)
         first = 0.0  # when the first words came
         try:
@@ -136,7 +136,7 @@ class ServedLLM(LLM):
         return Generation(text, usage, reply.tool_calls, reply.cut_short, timings)
 
     def _reading_seconds(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> float:
-        """That reading this prompt may take, all of it, at half the speed measured."""
+        """That reading this prompt may take, at half the speed measured: many servers are silent meanwhile."""
         measured = self.speed
         speed = measured.prompt_tokens_per_second / 2 if measured else SLOW_READING
         return self.usage(messages, "", call.tools).prompt_tokens / speed
