@@ -87,9 +87,9 @@ class LlamaCPPRuntime:
 
     @property
     def slots(self) -> int:
-        """Calls at once: of the process that runs, or that would be started now."""
+        """Calls at once, at least 1: of the process that runs, or that would be started now."""
         running = self._running
-        return running.slots if running is not None else self._slots_that_fit()
+        return running.slots if running is not None else max(1, self._slots_that_fit())
 
     @contextmanager
     def in_use(self) -> Iterator[ModelServer]:
