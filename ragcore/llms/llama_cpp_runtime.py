@@ -132,7 +132,7 @@ class LlamaCPPRuntime:
         if self._running is not None:
             self._running.end()  # it has crashed
             self._running = None
-        read_header(self.model_path)  # it may have been deleted or replaced
+        self.header = read_header(self.model_path)  # it may have been deleted or replaced
         if self._slots_that_fit() == 0:
             for other in [other for other in _runtimes.values() if other is not self]:
                 other.stop_if_idle()
