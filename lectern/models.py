@@ -28,7 +28,8 @@ from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL
 from ragcore.llms.server_llm import ServedLLM
 from ragcore.prompts.wording import GENERATION
 
-CHECK_TIMEOUT = 8.0  # seconds
+CHECK_TIMEOUT = 8.0  # seconds that a server may take to list its models
+LOADED_AT_ONCE = 1.0  # seconds
 CHECK_LENGTH = 16  # tokens; some servers take no less
 
 
@@ -57,19 +58,20 @@ def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path 
 
 
 def check_connection(settings: LLMSettings, key: str, *, home: Path | None = None) -> ConnectionReport:
-    """Ask the server for its models and the model for a few words. About ten seconds at most."""
+    """Ask the server for its models, which takes seconds at most, and the model for a few words: a model that must be loaded
+    first is waited for, as long as it may be silent by the settings or says that it is loading."""
     if settings.provider == "none":
         return ConnectionReport(True, "No language model: answers quote your documents.")
     models: tuple[str, ...] = ()
     try:
-        client = _client(
-            settings, key, home, timeout=min(settings.timeout, CHECK_TIMEOUT), num_output=CHECK_LENGTH, max_retries=0
-        )
-        models = _listed(client)
+        if settings.provider != "llama_cpp":  # whose only model is the one that is chosen
+            timeout = min(settings.timeout, CHECK_TIMEOUT)
+            models = _listed(_client(settings, key, home, timeout=timeout, num_output=CHECK_LENGTH, max_retries=0))
         if not settings.model.strip():
             hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
             return ConnectionReport(False, "No model is chosen.", hint, models)
-        return ConnectionReport(True, f"Works: {settings.model} answered in {_seconds_to_answer(client):.1f} s.", "", models)
+        client = _client(settings, key, home, timeout=settings.timeout, num_output=CHECK_LENGTH, max_retries=0)
+        return ConnectionReport(True, _how_it_answers(client), "", models)
     except UnknownModelError as error:
         return ConnectionReport(False, error.what, error.hint, error.available or models)
     except RagError as error:
@@ -87,6 +89,7 @@ def _client(
             context_window=settings.context_window,
             idle_seconds=settings.idle_minutes * 60,
             timeout=timeout,
+            calls_at_once=settings.calls_at_once,
             max_retries=max_retries,
             is_function_calling_model=settings.calls_functions,
         )
@@ -98,6 +101,7 @@ def _client(
             context_window=settings.context_window,
             num_output=num_output,
             temperature=settings.temperature,
+            calls_at_once=settings.calls_at_once,
             max_retries=max_retries,
             is_function_calling_model=settings.calls_functions,
         )
@@ -110,6 +114,7 @@ def _client(
             max_tokens=num_output,
             context_window=settings.context_window,
             timeout=timeout,
+            calls_at_once=settings.calls_at_once,
             max_retries=max_retries,
         )
     return OpenAICompatibleLLM(
@@ -120,6 +125,7 @@ def _client(
         num_output=num_output,
         context_window=settings.context_window,
         timeout=timeout,
+        calls_at_once=settings.calls_at_once,
         max_retries=max_retries,
         is_function_calling_model=settings.calls_functions,
     )
@@ -135,8 +141,13 @@ def _listed(client: ServedLLM) -> tuple[str, ...]:
         return ()  # some servers answer chats and have no list
 
 
-def _seconds_to_answer(client: ServedLLM) -> float:
-    started = time.perf_counter()
+def _how_it_answers(client: ServedLLM) -> str:
+    started, loaded = time.perf_counter(), 0.0
     with suppress(EmptyAnswerError):  # a model that thinks first has not come to its answer in so few words
-        client.generate(LLMCall(GENERATION, {"query_str": "Hello"}))
-    return time.perf_counter() - started
+        timings = client.generate(LLMCall(GENERATION, {"query_str": "Hello"})).timings
+        if timings is not None:
+            loaded = time.perf_counter() - started - timings.prompt_seconds - timings.completion_seconds
+    seconds, model = time.perf_counter() - started, client.metadata.model_name
+    if loaded < LOADED_AT_ONCE:
+        return f"Works: {model} answered in {seconds:.1f} s."
+    return f"Works: {model} was loaded in {loaded:.1f} s, and answered in {seconds - loaded:.1f} s."

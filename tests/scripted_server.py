@@ -16,13 +16,14 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-OPENAI_PATHS = ("/v1/chat/completions", "/v1/embeddings", "/v1/models")
+OPENAI_PATHS = ("/v1/chat/completions", "/v1/embeddings", "/v1/models", "/props")
 OLLAMA_PATHS = ("/api/chat", "/api/embed", "/api/tags", "/api/version")
 HTML = "<!doctype html><html><body><h1>Welcome to nginx!</h1></body></html>"
 
@@ -95,7 +96,9 @@ class ScriptedServer:
 
     `openai` and `ollama`: which formats it speaks. `requests` are those received; `disconnected` is set when a client goes away
     before its answer is over. `tool_calls` are made in every answer, or are what a function makes of the messages. Without
-    `numbered_calls` the pieces of a stream's calls have no index. Vectors have `dimension` numbers.
+    `numbered_calls` the pieces of a stream's calls have no index. Vectors have `dimension` numbers. With `slots` it
+    says, as llama.cpp does, that it has room for so many calls at once. With `room` it works on so many answers at once; others
+    wait, or get a 503 where it `refuses_when_full`. `most_at_once` came.
     """
 
     def __init__(
@@ -112,6 +115,9 @@ class ScriptedServer:
         takes_tools: bool = True,
         numbered_calls: bool = True,
         dimension: int = 16,
+        slots: int = 0,
+        room: int = 0,
+        refuses_when_full: bool = False,
         openai: bool = True,
         ollama: bool = True,
     ) -> None:
@@ -125,6 +131,10 @@ class ScriptedServer:
         self.takes_tools = takes_tools
         self.numbered_calls = numbered_calls
         self.dimension = dimension
+        self.slots = slots
+        self.room = threading.Semaphore(room or 1000)
+        self.refuses_when_full = refuses_when_full
+        self.at_once = self.most_at_once = 0
         self.paths = frozenset(OPENAI_PATHS if openai else ()) | frozenset(OLLAMA_PATHS if ollama else ())
         self.requests: list[Request] = []
         self.disconnected = threading.Event()
@@ -155,6 +165,17 @@ class ScriptedServer:
     def chats(self) -> list[Request]:
         """The requests for an answer, without those for lists."""
         return [request for request in self.requests if request.path.endswith(("/chat/completions", "/api/chat"))]
+
+    @contextmanager
+    def count_call(self) -> Iterator[None]:
+        with self._lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.at_once -= 1
 
     def next_fault(self) -> Fault:
         with self._lock:
@@ -214,6 +235,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if path not in script.paths:
             self._send(404, {"detail": "Not Found"})
+        elif path == "/props":
+            self._send(200, {"total_slots": script.slots}) if script.slots else self._send(404, {"detail": "Not Found"})
         elif path == "/v1/models":
             self._send(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in script.models]})
         elif path == "/api/tags":
@@ -224,6 +247,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(405, {"detail": "Method Not Allowed"})
 
     def do_POST(self) -> None:
+        script = self.server.script
+        with script.count_call():
+            if not script.room.acquire(blocking=not script.refuses_when_full):
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                self._send(503, {"error": {"message": "no slot available", "type": "unavailable_error", "code": 503}})
+                return
+            try:
+                self._answer()
+            finally:
+                script.room.release()
+
+    def _answer(self) -> None:
         data = self.rfile.read(int(self.headers.get("content-length", 0)))
         body = json.loads(data)
         script = self._note(body)

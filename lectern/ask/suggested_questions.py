@@ -225,6 +225,7 @@ class Suggestions:
     def _by_model(self, llm: LLM, documents: Sequence[str]) -> Iterator[Candidate]:
         """A model's questions about a passage of each document, first ones first."""
         from ragcore.llms.base import LLMCall
+        from ragcore.llms.call_queue import in_background
         from ragcore.prompts.prompt import Passage
         from ragcore.prompts.wording import QUESTIONS
 
@@ -234,7 +235,8 @@ class Suggestions:
             passage = max(_passages(self._store, document, LOOKED_AT), key=lambda node: len(node.text))
             call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
             try:
-                reply = llm.generate(call).text
+                with in_background():
+                    reply = llm.generate(call).text
             except LLMError as error:
                 logger.info("no suggestions from the model: %s", error)  # the rules need none
                 return

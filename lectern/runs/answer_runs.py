@@ -21,6 +21,7 @@ from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.llms.base import LLMMetadata
+from ragcore.llms.call_queue import Cancellation, cancellable
 from ragcore.observe import Span, condensed_question
 from ragcore.prompts.prompt import Passage
 from ragcore.questions.fixed_replies import NOTHING_FOUND
@@ -61,6 +62,7 @@ class Run:
         self._changed = threading.Condition()
         self._state: State = "writing"
         self._began = time.perf_counter()
+        self._cancellation = Cancellation()
         self._problem: Problem | None = None
         self._facts: AnswerFacts | None = None
         self._trace: Span | None = None
@@ -92,8 +94,9 @@ class Run:
         return self._answering.rows if isinstance(self._answering, AnswerPerDocument) else ()
 
     def stop(self) -> None:
-        """Keep what was said and end. Returns at once, even while the model is silent."""
+        """Keep what was said and end. Returns at once, even while the model is silent; its server is free for others."""
         self._end("stopped")
+        self._cancellation.cancel()
 
     def follow(self, hz: float = 20.0) -> Iterator[str]:
         """Pieces of the text from its beginning, at most `hz` a second; "" when nothing came for half a second."""
@@ -115,7 +118,8 @@ class Run:
             return self._changed.wait_for(lambda: self.finished, timeout=timeout)
 
     def _run_thread(self) -> None:
-        self._answer_or_fail()
+        with cancellable(self._cancellation):
+            self._answer_or_fail()
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
             try:  # only now have its steps ended
                 self._library.conversations.keep_trace(self.message_id, self._answering.trace)
@@ -262,6 +266,7 @@ class Run:
                 if not there:  # deleted, or stopped from elsewhere: nobody wants the answer
                     self._state = "stopped"
                     self._changed.notify_all()
+                    self._cancellation.cancel()
 
     def _write_later(self, state: State) -> None:
         """The end of an answer, once the database's server is back."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ragcore.concurrency import awaitable, awaitable_stream
+from ragcore.llms.speed import Speed, Timings
 from ragcore.llms.tool_call import ToolCall, calls_of
 from ragcore.observe import Span, start, stream_in, within
 from ragcore.prompts.prompt import Prompt, RenderedMessage, Variable, Variables
@@ -63,11 +64,13 @@ class LLMCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens in and out; `estimated` when the server did not say and we counted ourselves."""
+    """Tokens in and out; `estimated` when the server did not say and we counted ourselves. `cached_tokens` of the prompt were
+    remembered by the server from earlier calls and not read again; None where it does not say."""
 
     prompt_tokens: int
     completion_tokens: int
     estimated: bool = False
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Generation:
     usage: Usage
     tool_calls: tuple[dict[str, Any], ...] = field(default=())
     cut_short: bool = False  # the model stopped at its limit of tokens, not because it was done
+    timings: Timings | None = field(default=None, compare=False)  # None where they cannot be told
 
     @property
     def message(self) -> ChatMessage:
@@ -97,6 +101,11 @@ class LLM(ABC):
     @property
     @abstractmethod
     def metadata(self) -> LLMMetadata: ...
+
+    @property
+    def speed(self) -> Speed | None:
+        """Measured on the model's own answers in this process; None before the first, and for what is no model on a server."""
+        return None
 
     @abstractmethod
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation: ...
@@ -259,10 +268,14 @@ def _note(step: Span, generation: Generation) -> None:
         cut_short=generation.cut_short,
         **({"tool_calls": list(generation.tool_calls)} if generation.tool_calls else {}),
     )
+    if timings := generation.timings:
+        step.note(prompt_seconds=timings.prompt_seconds, completion_seconds=timings.completion_seconds)
 
 
 def _note_usage(step: Span, usage: Usage) -> None:
     step.note(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, tokens_estimated=usage.estimated)
+    if usage.cached_tokens is not None:
+        step.note(cached_tokens=usage.cached_tokens)
 
 
 def _json(value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.llms.speed import Speed
 from ragcore.observe import Span
 from ragcore.prompts.prompt import Passage, Prompt, RenderedMessage, Variables
 
@@ -64,6 +65,10 @@ class WindowedLLM(LLM):
     @property
     def metadata(self) -> LLMMetadata:
         return self._metadata
+
+    @property
+    def speed(self) -> Speed | None:
+        return self.llm.speed
 
     def count_tokens(self, text: str) -> int:
         return self.llm.count_tokens(text)

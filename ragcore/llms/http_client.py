@@ -11,9 +11,11 @@ import re
 import socket
 import ssl
 import threading
+import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -30,6 +32,8 @@ from ragcore.errors import (
     RateLimitError,
     UnknownModelError,
 )
+from ragcore.llms.call_queue import Turn, queue_of
+from ragcore.llms.connections import Connections, hang_up
 from ragcore.llms.http_errors import (
     BrokenOffError,
     EmptyAnswerError,
@@ -38,6 +42,7 @@ from ragcore.llms.http_errors import (
     WrongServerError,
     explanation,
     is_about_context,
+    is_about_loading,
     is_about_tools,
     is_about_unknown_model,
     seconds_of,
@@ -48,25 +53,50 @@ CONNECT_TIMEOUT = 5.0  # seconds
 AFTERMATH = 0.25  # seconds between an answer's last line and the end of its stream
 MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
 MAX_BODY = 32 * 2**20  # bytes; a whole answer
+LOADING_SECONDS = 900.0  # that a server may take to load its model, as long as it says so
+LOADING_PAUSE = 0.5  # seconds between two questions whether it has
+FIND_OUT_SECONDS = 3.0  # that a server may take to say how many calls at once it has room for
+LOCAL_CALLS, REMOTE_CALLS = 1, 8  # at once, to a server that does not say how many it has room for
 
 
-def ollama_server(base_url: str | None, timeout: float) -> ModelServer:
+@dataclass(slots=True)
+class Exchange:
+    """One call, as its client and the connection share it."""
+
+    silence: float  # seconds that the server may say nothing
+    began: float = 0.0  # when it was sent, by the clock `time.perf_counter`
+    turn: Turn = field(default_factory=Turn)
+
+
+def ollama_server(base_url: str | None, timeout: float, calls_at_once: int = 1) -> ModelServer:
     """Without `base_url`, the environment's OLLAMA_HOST, as Ollama's own client does; else Ollama on this machine."""
     base_url = os.environ.get("OLLAMA_HOST", "") if base_url is None else base_url
     url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
     url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/")
     down_hint = "Is it running? Start it with: ollama serve"
-    return ModelServer(url, kind="Ollama", name="Ollama", down_hint=down_hint, timeout=timeout)
+    return ModelServer(url, kind="Ollama", name="Ollama", down_hint=down_hint, timeout=timeout, calls_at_once=calls_at_once)
 
 
 class ModelServer:
     """One server: asks it, reads what it says, and turns what goes wrong into LLMErrors. Safe to use from several threads.
 
     `kind` is what it should be ("Ollama", "an OpenAI-compatible server"), `name` how a sentence about it begins, `down_hint`
-    what to do when nobody answers.
+    what to do when nobody answers. `calls_at_once`: None for as many as it says at `slots_at`, the address of llama.cpp's
+    "props", and where it does not say for one on this computer and several elsewhere.
     """
 
-    def __init__(self, url: httpx.URL, *, kind: str, name: str, down_hint: str, key: str = "", timeout: float = 120.0) -> None:
+    def __init__(
+        self,
+        url: httpx.URL,
+        *,
+        kind: str,
+        name: str,
+        down_hint: str,
+        key: str = "",
+        timeout: float = 120.0,
+        calls_at_once: int | None = None,
+        slots_at: str = "",
+    ) -> None:
         self.url = str(url).rstrip("/")
         self.place = url.netloc.decode("ascii")
         self.kind = kind
@@ -74,12 +104,17 @@ class ModelServer:
         self.timeout = timeout  # seconds without a sign of life
         self._down_hint = down_hint
         self._key = _checked_key(key)
-        self._client = httpx.Client(
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
-            timeout=httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout)),
-            trust_env=not is_loopback(url.host),  # a proxy knows nothing of this machine's own servers
+        self._local = is_loopback(url.host)
+        self._calls_at_once = calls_at_once
+        self._slots_at = slots_at
+        self._queue = queue_of(self.url)
+        self._connections = Connections(
+            {"Authorization": f"Bearer {self._key}"} if self._key else {},
+            httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout)),
+            secure=url.scheme == "https",
+            trust_env=not self._local,  # a proxy knows nothing of this machine's own servers
         )
-        self.close = weakref.finalize(self, self._client.close)  # when asked, or when nobody holds the server any more
+        self.close = weakref.finalize(self, self._connections.close)  # when asked, or when nobody holds the server any more
 
     def __repr__(self) -> str:
         return f"ModelServer({self.url!r})"
@@ -93,14 +128,46 @@ class ModelServer:
         with self._sent("POST", path, body) as response:
             return self._whole(response)
 
-    def lines(self, path: str, body: dict[str, Any]) -> Generator[str, bool | None, None]:
+    def lines(self, path: str, body: dict[str, Any], exchange: Exchange) -> Generator[str, bool | None, None]:
         """The lines of its answer as they come; a Refusal before the first where the status is not success. Closing it ends the
-        request; `ended` keeps its connection for the next."""
-        with self._sent("POST", path, body) as response:
-            lines = _lines(response)
-            for line in lines:
-                if (yield line):
-                    _read_out(lines, response)
+        request; `ended` keeps its connection for the next. Waits for its turn: `ragcore.llms.call_queue`."""
+        while True:
+            with self._queue.turn(self._room()) as exchange.turn:
+                try:
+                    with self._sent("POST", path, body, exchange) as response:
+                        lines = _lines(response)
+                        for line in lines:
+                            if (yield line):
+                                exchange.turn.when_ended(None)
+                                _read_out(lines, response)
+                    return
+                except Refusal as refusal:
+                    # Its room was not known, or others use it too.
+                    if refusal.status != 503 or not self._queue.make_smaller():
+                        raise
+                except LLMError as error:
+                    if exchange.turn.error is None or exchange.turn.error is error:
+                        raise
+                    raise exchange.turn.error from error  # it was hung up
+
+    def _room(self) -> int:
+        """Calls at once."""
+        if self._calls_at_once is not None:
+            return self._calls_at_once
+        if self._queue.limit is None:
+            self._queue.limit = self._found_room() or (LOCAL_CALLS if self._local else REMOTE_CALLS)
+        return self._queue.limit
+
+    def _found_room(self) -> int | None:
+        """What the server says, None where it does not."""
+        if not self._slots_at:
+            return None
+        try:
+            with self._sent("GET", self._slots_at, None, Exchange(min(self.timeout, FIND_OUT_SECONDS))) as response:
+                slots = self._whole(response).get("total_slots")
+        except (Refusal, LLMProtocolError, LLMTimeoutError):
+            return None
+        return slots if isinstance(slots, int) and slots > 0 else None
 
     def parsed(self, text: str) -> dict[str, Any]:
         """A JSON object of the server's."""
@@ -163,16 +230,32 @@ class ModelServer:
         return WrongServerError(f"Something answers at {self.place}, but it is not {self.kind}.", hint=hint)
 
     @contextmanager
-    def _sent(self, method: str, path: str, body: dict[str, Any] | None) -> Iterator[httpx.Response]:
-        try:
-            with self._client.stream(method, f"{self.url}{path}", json=body) as response:
-                if not response.is_success:
-                    raise self._refusal(response)
-                if _is_page(response):
-                    raise self.wrong_server()
-                yield response
-        except httpx.HTTPError as error:
-            raise self._transport_failure(error) from error
+    def _sent(
+        self, method: str, path: str, body: dict[str, Any] | None, exchange: Exchange | None = None
+    ) -> Iterator[httpx.Response]:
+        """The response to a request, sent again as long as the server says that it is loading its model."""
+        exchange = exchange or Exchange(self.timeout)
+        give_up = time.monotonic() + LOADING_SECONDS
+        url = path if "://" in path else f"{self.url}{path}"
+        with self._connections.borrow() as connection:
+            exchange.turn.when_ended(connection.hang_up)
+            try:
+                while True:
+                    exchange.began = time.perf_counter()
+                    with connection.send(method, url, body, exchange.silence) as response:
+                        if response.is_success:
+                            if _is_page(response):
+                                raise self.wrong_server()
+                            yield response
+                            return
+                        refusal = self._refusal(response)
+                    if not is_about_loading(refusal) or time.monotonic() > give_up:
+                        raise refusal
+                    exchange.turn.pause(LOADING_PAUSE)
+            except httpx.HTTPError as error:
+                raise self._transport_failure(error, exchange.silence) from error
+            finally:
+                exchange.turn.when_ended(None)
 
     def _whole(self, response: httpx.Response) -> dict[str, Any]:
         return self.parsed(_text(_body(response)))
@@ -243,7 +326,7 @@ class ModelServer:
         )
         return RateLimitError(f"{self.name} at {self.place} is getting too many requests.", hint=wait)
 
-    def _transport_failure(self, error: httpx.HTTPError) -> LLMError:
+    def _transport_failure(self, error: httpx.HTTPError, silence: float) -> LLMError:
         if isinstance(error, httpx.ConnectTimeout):
             return LLMUnavailableError(
                 f"{self.name} did not pick up at {self.place} within {CONNECT_TIMEOUT:.0f} seconds.",
@@ -251,7 +334,7 @@ class ModelServer:
             )
         if isinstance(error, httpx.TimeoutException):
             return LLMTimeoutError(
-                f"{self.name} at {self.place} has said nothing for {self.timeout:g} seconds.",
+                f"{self.name} at {self.place} has said nothing for {silence:.3g} seconds.",
                 hint="The model may still be loading, or be too large for the computer it runs on. "
                 "Ask again, choose a smaller model, or raise the timeout in Settings.",
             )
@@ -317,7 +400,7 @@ def ended(lines: Generator[str, bool | None, None]) -> None:
 def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
     """Only a connection that was read to its end can be used again; a server that does not end soon loses it."""
     connection = response.extensions["network_stream"].get_extra_info("socket")
-    cut = threading.Timer(AFTERMATH, _hang_up, (connection,))
+    cut = threading.Timer(AFTERMATH, hang_up, (connection,))
     cut.daemon = True
     cut.start()
     try:
@@ -326,11 +409,6 @@ def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
                 pass
     finally:
         cut.cancel()
-
-
-def _hang_up(connection: socket.socket) -> None:
-    with suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # that of TLS would leave a read that waits waiting
 
 
 def _lines(response: httpx.Response) -> Iterator[str]:

@@ -145,6 +145,11 @@ def is_about_tools(refusal: Refusal) -> bool:
     return refusal.status in (400, 404, 422, 500, 501) and not refusal.is_page and bool(_NO_TOOLS.search(refusal.detail))
 
 
+def is_about_loading(refusal: Refusal) -> bool:
+    """As llama.cpp's server says until its model is loaded."""
+    return refusal.status == 503 and "loading" in refusal.detail.lower()
+
+
 def is_about_context(refusal: Refusal) -> bool:
     if refusal.status not in (400, 413, 422, 500):
         return False

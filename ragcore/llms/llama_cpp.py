@@ -10,9 +10,11 @@ from typing import Any
 
 import httpx
 
-from ragcore.llms.http_client import ModelServer
+from ragcore.llms.call_queue import queue_of
+from ragcore.llms.http_client import Exchange, ModelServer
 from ragcore.llms.llama_cpp_runtime import DOWN_HINT, NAME, LlamaCPPRuntime, runtime_of
 from ragcore.llms.openai import OpenAICompatibleLLM
+from ragcore.llms.speed import record_of
 
 IDLE_SECONDS = 600.0
 
@@ -39,6 +41,7 @@ class LlamaCPP(OpenAICompatibleLLM):
         context_window: int = 8192,
         idle_seconds: float = IDLE_SECONDS,
         threads: int | None = None,
+        calls_at_once: int | None = None,
         timeout: float = 120.0,
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
@@ -56,7 +59,8 @@ class LlamaCPP(OpenAICompatibleLLM):
             sleep=sleep,
             is_function_calling_model=is_function_calling_model,
         )
-        self._server = _RuntimeServer(self.runtime, timeout)  # its address is known only once it runs, and changes
+        self._speed = record_of("", str(self.runtime.model_path))
+        self._server = _RuntimeServer(self.runtime, timeout, calls_at_once)  # its address is known once it runs
 
     def __repr__(self) -> str:
         return f"LlamaCPP(model_path={str(self.runtime.model_path)!r})"
@@ -65,17 +69,24 @@ class LlamaCPP(OpenAICompatibleLLM):
 class _RuntimeServer(ModelServer):
     """The server of a runtime, which is started when something is sent to it."""
 
-    def __init__(self, runtime: LlamaCPPRuntime, timeout: float) -> None:
+    def __init__(self, runtime: LlamaCPPRuntime, timeout: float, calls_at_once: int | None) -> None:
         super().__init__(
             httpx.URL("http://127.0.0.1/v1"),
             kind="llama.cpp",
             name=NAME,
             down_hint=DOWN_HINT,
             timeout=timeout,
+            calls_at_once=calls_at_once,
         )
         self._runtime = runtime
+        self._queue = queue_of(runtime)
 
     @contextmanager
-    def _sent(self, method: str, path: str, body: dict[str, Any] | None) -> Iterator[httpx.Response]:
-        with self._runtime.in_use() as server, server._sent(method, path, body) as response:
+    def _sent(
+        self, method: str, path: str, body: dict[str, Any] | None, exchange: Exchange | None = None
+    ) -> Iterator[httpx.Response]:
+        with self._runtime.in_use() as server, server._sent(method, path, body, exchange) as response:
             yield response
+
+    def _room(self) -> int:
+        return self._calls_at_once or self._runtime.slots

@@ -96,9 +96,9 @@ class LlamaCPPRuntime:
 
     @property
     def slots(self) -> int:
-        """Calls at once: of the process that runs, or that would be started now."""
+        """Calls at once, at least 1: of the process that runs, or that would be started now."""
         running = self._running
-        return running.slots if running is not None else self._slots_that_fit()
+        return running.slots if running is not None else max(1, self._slots_that_fit())
 
     @contextmanager
     def in_use(self) -> Iterator[ModelServer]:
@@ -141,7 +141,7 @@ class LlamaCPPRuntime:
         if self._running is not None:
             self._running.end()  # it has crashed
             self._running = None
-        read_header(self.model_path)  # it may have been deleted or replaced
+        self.header = read_header(self.model_path)  # it may have been deleted or replaced
         if self._slots_that_fit() == 0:
             for other in [other for other in _runtimes.values() if other is not self]:
                 other.stop_if_idle()

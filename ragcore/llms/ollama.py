@@ -10,9 +10,10 @@ from typing import Any
 
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import ended, objects, ollama_server
+from ragcore.llms.http_client import Exchange, ended, objects, ollama_server
 from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.server_llm import Replies, Reply, ServedLLM
+from ragcore.llms.speed import Timings
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
@@ -25,7 +26,8 @@ class Ollama(ServedLLM):
 
     `keep_alive` is how long the model stays in memory after an answer, such as "5m" or "1h". Say `is_function_calling_model`
     where the model takes tools (`ollama show` lists it): agents then call them that way, and otherwise in words. Ollama cannot
-    be told that a tool must be called: for a `tool_choice` that names one, the model is shown that one alone.
+    be told that a tool must be called: for a `tool_choice` that names one, the model is shown that one alone. `calls_at_once`:
+    one by default, as Ollama may have room for no more and does not say; OLLAMA_NUM_PARALLEL is where Ollama is told.
     """
 
     provider = "ollama"
@@ -43,25 +45,19 @@ class Ollama(ServedLLM):
         keep_alive: str = "5m",
         is_function_calling_model: bool = False,
         max_retries: int = 2,
+        calls_at_once: int | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
-        super().__init__(ollama_server(base_url, request_timeout), metadata, Retries(max_retries, sleep))
+        super().__init__(ollama_server(base_url, request_timeout, calls_at_once or 1), metadata, Retries(max_retries, sleep))
         self._temperature = temperature
         self._keep_alive = keep_alive
 
-    def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
-        data = self._server.post("/api/chat", self._body(call, messages, stream=False))
-        message = self._message(data)
-        return Reply(
-            _said(message), _usage(data), tuple(_calls(message, unused_ids(messages))), data.get("done_reason") == "length"
-        )
-
-    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
+    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
         said: list[str] = []
         calls: list[ToolCall] = []
         ids = unused_ids(messages)
-        with closing(self._server.lines("/api/chat", self._body(call, messages, stream=True))) as lines:
+        with closing(self._server.lines("/api/chat", self._body(call, messages), exchange)) as lines:
             for line in lines:
                 if not line.strip():
                     continue
@@ -73,16 +69,17 @@ class Ollama(ServedLLM):
                     yield piece
                 if data.get("done"):
                     ended(lines)
-                    return Reply("".join(said), _usage(data), tuple(calls), data.get("done_reason") == "length")
+                    cut_short = data.get("done_reason") == "length"
+                    return Reply("".join(said), _usage(data), tuple(calls), cut_short, _timings(data))
         raise self._server.broken_off("".join(said))
 
-    def _body(self, call: LLMCall, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+    def _body(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> dict[str, Any]:
         sizes = call.metadata or self.metadata
         return {
             "model": self.metadata.model_name,
             "messages": [_on_the_wire(message) for message in messages],
             **({"tools": tools} if (tools := _shown(call)) else {}),
-            "stream": stream,  # left out, Ollama streams
+            "stream": True,
             "keep_alive": self._keep_alive,
             "options": {
                 "temperature": self._temperature,
@@ -115,6 +112,13 @@ def _said(message: dict[str, Any]) -> str:
 def _usage(data: dict[str, Any]) -> Usage | None:
     sent, said = data.get("prompt_eval_count"), data.get("eval_count")
     return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
+
+
+def _timings(data: dict[str, Any]) -> Timings | None:
+    """Ollama counts nanoseconds. What it remembers of a prompt it does not say: its seconds are then few for so many tokens."""
+    usage, took = _usage(data), [data.get(name) for name in ("prompt_eval_duration", "eval_duration")]
+    reading, writing = (value / 1e9 if isinstance(value, int) else 0.0 for value in took)
+    return Timings(usage.prompt_tokens, reading, usage.completion_tokens, writing) if usage and reading and writing else None
 
 
 def _calls(message: dict[str, Any], ids: Iterator[str]) -> list[ToolCall]:

@@ -16,15 +16,16 @@ from typing import Any, TypedDict, Unpack
 
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import ModelServer, ended, events, objects
+from ragcore.llms.http_client import Exchange, ModelServer, ended, events, objects
 from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.server_address import api_address, openai_base_url
 from ragcore.llms.server_llm import Replies, Reply, ServedLLM
+from ragcore.llms.speed import Timings
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import MessageRole
 
-_OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stop"})
+_OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream", "stream_options", "stop"})
 _NOT_TAKEN = re.compile(
     r"support|unexpected|unrecogni[sz]ed|unknown|extra|not (permitted|allowed|accepted)|instead", re.IGNORECASE
 )
@@ -37,13 +38,16 @@ class ClientOptions(TypedDict, total=False):
     context_window: int
     timeout: float
     max_retries: int
+    calls_at_once: int | None
     sleep: Callable[[float], None]
 
 
 class OpenAICompatibleLLM(ServedLLM):
     """`base_url` with or without /v1, a slash at the end, or a scheme. `timeout` is seconds without a sign of life.
 
-    Say `is_function_calling_model` where server and model take tools: agents then call them that way, and otherwise in words.
+    `calls_at_once`: None for as many as a llama.cpp server says that it has room for; where it does not say, one to a server
+    on this computer and eight to another. Say `is_function_calling_model` where server and model take tools: agents then call
+    them that way, and otherwise in words.
     """
 
     provider = "openai"
@@ -62,12 +66,20 @@ class OpenAICompatibleLLM(ServedLLM):
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
         is_function_calling_model: bool = False,
+        calls_at_once: int | None = None,
         name: str = "The model server",
         down_hint: str = "Is the server running, and is this the address it shows?",
     ) -> None:
         url = api_address(base_url)
         server = ModelServer(
-            url, kind="an OpenAI-compatible server", name=name, down_hint=down_hint, key=api_key, timeout=timeout
+            url,
+            kind="an OpenAI-compatible server",
+            name=name,
+            down_hint=down_hint,
+            key=api_key,
+            timeout=timeout,
+            calls_at_once=calls_at_once,
+            slots_at="" if url.host == "api.openai.com" else re.sub(r"/v\d+$", "/props", str(url).rstrip("/")),
         )
         metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
         super().__init__(server, metadata, Retries(max_retries, sleep))
@@ -77,20 +89,13 @@ class OpenAICompatibleLLM(ServedLLM):
         self._limit_names = names[::-1] if url.host == "api.openai.com" else names
         self._refused: frozenset[str] = frozenset()
 
-    def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
+    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
         while True:
-            body = self._body(call, messages, stream=False)
+            body = self._body(call, messages)
             try:
-                return self._read(self._server.post("/chat/completions", body), messages)
-            except Refusal as refusal:
-                if not self._gives_way(refusal, body):
-                    raise
-
-    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
-        while True:
-            body = self._body(call, messages, stream=True)
-            try:
-                with closing(self._server.lines("/chat/completions", body)) as lines:
+                with closing(self._server.lines("/chat/completions", body, exchange)) as lines:
+                    if "stream" not in body:
+                        return (yield from self._read_whole(lines, messages))
                     reply = yield from self._read_events(lines, messages)
                     ended(lines)
                     return reply
@@ -98,7 +103,7 @@ class OpenAICompatibleLLM(ServedLLM):
                 if not self._gives_way(refusal, body):
                     raise
 
-    def _body(self, call: LLMCall, messages: Sequence[RenderedMessage], *, stream: bool) -> dict[str, Any]:
+    def _body(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.metadata.model_name,
             "messages": [_on_the_wire(message) for message in messages],
@@ -112,7 +117,7 @@ class OpenAICompatibleLLM(ServedLLM):
             body[limit] = (call.metadata or self.metadata).num_output
         if stop := call.prompt.stop_sequences:
             body["stop"] = list(stop)
-        if stream:
+        if "stream" not in self._refused:
             body["stream"] = True
             body["stream_options"] = {"include_usage": True}
         return {name: value for name, value in body.items() if name not in self._refused}
@@ -121,30 +126,34 @@ class OpenAICompatibleLLM(ServedLLM):
         """Whether to ask again without the parameters that the server says it does not take; later calls leave them out too."""
         if refusal.status not in (400, 422) or not _NOT_TAKEN.search(refusal.detail):
             return False
-        named = {name for name in body if name in _OPTIONAL and name in refusal.detail}
+        named = {name for name in body if name in _OPTIONAL and re.search(rf"\b{name}\b", refusal.detail)}
         self._refused |= named  # each is refused once, so this ends; a new set, as other threads may be reading the old
         return bool(named)
 
-    def _read(self, data: dict[str, Any], messages: Sequence[RenderedMessage]) -> Reply:
+    def _read_whole(self, lines: Iterable[str], messages: Sequence[RenderedMessage]) -> Replies:
+        """Of a server that does not stream this model."""
+        data = self._server.parsed("\n".join(lines))
         choice = self._choice(data)
         message = choice.get("message")
         if not isinstance(message, dict):
             raise self._server.unreadable()
         ids = unused_ids(messages)
         calls = [ToolCall.read(call, next(ids)) for call in objects(message.get("tool_calls"))]
+        yield _said(message)
         return Reply(_said(message), _usage(data), tuple(calls), choice.get("finish_reason") == "length")
 
     def _read_events(self, lines: Iterable[str], messages: Sequence[RenderedMessage]) -> Replies:
         said: list[str] = []
         calls = CallsInPieces()
         usage: Usage | None = None
+        timings: Timings | None = None
         finish: object = None
         for event in events(lines):
             if event.strip() == "[DONE]":
                 finish = finish or "stop"
                 break
             data = self._server.parsed(event)
-            usage = _usage(data) or usage
+            usage, timings = _usage(data) or usage, _timings(data) or timings
             if data.get("choices") == [] and "error" not in data:
                 continue  # the last event of a stream with usage, and the first of some servers
             choice = self._choice(data)
@@ -159,7 +168,7 @@ class OpenAICompatibleLLM(ServedLLM):
                 yield piece
         if finish is None:
             raise self._server.broken_off("".join(said))
-        return Reply("".join(said), usage, calls.whole(messages), finish == "length")
+        return Reply("".join(said), usage, calls.whole(messages), finish == "length", timings)
 
     def _choice(self, data: dict[str, Any]) -> dict[str, Any]:
         if data.get("error"):
@@ -238,7 +247,26 @@ def _usage(data: dict[str, Any]) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     sent, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return Usage(sent, said) if isinstance(sent, int) and isinstance(said, int) else None
+    if not (isinstance(sent, int) and isinstance(said, int)):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return Usage(sent, said, cached_tokens=cached if isinstance(cached, int) else None)
+
+
+def _timings(data: dict[str, Any]) -> Timings | None:
+    """llama.cpp's."""
+    timings = data.get("timings")
+    try:
+        return (
+            Timings(
+                int(timings["prompt_n"]), timings["prompt_ms"] / 1e3, int(timings["predicted_n"]), timings["predicted_ms"] / 1e3
+            )
+            if timings
+            else None
+        )
+    except (KeyError, TypeError, ValueError):  # of another kind
+        return None
 
 
 class CallsInPieces:

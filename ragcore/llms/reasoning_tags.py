@@ -45,11 +45,6 @@ class AnswerFilter:
         return "" if self._thinking and not self._begun else rest
 
 
-def without_thoughts(text: str) -> str:
-    answer = AnswerFilter()
-    return answer.feed(text) + answer.end()
-
-
 def _length_that_may_open(text: str) -> int:
     """How many of the last characters could be the beginning of `<think>`."""
     return next((n for n in range(min(len(OPEN) - 1, len(text)), 0, -1) if text.endswith(OPEN[:n])), 0)

@@ -6,6 +6,7 @@ count are counted here.
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -13,21 +14,25 @@ from typing import ClassVar, TypeAlias
 
 from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
-from ragcore.llms.http_client import ModelServer, objects
+from ragcore.llms.http_client import Exchange, ModelServer, objects
 from ragcore.llms.http_errors import Refusal, Retries
-from ragcore.llms.reasoning_tags import AnswerFilter, without_thoughts
+from ragcore.llms.reasoning_tags import AnswerFilter
+from ragcore.llms.speed import Speed, Timings, record_of
 from ragcore.llms.tool_call import ToolCall
 from ragcore.prompts.prompt import RenderedMessage
+
+SLOW_READING = 20.0  # tokens a second that a server must read, before it is known how fast it is
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server said: the raw text, thoughts included; None where it did not count its tokens."""
+    """What a server said: the raw text, thoughts included; None where it did not count its tokens, or not take the time."""
 
     text: str
     usage: Usage | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     cut_short: bool = False
+    timings: Timings | None = None
 
 
 Replies: TypeAlias = Generator[str, None, Reply]
@@ -35,7 +40,11 @@ Replies: TypeAlias = Generator[str, None, Reply]
 
 
 class ServedLLM(LLM):
-    """Subclasses give `models_at`, `_ask` and `_listen`. Several threads may use one at once."""
+    """Subclasses give `models_at` and `_listen`. Several threads may use one at once.
+
+    Every answer is streamed, also one that is wanted whole: so it can be ended at any time, and silence means that something is
+    wrong.
+    """
 
     models_at: ClassVar[tuple[str, str, str]]  # path, the list in what comes back, and the name in each of it
 
@@ -43,6 +52,7 @@ class ServedLLM(LLM):
         self._server = server
         self._metadata = metadata
         self._retries = retries
+        self._speed = record_of(server.url, metadata.model_name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self.metadata.model_name!r}, base_url={self._server.url!r})"
@@ -63,19 +73,19 @@ class ServedLLM(LLM):
         return tuple(str(model[name]) for model in objects(models) if name in model)
 
     @abstractmethod
-    def _ask(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Reply:
-        """One request for the whole answer."""
-
-    @abstractmethod
-    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Replies:
+    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
         """One request for the answer in pieces."""
+
+    @property
+    def speed(self) -> Speed | None:
+        return self._speed.speed
 
     def close(self) -> None:
         """Give its connections back; they also go with the object."""
         self._server.close()
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        return self._retries.run(lambda: self._asked_once(call, messages))
+        return self._retries.run(lambda: _last(self._heard_once(call, messages, [])))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         attempt = 0
@@ -88,17 +98,12 @@ class ServedLLM(LLM):
                     raise
                 attempt += 1
 
-    def _asked_once(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        try:
-            reply = self._ask(call, messages)
-        except Refusal as refusal:
-            raise self._in_words(refusal, call) from refusal
-        return self._generation(call, messages, reply, without_thoughts(reply.text))
-
     def _heard_once(self, call: LLMCall, messages: Sequence[RenderedMessage], said: list[str]) -> Stream:
         """One attempt; what it gives out it also adds to `said`."""
         answer = AnswerFilter()
-        replies = self._listen(call, messages)
+        exchange = Exchange(self._server.timeout + self._reading_seconds(call, messages))
+        replies = self._listen(call, messages, exchange)
+        first = 0.0  # when the first words came
         try:
             while True:
                 try:
@@ -106,6 +111,7 @@ class ServedLLM(LLM):
                 except StopIteration as stop:
                     reply: Reply = stop.value
                     break
+                first = first or time.perf_counter()
                 if piece:
                     said.append(piece)
                     yield piece
@@ -120,17 +126,20 @@ class ServedLLM(LLM):
         if rest := answer.end():
             said.append(rest)
             yield rest
-        return self._generation(call, messages, reply, "".join(said))
-
-    def _generation(self, call: LLMCall, messages: Sequence[RenderedMessage], reply: Reply, text: str) -> Generation:
+        usage = reply.usage or self.usage(messages, reply.text, call.tools, reply.tool_calls)
+        timings = reply.timings or (_measured(usage, exchange.began, first) if first else None)
+        if timings is not None:
+            self._speed.add(timings)
+        text = "".join(said)
         if not text.strip() and not reply.tool_calls:
             raise self._server.empty(at_limit=reply.cut_short)
-        return Generation(
-            text,
-            reply.usage or self.usage(messages, reply.text, call.tools, reply.tool_calls),
-            reply.tool_calls,
-            reply.cut_short,
-        )
+        return Generation(text, usage, reply.tool_calls, reply.cut_short, timings)
+
+    def _reading_seconds(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> float:
+        """That reading this prompt may take, at half the speed measured: many servers are silent meanwhile."""
+        measured = self.speed
+        speed = measured.prompt_tokens_per_second / 2 if measured else SLOW_READING
+        return self.usage(messages, "", call.tools).prompt_tokens / speed
 
     def _in_words(self, refusal: Refusal, call: LLMCall) -> LLMError:
         return self._server.failure(
@@ -143,3 +152,19 @@ class ServedLLM(LLM):
             return self.list_models()
         except LLMError:
             return ()
+
+
+def _last(stream: Stream) -> Generation:
+    """What a stream comes to."""
+    while True:
+        try:
+            next(stream)
+        except StopIteration as stop:
+            generation: Generation = stop.value
+            return generation
+
+
+def _measured(usage: Usage, began: float, first: float) -> Timings:
+    """By our own clock, as the last words have just come: the first of them was written while the prompt was read."""
+    read = usage.prompt_tokens - (usage.cached_tokens or 0)
+    return Timings(read, first - began, usage.completion_tokens - 1, time.perf_counter() - first)

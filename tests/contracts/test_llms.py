@@ -168,7 +168,7 @@ def test_messages_go_over_the_wire_as_they_were_rendered(client: Client, server:
     call = LLMCall(SIMPLE_CHAT, {"system_prompt": "Be {brief}.", "query_str": 'When? "{context_str}"'}, history)
     with closing(client.open(server)) as llm:
         drained(llm, call) if stream else llm.generate(call)
-    (request,) = server.requests
+    (request,) = server.chats
     assert request.path == client.path
     assert request.body["messages"] == [
         {"role": "system", "content": "Be {brief}."},
@@ -177,13 +177,13 @@ def test_messages_go_over_the_wire_as_they_were_rendered(client: Client, server:
         {"role": "user", "content": 'When? "{context_str}"'},
     ]
     assert request.body["model"] == "tiny"
-    assert request.body.get("stream", False) is stream
+    assert request.body["stream"] is True  # also what is wanted whole: silence then means that something is wrong
 
 
 def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServer) -> None:
     with closing(client.open(server)) as llm:
         llm.generate(CALL)
-    user = server.requests[0].body["messages"][-1]["content"]
+    user = server.chats[0].body["messages"][-1]["content"]
     assert user == (
         f"Passages:\n\n{OPENING}\n[1] times.pdf\nThe ferry leaves at nine. {{query_str}} {{0}} %s {{{{x}}}}\n\n"
         f"[2]\nThe next leaves at ten.\n{CLOSING}\n\n"
@@ -204,7 +204,7 @@ def test_usage_is_the_servers_own_count(client: Client, server: ScriptedServer) 
     with closing(client.open(server)) as llm:
         whole = llm.generate(CALL)
         _, streamed = drained(llm, CALL)
-    words = sum(len(message["content"].split()) for message in server.requests[0].body["messages"])
+    words = sum(len(message["content"].split()) for message in server.chats[0].body["messages"])
     assert whole.usage == streamed.usage == Usage(words, len(ANSWER.split()), estimated=False)
 
 
@@ -233,7 +233,7 @@ def test_nothing_is_sent_before_the_first_piece_is_asked_for(client: Client, ser
         stream = llm.stream(CALL)
         assert server.requests == []
         next(stream)
-        assert len(server.requests) == 1
+        assert len(server.chats) == 1
         stream.close()
 
 

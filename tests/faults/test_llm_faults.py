@@ -147,7 +147,7 @@ def test_silence_before_the_answer_is_a_timeout_and_not_asked_again(opened: Open
     naps = Naps()
     with failing((), Fault(silent_after=0)) as server, closing(opened(server.url, timeout=0.3, sleep=naps)) as llm:
         started = time.perf_counter()
-        with pytest.raises(LLMTimeoutError, match=r"has said nothing for 0\.3 seconds") as caught:
+        with pytest.raises(LLMTimeoutError, match=r"has said nothing for 0\.\d+ seconds") as caught:
             ask(llm)
         assert time.perf_counter() - started < 3
         assert "timeout in Settings" in caught.value.hint

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from lectern.schema import Ask, Message, Price, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMTimeoutError, QuestionError
 from ragcore.llms.base import LLM, LLMCall, Stream
+from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.schema import Document, TextNode
+from tests.scripted_server import Fault, ScriptedServer
 
 ASK = Ask("Who built the tower?", chat_mode=None, top_k=3)
 MODES = ("compact", "refine", "tree_summarize", "no_text")
@@ -90,6 +93,37 @@ def test_all_answers_are_made_from_the_same_passages_which_the_question_keeps_wi
     assert [answer.facts and answer.facts.mode for answer in answers] == list(MODES)
     assert [answer.state for answer in answers] == ["done"] * 4
     assert library.conversations.get(question.conversation_id) in library.conversations.all("compare")
+
+
+@pytest.mark.parametrize(("slots", "refuses"), [(1, True), (0, True), (0, False)], ids=["says so", "503", "lets them wait"])
+def test_a_server_that_answers_one_question_at_a_time_answers_in_four_ways(
+    slots: int, refuses: bool, opened: Callable[[LLM | None], Library]
+) -> None:
+    with (
+        ScriptedServer(always=Fault(delay=0.4), slots=slots, room=1, refuses_when_full=refuses) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url, timeout=1.0, max_retries=0)) as llm,
+    ):
+        _, *answers = compared(opened(llm), AnswerRuns(opened(llm)), asks(*MODES))
+        assert [answer.state for answer in answers] == ["done"] * 4
+        assert server.most_at_once == 1
+
+
+def test_stopping_an_answer_ends_its_call_at_once_though_the_server_is_silent(
+    opened: Callable[[LLM | None], Library],
+) -> None:
+    with (
+        ScriptedServer(faults=[Fault(silent_after=0)], room=1) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
+        library = opened(llm)
+        runs = AnswerRuns(library)
+        (silent,) = runs.all(runs.compare(asks("compact")))
+        while not server.chats:
+            time.sleep(0.01)
+        silent.stop()
+        assert server.disconnected.wait(1)
+        _, answer = compared(library, runs, asks("compact"))
+        assert answer.state == "done"
 
 
 def test_answers_are_given_at_the_same_time(opened: Callable[[LLM | None], Library]) -> None:

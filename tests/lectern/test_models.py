@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 
 import numpy as np
 import pytest
 
-from lectern import models
 from lectern.models import ConnectionReport, check_connection, open_llm
 from lectern.settings import LLMSettings, Provider
 from ragcore.errors import ConfigError
@@ -16,7 +16,7 @@ from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import LLMMetadata
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
-from tests.scripted_server import FAULTS, HTML, Fault, ScriptedServer
+from tests.scripted_server import FAULTS, HTML, Fault, ScriptedServer, error
 
 
 class NoEmbedder:
@@ -112,16 +112,23 @@ def test_the_kinds_of_server_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("provider", REMOTE)
-def test_silence_is_said_in_time(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert models.CHECK_TIMEOUT <= 8
-    monkeypatch.setattr(models, "CHECK_TIMEOUT", 0.3)
+def test_silence_is_said_in_time(provider: Provider) -> None:
     with ScriptedServer(always=Fault(silent_after=0)) as server:
         started = time.perf_counter()
-        report = check_connection(settings(provider, server.url), "sk")
+        report = check_connection(settings(provider, server.url).model_copy(update={"timeout": 0.3}), "sk")
         assert len(server.chats) == 1
-    assert "has said nothing for 0.3 seconds" in report.message
+    assert "has said nothing for 0.35 seconds" in report.message  # the rest is for reading what is asked
     assert report.models == ("tiny", "tiny:latest")
     assert time.perf_counter() - started < 3
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai_compatible"])
+def test_a_model_that_is_being_loaded_is_waited_for(provider: Provider) -> None:
+    loading = error(503, "Loading model", code="503")
+    with ScriptedServer(faults=[loading] * 3) as server:
+        report = check_connection(settings(provider, server.url), "sk")
+    assert report.ok
+    assert re.fullmatch(r"Works: tiny was loaded in 1\.\d s, and answered in 0\.\d s\.", report.message)
 
 
 def test_one_failure_is_enough_for_a_report() -> None:

@@ -1,0 +1,194 @@
+"""The calls that wait for a server: as many at once as it has room for, a person's question before what nobody waits for.
+
+    with in_background():               # gives way to any question: OvertakenError
+        suggestions = llm.complete("...")
+
+    cancellation = Cancellation()       # and from another thread: cancellation.cancel()
+    with cancellable(cancellation):     # ends the calls inside with CallCancelledError, also one that waits for its first word
+        answer = llm.complete("...")
+
+All clients of an address share its queue. A thread takes the context variables behind this with it only if it is started with
+`contextvars.copy_context`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ragcore.errors import LLMError
+
+
+class OvertakenError(LLMError):
+    """A call in the background gave way to a question."""
+
+    def __init__(self) -> None:
+        super().__init__("This gave way to a question.", hint="It is made another time.")
+
+
+class CallCancelledError(LLMError):
+    """Whoever asked wants the answer no more."""
+
+    def __init__(self) -> None:
+        super().__init__("The question was stopped.", hint="Ask it again.")
+
+
+class Turn:
+    """A call that may be ended from another thread, while it waits or while the server works on it."""
+
+    def __init__(self, *, background: bool = False) -> None:
+        self.background = background
+        self.thread = threading.get_ident()
+        self.error: LLMError | None = None  # what it was ended with
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._hang_up: Callable[[], None] | None = None
+
+    def end(self, error: LLMError) -> None:
+        with self._lock:
+            self.error = self.error or error
+            hang_up = self._hang_up
+        self._ended.set()
+        if hang_up is not None:
+            hang_up()
+
+    def when_ended(self, hang_up: Callable[[], None] | None) -> None:
+        """What ends the connection that it has now; None where it has none."""
+        with self._lock:
+            self._hang_up = hang_up
+            ended = self.error is not None
+        if ended and hang_up is not None:
+            hang_up()
+
+    def pause(self, seconds: float) -> None:
+        """Its error, as soon as it is ended."""
+        self._ended.wait(seconds)
+        if self.error is not None:
+            raise self.error
+
+
+class Cancellation:
+    """Ends calls from another thread, those of now and those to come."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: list[Callable[[], None]] = []
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            calls = tuple(self._calls)
+        for end in calls:
+            end()
+
+    @contextmanager
+    def ends(self, end: Callable[[], None]) -> Iterator[None]:
+        """Meanwhile `cancel` calls `end`; at once where it was called before."""
+        with self._lock:
+            self._calls.append(end)
+            cancelled = self._cancelled
+        try:
+            if cancelled:
+                end()
+            yield
+        finally:
+            with self._lock:
+                self._calls.remove(end)
+
+
+_background: ContextVar[bool] = ContextVar("ragcore_background", default=False)
+_cancellation: ContextVar[Cancellation | None] = ContextVar("ragcore_cancellation", default=None)
+
+
+@contextmanager
+def in_background() -> Iterator[None]:
+    """Calls inside come after all others, and are ended where a question would wait for them: OvertakenError."""
+    token = _background.set(True)
+    try:
+        yield
+    finally:
+        _background.reset(token)
+
+
+@contextmanager
+def cancellable(cancellation: Cancellation) -> Iterator[None]:
+    """Calls inside end when it is cancelled: CallCancelledError."""
+    token = _cancellation.set(cancellation)
+    try:
+        yield
+    finally:
+        _cancellation.reset(token)
+
+
+class CallQueue:
+    """Of one server. `limit` is what was found out about it, None before."""
+
+    def __init__(self) -> None:
+        self.limit: int | None = None
+        self._changed = threading.Condition()
+        self._waiting: list[Turn] = []
+        self._running: list[Turn] = []
+
+    @contextmanager
+    def turn(self, limit: int) -> Iterator[Turn]:
+        """A turn, once fewer than `limit` others run. OvertakenError, CallCancelledError."""
+        turn = Turn(background=_background.get())
+        cancellation = _cancellation.get() or Cancellation()
+        with cancellation.ends(lambda: self._end(turn, CallCancelledError())):
+            self._enter(turn, limit)
+            try:
+                yield turn
+            finally:
+                with self._changed:
+                    self._running.remove(turn)
+                    self._changed.notify_all()
+
+    def make_smaller(self) -> bool:
+        """The server has room for fewer than run now. Whether there are any, so that it helps to wait for one."""
+        with self._changed:
+            others = len(self._running) - 1
+            if others:
+                self.limit = others
+            return others > 0
+
+    def _enter(self, turn: Turn, limit: int) -> None:
+        with self._changed:
+            self._waiting.append(turn)
+            try:
+                if not turn.background and not self._is_next(turn, limit):
+                    for other in (*self._waiting, *self._running):
+                        if other.background:
+                            other.end(OvertakenError())
+                    self._changed.notify_all()
+                while turn.error is None and not self._is_next(turn, limit):
+                    self._changed.wait()
+            finally:
+                self._waiting.remove(turn)
+                self._changed.notify_all()
+            if turn.error is not None:
+                raise turn.error
+            self._running.append(turn)
+
+    def _is_next(self, turn: Turn, limit: int) -> bool:
+        if any(other.thread == turn.thread for other in self._running):
+            return True  # made while another answer is read: to wait for that one would be to wait forever
+        first = next((other for other in self._waiting if not other.background), self._waiting[0])
+        return len(self._running) < min(limit, self.limit or limit) and turn is first
+
+    def _end(self, turn: Turn, error: LLMError) -> None:
+        turn.end(error)
+        with self._changed:
+            self._changed.notify_all()
+
+
+_queues: dict[Hashable, CallQueue] = {}
+_lock = threading.Lock()
+
+
+def queue_of(server: Hashable) -> CallQueue:
+    """The one of this process for a server, by its address or whatever stands for it."""
+    with _lock:
+        return _queues.setdefault(server, CallQueue())

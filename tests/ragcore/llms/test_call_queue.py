@@ -1,0 +1,231 @@
+"""Calls wait for their turn at a server: as many at once as it has room for, questions first, and each can be ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from ragcore.errors import LLMServerError, LLMTimeoutError
+from ragcore.llms.base import LLMCall
+from ragcore.llms.call_queue import (
+    CallCancelledError,
+    Cancellation,
+    OvertakenError,
+    cancellable,
+    in_background,
+)
+from ragcore.llms.ollama import Ollama
+from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
+from ragcore.llms.server_llm import ServedLLM
+from ragcore.prompts.wording import GENERATION
+from tests.scripted_server import Fault, ScriptedServer, error
+
+CALL = LLMCall(GENERATION, {"query_str": "Hello"})
+
+
+def openai_compatible(url: str) -> ServedLLM:
+    return OpenAICompatibleLLM("tiny", url, timeout=5)
+
+
+def ollama(url: str) -> ServedLLM:
+    return Ollama("tiny", url, request_timeout=5)
+
+
+@pytest.fixture(params=[openai_compatible, ollama])
+def opened(request: pytest.FixtureRequest) -> Callable[[str], ServedLLM]:
+    return request.param
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+def ask(llm: ServedLLM, text: str = "Hello") -> str:
+    return llm.complete(text).text
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def last_words(messages: object) -> str:
+    return str(messages[-1]["content"])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_as_many_calls_at_once_as_the_server_says_that_it_has_room_for(slots: int, threads: ThreadPoolExecutor) -> None:
+    with ScriptedServer(always=Fault(delay=0.1), slots=slots, room=slots, refuses_when_full=True) as server:
+        clients = [openai_compatible(server.url) for _ in range(2)]  # which share the server's queue
+        answers = list(threads.map(ask, clients * 3))
+        assert answers == ["You said: Hello"] * 6
+        assert server.most_at_once == slots
+        assert len(server.chats) == 6
+        for client in clients:
+            client.close()
+
+
+def test_one_at_a_time_to_ollama_and_to_a_server_on_this_computer_that_does_not_say(
+    opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor
+) -> None:
+    with ScriptedServer(always=Fault(delay=0.05)) as server, closing(opened(server.url)) as llm:
+        list(threads.map(ask, [llm] * 4))
+        assert server.most_at_once == 1
+
+
+def test_the_setting_goes_before_what_is_found_out(threads: ThreadPoolExecutor) -> None:
+    with ScriptedServer(always=Fault(delay=0.2), slots=1) as server:
+        for llm in (
+            OpenAI("tiny", api_key="sk", api_base=server.url, calls_at_once=3),
+            Ollama("tiny", server.url, calls_at_once=3),
+        ):
+            server.most_at_once = 0
+            list(threads.map(ask, [llm] * 6))
+            assert server.most_at_once == 3
+            llm.close()
+
+
+def test_a_server_with_less_room_than_it_is_believed_to_have_is_asked_less_at_once(threads: ThreadPoolExecutor) -> None:
+    with (
+        ScriptedServer(always=Fault(delay=0.1), room=1, refuses_when_full=True) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url, calls_at_once=4, max_retries=0)) as llm,
+    ):
+        assert list(threads.map(ask, [llm] * 4)) == ["You said: Hello"] * 4
+
+
+def test_a_server_that_is_full_of_others_calls_is_a_failure_of_its_own() -> None:
+    full = error(503, "no slot available")
+    with ScriptedServer(always=full) as server, closing(openai_compatible(server.url)) as llm:
+        with pytest.raises(LLMServerError, match="no slot available"):
+            ask(llm)
+        assert len(server.chats) == 3  # two retries
+
+
+def test_waiting_for_a_turn_is_not_silence(opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor) -> None:
+    with ScriptedServer(always=Fault(delay=0.4), room=1) as server:
+        clients = [opened(server.url) for _ in range(4)]
+        for client in clients:
+            client._server.timeout = 0.5
+        assert list(threads.map(ask, clients)) == ["You said: Hello"] * 4
+        for client in clients:
+            client.close()
+
+
+def test_a_long_prompt_may_be_read_for_longer_than_the_timeout(opened: Callable[[str], ServedLLM]) -> None:
+    with ScriptedServer(lambda messages: "Yes.", faults=[Fault(delay=1.0)] * 2) as server, closing(opened(server.url)) as llm:
+        llm._server.timeout = 0.2
+        with pytest.raises(LLMTimeoutError):
+            ask(llm)
+        assert ask(llm, "word " * 100) == "Yes."
+
+
+def test_a_question_goes_before_calls_in_the_background_which_are_dropped(
+    opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor
+) -> None:
+    def suggest(llm: ServedLLM) -> str:
+        with in_background():
+            return ask(llm, "suggest")
+
+    def slow_suggestions(messages: object) -> str:
+        return "word " * 1000 if last_words(messages) == "suggest" else "Nine."
+
+    with ScriptedServer(slow_suggestions, words_per_second=50, room=1) as server, closing(opened(server.url)) as llm:
+        background = [threads.submit(suggest, llm) for _ in range(2)]
+        wait_for(lambda: bool(server.chats))
+        began = time.monotonic()
+        assert ask(llm, "When does it leave?") == "Nine."
+        assert time.monotonic() - began < 3
+        for call in background:
+            with pytest.raises(OvertakenError):
+                call.result()
+        assert len(server.chats) == 2
+        server.words_per_second = 0
+        assert suggest(llm) == "word " * 1000  # where nobody waits
+
+
+@pytest.mark.parametrize("fault", [Fault(delay=3), Fault(silent_after=0), Fault(slow=0.3)], ids=["mute", "silent", "slow"])
+def test_a_call_is_ended_from_another_thread_at_once_whatever_the_server_does(
+    opened: Callable[[str], ServedLLM], fault: Fault, threads: ThreadPoolExecutor
+) -> None:
+    cancellation = Cancellation()
+
+    def cancelled_ask() -> str:
+        with cancellable(cancellation):
+            return ask(llm)
+
+    with ScriptedServer(lambda messages: "word " * 100, faults=[fault], room=1) as server, closing(opened(server.url)) as llm:
+        running = threads.submit(cancelled_ask)
+        wait_for(lambda: bool(server.chats))
+        waiting = threads.submit(cancelled_ask)
+        time.sleep(0.1)
+        began = time.monotonic()
+        cancellation.cancel()
+        for call in (running, waiting, threads.submit(cancelled_ask)):
+            with pytest.raises(CallCancelledError):
+                call.result(2)
+        assert time.monotonic() - began < 1
+        assert len(server.chats) == 1
+        server.stopping.set()  # whatever it waits for
+        assert ask(llm) == "word " * 100  # nobody holds the turn
+
+
+def test_an_answer_that_is_begun_while_another_is_read_in_the_same_thread_does_not_wait_for_it() -> None:
+    with (
+        ScriptedServer(lambda messages: "one two three", slots=1) as server,
+        closing(openai_compatible(server.url)) as llm,
+        closing(llm.stream(CALL)) as outer,
+    ):
+        assert next(outer) == "one"
+        assert ask(llm) == "one two three"
+        assert "".join(outer) == " two three"
+
+
+def test_a_model_that_is_being_loaded_is_waited_for_also_as_the_room_is_found_out() -> None:
+    with (
+        ScriptedServer(faults=[error(503, "Loading model", code="503")] * 2) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url, max_retries=0)) as llm,
+    ):
+        assert ask(llm) == "You said: Hello"
+        assert len(server.chats) == 3
+
+
+def test_how_fast_a_model_is_is_known_after_its_first_answer(opened: Callable[[str], ServedLLM]) -> None:
+    with (
+        ScriptedServer(lambda messages: "word " * 20, words_per_second=50, always=Fault(delay=0.5)) as server,
+        closing(opened(server.url)) as llm,
+    ):
+        assert llm.speed is None
+        llm.complete("word " * 100)
+        assert llm.speed is not None
+        assert 100 < llm.speed.prompt_tokens_per_second < 200  # 100 words in half a second and the time of the first word
+        assert 25 < llm.speed.completion_tokens_per_second < 55
+        with closing(opened(server.url)) as other:
+            assert other.speed == llm.speed
+
+
+def test_threads_that_wait_are_served_in_their_order(threads: ThreadPoolExecutor) -> None:
+    order: list[str] = []
+    lock = threading.Lock()
+
+    def note(messages: object) -> str:
+        with lock:
+            order.append(last_words(messages))
+        return "Yes."
+
+    with ScriptedServer(note, always=Fault(delay=0.1), slots=1) as server, closing(openai_compatible(server.url)) as llm:
+        calls = []
+        for name in "abcd":
+            calls.append(threads.submit(ask, llm, name))
+            time.sleep(0.03)
+        for call in calls:
+            call.result()
+    assert order == ["a", "b", "c", "d"]
