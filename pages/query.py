@@ -17,7 +17,7 @@ from lectern.ui.widgets import answer, compare
 from lectern.ui.widgets.differences import pinned_line, pins
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import address, citation_clicks
-from lectern.ui.widgets.price import price_tag
+from lectern.ui.widgets.price import price_tag, total_tag
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
@@ -129,6 +129,8 @@ def ways_of_answering() -> list[Ask]:
             else:
                 way = labels.response_modes()[one.response_mode]
                 st.caption(_("{mode}: {sentence}").format(mode=way.label, sentence=way.sentence))
+        if len(asks) > 1 and asks[0].question.strip():
+            total_tag(asks)
     return asks
 
 

@@ -32,13 +32,22 @@ class Tokens:
     embedding: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a span is doing now, and since when, by `time.perf_counter`."""
+
+    name: str
+    since: float
+
+
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Span:
     """A stage or a call: its name, what is worth knowing about it, how long it took, and the steps inside it.
 
     `facts` hold plain values (str, numbers, bool, None, lists and dicts of these), so that a trace can be stored as JSON.
     `started` is seconds since the epoch; `seconds` is negative until the span ends. `error` is the message it failed with,
-    and the fact "error_type" the class of the failure. `parent` is None at the root, and in a trace that was stored.
+    and the fact "error_type" the class of the failure. `parent` is None at the root, and in a trace that was stored. `stage` is
+    for those who look on, and is not stored.
     """
 
     name: str
@@ -48,6 +57,7 @@ class Span:
     error: str | None = None
     children: list[Span] = field(default_factory=list)
     parent: Span | None = field(default=None, repr=False)
+    stage: Stage | None = field(default=None, repr=False)
 
     @property
     def milliseconds(self) -> float:
@@ -206,6 +216,13 @@ def under(parent: Span) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def set_stage(name: str) -> None:
+    """Note what the current span is doing from now on; without one, nothing is noted."""
+    step = _current.get()
+    if step is not None:
+        step.stage = Stage(name, time.perf_counter())
 
 
 def stream_in(step: Span, pieces: Generator[str, None, T]) -> Generator[str, None, T]:

@@ -18,6 +18,7 @@ from lectern.ask.per_document import AnswerPerDocument
 from lectern.ask.pipeline import quote_nearest
 from lectern.explain.source_view import locate_quotes
 from lectern.library import Library
+from lectern.runs.call_in_flight import CallInFlight, CallWatch, ReadPrompts
 from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
 from ragcore.llms.base import LLMMetadata
@@ -53,11 +54,13 @@ class Run:
         history: list[ChatMessage],
         expected: Price | None = None,
         same: SharedPassages | None = None,
+        read_prompts: ReadPrompts | None = None,
     ) -> None:
         self._library = library
         self._history = history
         self._expected = expected
         self._same = same
+        self._read_prompts = read_prompts or ReadPrompts()
         self._ask = message.ask or Ask("")
         self._changed = threading.Condition()
         self._state: State = "writing"
@@ -67,6 +70,7 @@ class Run:
         self._facts: AnswerFacts | None = None
         self._trace: Span | None = None
         self._answering: AnswerStream | None = None
+        self._watch: CallWatch | None = None
         self._model: LLMMetadata | None = None
         self._unread = 0
         self._unready = False
@@ -87,6 +91,11 @@ class Run:
     def progress(self) -> Progress | None:
         """How far it has come, where that can be told before its first word."""
         return self._answering.progress() if self._answering else None
+
+    @property
+    def call(self) -> CallInFlight | None:
+        """The call to the language model that is under way."""
+        return self._watch.look() if self._watch else None
 
     @property
     def rows(self) -> tuple[FileAnswer, ...]:
@@ -139,19 +148,22 @@ class Run:
     def _stream_answer(self) -> None:
         """Say all of the answer, or less where it is stopped."""
         # Asked now: by the time the answer is finished, the settings may name another model.
-        self._model = self._library.llm(extractive=self._ask.extractive).metadata
+        llm = self._library.llm(extractive=self._ask.extractive)
+        self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
         if self._same is not None:
             self._ask = self._same.chosen_for(self._ask)
             self._library.conversations.note_ask(self.message_id, self._ask)
         self._unread = count_unread(self._library.files, self._ask)
         self._unready = self._library.embedder_loader.state == "loading"  # which the question waits for
-        answer = self._answering = self._library.answer(self._ask, self._history)
+        with self._watch.following():
+            answer = self._answering = self._library.answer(self._ask, self._history)
         with closing(answer):
             sources = tuple(build_sources(answer.source_nodes))
             with self._changed:
                 if self.finished:  # stopped while the passages were looked for
                     return
                 self.sources = sources
+                self._changed.notify_all()  # they are shown before the first word
             for piece in answer:
                 with self._changed:
                     if self.finished:
@@ -195,6 +207,7 @@ class Run:
         if trace is None or model is None:
             return
         calls = trace.named("llm")
+        self._read_prompts.add(trace)
         condensed = condensed_question(trace)
         meant = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
@@ -329,6 +342,7 @@ class AnswerRuns:
         self._library = library
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}  # by the message that is being written
+        self._read_prompts = ReadPrompts()
 
     def start(self, conversation_id: str, ask: Ask, *, expected: Price | None = None) -> Run:
         """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then. `expected` is the price that
@@ -412,7 +426,7 @@ class AnswerRuns:
 
     def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
         """The run that answers; another kind where a recording of the answer is played (`recorded_demo`)."""
-        return Run(self._library, message, history, expected, same)
+        return Run(self._library, message, history, expected, same, self._read_prompts)
 
     def _before(self, message: Message) -> tuple[list[ChatMessage], SharedPassages | None]:
         """What an answer that is given again goes on from, once it is sure that nobody else is giving it."""

@@ -1,5 +1,5 @@
-"""What answering would take, said before it is asked for: calls, tokens, seconds by this library's own history, and money where
-tokens have a price.
+"""What answering would take, said before it is asked for: calls, tokens, seconds by the model's measured speed or by this
+library's own history, and money where tokens have a price.
 
 The answer is made for real, with the passages that would be found, by a model that only pretends to answer.
 """
@@ -18,8 +18,11 @@ from lectern.ask.pipeline import RetrievalPlan, answer
 from lectern.ask.suggested_questions import spread
 from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, Price
-from lectern.settings import PriceSettings
+from lectern.settings import LLMSettings, PriceSettings
+from ragcore.errors import RagError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
+from ragcore.llms.http_client import REMOTE_CALLS
+from ragcore.llms.speed import Speed
 from ragcore.llms.tool_call import ToolCall
 from ragcore.observe import Span, under
 from ragcore.prompts.prompt import Passage, RenderedMessage, Task, ToolCard
@@ -81,7 +84,16 @@ def basis(library: Library) -> Hashable:
     """All that a price depends on beside the ask and its history: while it is the same, so is the price."""
     latest = tuple(library.conversations.latest_facts(1))  # an answer more is a better guess of the time
     index = library.store.versions.current(), len(library.store)
-    return library.name, index, library.settings.model_dump_json(), latest, repr(library.prompts.current())
+    return library.name, index, library.settings.model_dump_json(), latest, repr(library.prompts.current()), _speed(library)
+
+
+def _speed(library: Library) -> tuple[str, ...]:
+    """Of the model, with two digits: it is measured anew with each call."""
+    try:
+        speed = library.llm().speed
+    except RagError:  # the price says that there is no model
+        return ()
+    return () if speed is None else (f"{speed.prompt_tokens_per_second:.2g}", f"{speed.completion_tokens_per_second:.2g}")
 
 
 def _of_each_file(library: Library, ask: Ask) -> Price:
@@ -104,6 +116,9 @@ def _many(one: Price, times: float) -> Price:
 def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
     model, settings = library.llm(extractive=ask.extractive), library.settings
     learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.mode)
+    if (speed := model.speed) and (settings.llm.on_this_computer or learned.reading is None):
+        # The history has answers that shared a computer with others. Elsewhere it knows which calls a server makes at once.
+        learned = learned.at(speed)
     mode = ResponseMode(ask.response_mode)
     most = len(nodes) if mode in _SAME_CALLS else SOME_CALLS if mode in _ONE_EACH else SOME
     shown, times = _some(nodes, most)
@@ -129,6 +144,27 @@ def together(prices: Sequence[Price]) -> Price:
     )
 
 
+def calls_at_full_speed(settings: LLMSettings) -> int:
+    """How many calls at once the model's server works on as fast as on one. Those on one computer share its speed."""
+    return 1 if settings.on_this_computer else settings.calls_at_once or REMOTE_CALLS
+
+
+def at_once(prices: Sequence[Price], full_speed: int) -> list[Price]:
+    """Of several answers that are begun at the same time: `seconds` until each ends. `full_speed` calls are as fast as one.
+    More share that speed evenly, so that an answer waits for as much of each other one as it takes itself."""
+    alone = [each.seconds for each in prices if each.seconds is not None]
+    if len(alone) < len(prices):
+        return [replace(each, seconds=None) for each in prices]
+    shared = [max(own, sum(min(own, other) for other in alone) / full_speed) for own in alone]
+    return [replace(each, seconds=seconds) for each, seconds in zip(prices, shared, strict=True)]
+
+
+def together_at_once(prices: Sequence[Price], full_speed: int) -> Price:
+    """Of several answers that are begun at the same time, until the last one ends."""
+    ends = [each.seconds for each in at_once(prices, full_speed) if each.seconds is not None]
+    return replace(together(prices), seconds=max(ends) if ends else None)
+
+
 def is_over(found: Price, settings: PriceSettings) -> bool:
     """Whether the person is to be asked first."""
     calls, tokens = settings.ask_above_calls, settings.ask_above_tokens
@@ -143,6 +179,10 @@ class Habits:
     reading: float | None = None
     writing: float | None = None
     answer_tokens: int = ANSWER_TOKENS
+
+    def at(self, speed: Speed) -> Habits:
+        """With a speed that was measured."""
+        return replace(self, reading=1 / speed.prompt_tokens_per_second, writing=1 / speed.completion_tokens_per_second)
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         if self.reading is None or self.writing is None:

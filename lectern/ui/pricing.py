@@ -12,7 +12,7 @@ from typing import TypeAlias
 import streamlit as st
 
 from lectern.library import Library
-from lectern.runs.cost_estimate import at_most, basis, is_over, price, together
+from lectern.runs.cost_estimate import at_most, at_once, basis, calls_at_full_speed, is_over, price, together_at_once
 from lectern.runs.recorded_demo import recorded_price
 from lectern.schema import Ask, Price
 from lectern.ui import resources
@@ -75,25 +75,25 @@ def run_within_limits(
     cancelled: Callable[[], None] | None = None,
 ) -> None:
     """`run`, at once where what the asks take together is within the limits of the settings; else once the person has said
-    so in the dialog that the frame draws. `run` gets the price of each ask, None where it was not known, for
+    so in the dialog that the frame draws. `run` gets what each ask takes beside the others, None where that was not known, for
     `runs().start(..., expected=price)`. For callbacks.
     """
     library, settings = resources.library(), resources.library().settings.price
     if not (settings.ask_above_calls or settings.ask_above_tokens):
-        run([_known(price_of(ask, history)) for ask in asks])
+        run(_known(asks, history))
         return
     try:
         # Passages need not be looked for, and the embedder not be waited for, where even long ones would be within the limits.
         if not any(map(_names_passages, asks)) and not is_over(
-            together([at_most(library, ask, history) for ask in asks]), settings
+            all_at_once([at_most(library, ask, history) for ask in asks]), settings
         ):
-            run([_known(price_of(ask, history)) for ask in asks])
+            run(_known(asks, history))
             return
         found = [price_of(ask, history).result() for ask in asks]
     except RagError:
         run([None] * len(asks))  # which says what is wrong
         return
-    agree_first(together(found), len(asks), lambda: run(found), cancelled)
+    agree_first(all_at_once(found), len(asks), lambda: run(at_once(found, _full_speed())), cancelled)
 
 
 def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
@@ -105,9 +105,20 @@ def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: 
         run()
 
 
-def _known(price: Future[Price]) -> Price | None:
+def all_at_once(prices: Sequence[Price]) -> Price:
+    """What answers take together that are begun at the same time."""
+    return together_at_once(prices, _full_speed())
+
+
+def _full_speed() -> int:
+    return calls_at_full_speed(resources.library().settings.llm)
+
+
+def _known(asks: Sequence[Ask], history: Sequence[ChatMessage]) -> Sequence[Price | None]:
     """What has been worked out by now, and so was shown."""
-    return price.result() if price.done() and price.exception() is None else None
+    prices = [price_of(ask, history) for ask in asks]
+    known = [price.result() for price in prices if price.done() and price.exception() is None]
+    return at_once(known, _full_speed()) if len(known) == len(asks) else [None] * len(asks)
 
 
 def _names_passages(ask: Ask) -> bool:

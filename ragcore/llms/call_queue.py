@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ragcore.errors import LLMError
+from ragcore.llms.call_stages import CallStage
+from ragcore.observe import set_stage
 
 
 class OvertakenError(LLMError):
@@ -164,6 +166,7 @@ class CallQueue:
                             other.end(OvertakenError())
                     self._changed.notify_all()
                 while turn.error is None and not self._is_next(turn, limit):
+                    set_stage(CallStage.WAITING)
                     self._changed.wait()
             finally:
                 self._waiting.remove(turn)

@@ -33,6 +33,7 @@ from ragcore.errors import (
     UnknownModelError,
 )
 from ragcore.llms.call_queue import Turn, queue_of
+from ragcore.llms.call_stages import CallStage
 from ragcore.llms.connections import Connections, hang_up
 from ragcore.llms.http_errors import (
     BrokenOffError,
@@ -48,6 +49,7 @@ from ragcore.llms.http_errors import (
     seconds_of,
 )
 from ragcore.llms.server_address import OLLAMA_URL, is_loopback, server_address
+from ragcore.observe import set_stage
 
 CONNECT_TIMEOUT = 5.0  # seconds
 AFTERMATH = 0.25  # seconds between an answer's last line and the end of its stream
@@ -242,6 +244,7 @@ class ModelServer:
             try:
                 while True:
                     exchange.began = time.perf_counter()
+                    set_stage(CallStage.READING)
                     with connection.send(method, url, body, exchange.silence) as response:
                         if response.is_success:
                             if _is_page(response):
@@ -251,6 +254,7 @@ class ModelServer:
                         refusal = self._refusal(response)
                     if not is_about_loading(refusal) or time.monotonic() > give_up:
                         raise refusal
+                    set_stage(CallStage.LOADING)
                     exchange.turn.pause(LOADING_PAUSE)
             except httpx.HTTPError as error:
                 raise self._transport_failure(error, exchange.silence) from error

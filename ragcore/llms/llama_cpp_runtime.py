@@ -23,10 +23,12 @@ from typing import IO, Any
 import httpx
 
 from ragcore.errors import LLMError, LLMServerError, MissingPackageError
+from ragcore.llms.call_stages import CallStage
 from ragcore.llms.gguf_header import GGUFHeader, ModelFileError, read_header
 from ragcore.llms.http_client import ModelServer
 from ragcore.llms.llama_cpp_server import NOT_LOADED
 from ragcore.llms.local_resources import free_memory, physical_cores
+from ragcore.observe import set_stage
 
 SERVER = Path(__file__).with_name("llama_cpp_server.py")
 MOST_SLOTS = 4
@@ -104,6 +106,8 @@ class LlamaCPPRuntime:
     def in_use(self) -> Iterator[ModelServer]:
         """The server, started where it does not run; it does not end meanwhile. MissingPackageError, NotEnoughMemoryError,
         ModelFileError, LLMServerError where it cannot be started."""
+        if self.pid is None:
+            set_stage(CallStage.LOADING)  # by this thread or the one that has the lock
         with self._lock:
             if self.pid is None:
                 self._running = self._start()

@@ -14,11 +14,13 @@ from typing import ClassVar, TypeAlias
 
 from ragcore.errors import LLMError, LLMProtocolError
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream, Usage
+from ragcore.llms.call_stages import CallStage
 from ragcore.llms.http_client import Exchange, ModelServer, objects
 from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.prompt_echo import ReplyFilter
 from ragcore.llms.speed import Speed, Timings, record_of
 from ragcore.llms.tool_call import ToolCall
+from ragcore.observe import set_stage
 from ragcore.prompts.prompt import RenderedMessage
 
 SLOW_READING = 20.0  # tokens a second that a server must read, before it is known how fast it is
@@ -111,7 +113,9 @@ class ServedLLM(LLM):
                 except StopIteration as stop:
                     reply: Reply = stop.value
                     break
-                first = first or time.perf_counter()
+                if not first:
+                    first = time.perf_counter()
+                    set_stage(CallStage.WRITING)
                 if piece:
                     said.append(piece)
                     yield piece

@@ -13,7 +13,7 @@ from lectern.schema import Ask, Price
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, said
 from lectern.ui.live_fragments import draw_anew
-from lectern.ui.pricing import most_of, price_of
+from lectern.ui.pricing import all_at_once, most_of, price_of
 from lectern.ui.safetext import label
 from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
@@ -33,6 +33,18 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
         _tag(price_of(ask, history), line)
     except RagError as error:
         st.caption(label(said(error.what)))
+
+
+def total_tag(asks: Sequence[Ask]) -> None:
+    """A line below the tags of several asks that are answered at the same time: what they take together."""
+    prices = [price_of(ask) for ask in asks]
+    if any(price.done() and price.exception() is not None for price in prices):
+        return  # their own tags say what is wrong
+    known = [price.result() for price in prices if price.done()]
+    told = f":shimmer[{_('working out what it takes…')}]"  # their own tags look whether it is there
+    if len(known) == len(prices):
+        told = label(labels.price(all_at_once(known), resources.library().settings.price.currency))
+    st.caption(_("All together: {price}").format(price=told))
 
 
 def most_tag(ask: Ask) -> None:

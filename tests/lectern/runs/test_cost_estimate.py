@@ -16,14 +16,28 @@ from lectern.evaluate.jobs import measure
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
-from lectern.runs.cost_estimate import ANSWER_TOKENS, Habits, at_most, basis, habits, is_over, of_measuring, price, together
+from lectern.runs.cost_estimate import (
+    ANSWER_TOKENS,
+    Habits,
+    at_most,
+    at_once,
+    basis,
+    calls_at_full_speed,
+    habits,
+    is_over,
+    of_measuring,
+    price,
+    together,
+    together_at_once,
+)
 from lectern.schema import AnswerFacts, Ask, Price
-from lectern.settings import AppSettings, PriceSettings
+from lectern.settings import AppSettings, LLMSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ContextWindowError
 from ragcore.evaluation.question_sets import Question
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.llms.speed import Speed
 from ragcore.prompts.prompt import Task
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.schema import ChatMessage, MessageRole
@@ -283,6 +297,74 @@ def test_several_answers_take_what_they_take_together() -> None:
     assert together([Price(1, 10, 5, 1.0, 0.5), Price(2, 20, 6, 2.0)]) == Price(3, 30, 11, 3.0, 0.5)
     assert together([Price(1, 10, 5, 1.0), Price(2, 20, 6)]).seconds is None
     assert together([]) == Price(0, 0, 0, 0)
+
+
+def test_answers_that_run_at_once_share_the_speed_of_one_computer() -> None:
+    four = [Price(1, 10, 5, 10.0)] * 4
+    assert [each.seconds for each in at_once(four, 1)] == [40.0] * 4
+    assert [each.seconds for each in at_once(four, 2)] == [20.0] * 4
+    assert [each.seconds for each in at_once(four, 8)] == [10.0] * 4
+    # While both are answered each has half of the speed: the first ends after 20 s, and the rest of the second takes 20 s more.
+    assert [each.seconds for each in at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9, 30.0)], 1)] == [20.0, 40.0]
+    assert together_at_once(four, 1) == Price(4, 40, 20, 40.0)
+    assert together_at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9, 30.0)], 8) == Price(4, 40, 14, 30.0)
+    assert together_at_once([Price(1, 10, 5, 10.0), Price(3, 30, 9)], 1).seconds is None
+    assert at_once([], 1) == []
+
+
+def test_calls_to_a_model_on_this_computer_are_as_fast_as_one_alone_and_others_have_room() -> None:
+    assert calls_at_full_speed(LLMSettings(provider="llama_cpp", model="m.gguf", calls_at_once=4)) == 1
+    assert calls_at_full_speed(LLMSettings(provider="ollama", model="m")) == 1
+    elsewhere = LLMSettings(provider="openai", model="m")
+    assert calls_at_full_speed(elsewhere.model_copy(update={"calls_at_once": 3})) == 3
+    assert calls_at_full_speed(elsewhere) > 1
+
+
+class MeasuredLLM(ScriptedLLM):
+    """Its speed is known."""
+
+    measured: Speed | None = None
+
+    @property
+    def speed(self) -> Speed | None:
+        return self.measured
+
+
+def test_the_measured_speed_of_the_model_counts_before_the_history(open_library: Callable[[ScriptedLLM], Library]) -> None:
+    llm = MeasuredLLM(obedient)
+    library = open_library(llm)
+    ask = Ask("How many lamps has the tower?", chat_mode=None, response_mode="refine")
+    assert price(library, ask).seconds is None
+    llm.measured, before = Speed(100.0, 10.0), basis(library)
+    said = price(library, ask)
+    expected = said.prompt_tokens / 100 + said.completion_tokens / 10
+    assert said.seconds == pytest.approx(expected)
+    assert AnswerRuns(library).start(library.conversations.create("query").id, ask).wait(30)
+    assert price(library, ask).seconds == pytest.approx(expected)
+    assert basis(library) != before
+    with_answer = basis(library)
+    llm.measured = Speed(50.0, 10.0)
+    assert basis(library) != with_answer
+    llm.measured = None
+    learned = price(library, ask).seconds
+    assert learned is not None
+    assert learned < expected / 2
+
+
+def test_the_history_of_a_server_elsewhere_counts_before_the_speed_of_one_call(
+    open_library: Callable[[ScriptedLLM], Library],
+) -> None:
+    llm = MeasuredLLM(obedient)
+    library = open_library(llm)
+    library.update_settings(AppSettings(llm=LLMSettings(provider="openai", model="m")))
+    llm.measured = Speed(1.0, 1.0)
+    ask = Ask("How many lamps has the tower?", chat_mode=None)
+    said = price(library, ask)
+    assert said.seconds == pytest.approx(said.tokens)
+    assert AnswerRuns(library).start(library.conversations.create("query").id, ask).wait(30)
+    learned = price(library, ask).seconds
+    assert learned is not None
+    assert learned < said.tokens / 10
 
 
 def test_what_was_expected_stands_with_the_answer_and_the_next_price_knows_the_time(

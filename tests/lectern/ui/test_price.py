@@ -39,3 +39,19 @@ def test_a_price_that_is_not_known_at_once_is_waited_for(
     assert anew
     tag(Ask("Why?", None))
     assert drawn[-1].startswith(f"{beginning}3 calls, about 1,000 tokens")
+
+
+def test_what_answers_take_together_is_shown_once_each_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    asks = [Ask("Why?", None), Ask("Why?", None, "refine")]
+    prices = {ask: Future[Price]() for ask in asks}
+    monkeypatch.setattr(st, "caption", drawn.append)
+    monkeypatch.setattr(price, "price_of", prices.__getitem__)
+    monkeypatch.setattr(resources, "library", lambda: SimpleNamespace(settings=AppSettings()))
+
+    prices[asks[0]].set_result(Price(1, 900, 100, 60.0))
+    price.total_tag(asks)
+    assert drawn == ["All together: :shimmer[working out what it takes…]"]
+    prices[asks[1]].set_result(Price(3, 2900, 100, 120.0))
+    price.total_tag(asks)
+    assert drawn[-1].replace("\N{NO-BREAK SPACE}", " ") == "All together: 4 calls, about 4,000 tokens, about 3 min"

@@ -1,0 +1,106 @@
+"""What an answer waits for that has no words yet: the call to its language model that is under way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os.path import commonprefix
+from typing import Any
+
+from ragcore.llms.base import LLM
+from ragcore.llms.call_stages import CallStage
+from ragcore.observe import Listener, Span, add_listener
+
+STAGES = tuple(CallStage)  # in their order
+REMEMBERED = 8  # prompts; a server has few slots to remember one each
+
+
+@dataclass(frozen=True, slots=True)
+class CallInFlight:
+    """`prompt_tokens` are those that the server has to read: without those that it remembers, where that is known.
+    `seconds_left` is None where the model's speed is not known, or before it reads."""
+
+    stage: CallStage
+    prompt_tokens: int
+    seconds_left: float | None = None
+
+
+class ReadPrompts:
+    """The prompts that models read last, of servers that say how much of a prompt they remembered. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._read: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)  # model and prompt
+
+    def add(self, trace: Span) -> None:
+        """Those of the calls that have ended."""
+        for call in trace.named("llm"):
+            if "cached_tokens" in call.facts and (prompt := (str(call.facts["model"]), _prompt(call))) not in self._read:
+                self._read.append(prompt)
+
+    def unread(self, call: Span) -> str:
+        """What follows in the prompt of a call on the longest beginning that its model has read before."""
+        prompt, model = _prompt(call), call.facts["model"]
+        known = [prompt for reader, prompt in self._read.copy() if reader == model]
+        return prompt[max((len(commonprefix((prompt, each))) for each in known), default=0) :]  # noqa: RUF071 - of characters
+
+
+class CallWatch(Listener):
+    """Looks at the calls of one answer, for one thread. Each prompt is counted once."""
+
+    def __init__(self, llm: LLM, read_prompts: ReadPrompts) -> None:
+        self._llm = llm
+        self._read_prompts = read_prompts
+        self._thread = 0
+        self._trace: Span | None = None
+        self._counted: tuple[Span | None, int] = None, 0
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """The calls of the trace that this thread begins inside, also while it is still begun: a follow-up is condensed by a
+        call of its own before its passages can be found."""
+        self._thread = threading.get_ident()
+        remove = add_listener(self)
+        try:
+            yield
+        finally:
+            remove()
+
+    def started(self, step: Span) -> None:
+        if step.parent is None and threading.get_ident() == self._thread:
+            self._trace = step
+
+    def look(self) -> CallInFlight | None:
+        """The call that has come farthest of those that have not ended; None where there is none, as with the reader that
+        quotes, which is no model to wait for."""
+        if self._trace is None or self._llm.metadata.is_extractive:
+            return None
+        calls = [call for call in self._trace.named("llm") if call.seconds < 0]
+        if not calls:
+            return None
+        call = max(calls, key=lambda each: STAGES.index(_stage(each)))
+        stage, tokens, speed = _stage(call), self._count(call), self._llm.speed
+        if stage is not CallStage.READING or speed is None:
+            return CallInFlight(stage, tokens)
+        since = call.stage.since if call.stage else -call.seconds
+        left = tokens / speed.prompt_tokens_per_second - (time.perf_counter() - since)
+        return CallInFlight(stage, tokens, max(left, 0.0))
+
+    def _count(self, call: Span) -> int:
+        if self._counted[0] is not call:
+            unread = self._llm.count_tokens(self._read_prompts.unread(call))
+            self._counted = call, max(unread, 1)  # of what it remembers whole, a server reads the end again
+        return self._counted[1]
+
+
+def _stage(call: Span) -> CallStage:
+    """A server whose queue and runtime are not ours begins to read at once, as far as can be known."""
+    return CallStage(call.stage.name) if call.stage else CallStage.READING
+
+
+def _prompt(call: Span) -> str:
+    messages: list[dict[str, Any]] = call.facts["messages"]
+    return "\n\n".join("".join(part["text"] for part in message["parts"]) for message in messages)
