@@ -64,9 +64,10 @@ def test_the_examples_of_a_page_print_what_it_shows(page: Path, folder: Path, ca
 
 
 def test_the_examples_of_the_library_do_what_their_page_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names, (_, _, chatted, _, outlined, _, _, compared) = run(LIBRARY, capsys)
+    names, (_, _, chatted, checked, _, outlined, _, _, compared) = run(LIBRARY, capsys)
     assert (folder / "storage").is_dir()
     assert chatted.startswith("The documents say: “The tower was built by Ada Penrose")
+    assert checked == "It is 40 m high. [1] It is green. ['supported', 'absent'] answer\n"
     assert outlined == f"{names['answer'].trace.outline()}\n"
     assert outlined.startswith("chat: ")
     (line,) = (folder / "traces.jsonl").read_text("utf-8").splitlines()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ragcore.llms.base import Generation as Generation
     from ragcore.llms.base import LLMMetadata as LLMMetadata
     from ragcore.llms.custom import CustomLLM as CustomLLM
+    from ragcore.llms.llama_cpp import LlamaCPP as LlamaCPP
     from ragcore.llms.mock import MockLLM as MockLLM
     from ragcore.llms.ollama import Ollama as Ollama
     from ragcore.llms.openai import OpenAI as OpenAI

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ragcore.response_synthesizers.attribution import AnswerCheck as AnswerCheck
+    from ragcore.response_synthesizers.attribution import AttributedAnswer as AttributedAnswer
     from ragcore.response_synthesizers.modes import ResponseMode as ResponseMode
     from ragcore.response_synthesizers.synthesizer import Synthesizer as Synthesizer
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer as get_response_synthesizer

@@ -16,7 +16,8 @@ from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.prompt import Passage
-from ragcore.response_synthesizers.attribution import AnswerCheck, attribute
+from ragcore.response_synthesizers import AnswerCheck, AttributedAnswer
+from ragcore.response_synthesizers.attribution import attribute
 from tests.lectern.test_library import TOWER, finished, take_in
 
 PASSAGES = [
@@ -106,4 +107,5 @@ def test_a_written_answer_is_kept_with_its_sources_and_the_marks_of_its_sentence
 )
 def test_what_the_passages_do_not_answer_is_told_from_an_answer(question: str, written: str, outcome: str) -> None:
     passages = [Passage(text, number) for number, text in enumerate(PASSAGES, 1)]
-    assert AnswerCheck(HuggingFaceEmbedding()).check(question, written, passages).outcome == outcome
+    answer: AttributedAnswer = AnswerCheck(HuggingFaceEmbedding()).check(question, written, passages)
+    assert answer.outcome == outcome
