@@ -60,6 +60,15 @@ class LLMCall:
         if self.tool_choice not in ("auto", "none", "required", *names):
             raise ValueError(f"tool_choice is {self.tool_choice!r}; it can be 'auto', 'none', 'required' or one of {names}")
 
+    @property
+    def reply_schema(self) -> Mapping[str, Any] | None:
+        """`schema`, or that of the prompt's own variable output_schema."""
+        written = self.variables.get("output_schema")
+        if self.schema is not None or not isinstance(written, str):
+            return self.schema
+        schema: Mapping[str, Any] = json.loads(written)
+        return schema
+
     def messages(self) -> list[RenderedMessage]:
         return self.prompt.render(self.variables, self.history)
 
@@ -209,9 +218,8 @@ class LLM(ABC):
 
     def structured_predict(self, output_cls: type[Form], prompt: Prompt, /, **variables: Variable) -> Form:
         """The answer as a pydantic model; LLMProtocolError where the reply is not of its form. Variables as in `predict`."""
-        schema = output_cls.model_json_schema()
-        values = {**prompt.checked(variables), "output_schema": json.dumps(schema, ensure_ascii=False)}
-        call = LLMCall(in_form(prompt), values, schema=schema)
+        schema = json.dumps(output_cls.model_json_schema(), ensure_ascii=False)
+        call = LLMCall(in_form(prompt), {**prompt.checked(variables), "output_schema": schema})
         return parsed(self.generate(call).text, output_cls)
 
     achat = awaitable(chat)

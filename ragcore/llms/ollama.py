@@ -64,7 +64,7 @@ class Ollama(ServedLLM):
 
     def _gives_way(self, refusal: Refusal, call: LLMCall) -> bool:
         """Whether to ask again without a schema, which the server does not take; later calls leave it out, too."""
-        if call.schema is None or not self._takes_schemas or "format" not in refusal.detail:
+        if call.reply_schema is None or not self._takes_schemas or "format" not in refusal.detail:
             return False
         self._takes_schemas = False
         return True
@@ -96,7 +96,7 @@ class Ollama(ServedLLM):
             "messages": [_on_the_wire(message) for message in messages],
             **({"tools": tools} if (tools := _shown(call)) else {}),
             "stream": True,
-            **({"format": dict(call.schema)} if call.schema is not None and self._takes_schemas else {}),
+            **({"format": dict(schema)} if (schema := call.reply_schema) is not None and self._takes_schemas else {}),
             "keep_alive": self._keep_alive,
             "options": {
                 "temperature": self._temperature,

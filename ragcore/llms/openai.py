@@ -117,8 +117,8 @@ class OpenAICompatibleLLM(ServedLLM):
         body["temperature"] = self._temperature
         if limit := next((name for name in self._limit_names if name not in self._refused), None):
             body[limit] = (call.metadata or self.metadata).num_output
-        if call.schema is not None and not call.tools:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(call.schema)}}
+        if (schema := call.reply_schema) is not None and not call.tools:
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
         if stop := call.prompt.stop_sequences:
             body["stop"] = list(stop)
         if "stream" not in self._refused:

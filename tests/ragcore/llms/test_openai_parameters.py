@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from ragcore.errors import LLMServerError
 from ragcore.llms.base import LLMCall
@@ -151,3 +152,16 @@ def test_a_server_that_fails_at_a_schema_is_asked_without() -> None:
     ):
         assert llm.generate(replace(CALL, schema=SCHEMA)).text == "{}"
     assert [sent_schema(request.body) for request in server.chats] == [SCHEMA, None]
+
+
+class Choice(BaseModel):
+    choice: int
+
+
+def test_an_answer_as_a_pydantic_model_is_asked_for_by_its_schema() -> None:
+    with (
+        ScriptedServer(lambda messages: '{"choice": 1}') as server,
+        closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
+    ):
+        assert llm.structured_predict(Choice, GENERATION, query_str="Which?") == Choice(choice=1)
+    assert sent_schema(server.chats[0].body) == Choice.model_json_schema()
