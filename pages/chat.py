@@ -135,13 +135,14 @@ if undrawn > 0:
         on_click=show_earlier,
     )
 
-running, offered = None, None if answering else offered_below(messages)
+growing = None  # the message that is being written, and its place
+offered = None if answering else offered_below(messages)
 for message in messages:
     if message.role == "user":
         answer.question(message)
-    elif run is not None and message.id == run.message_id:
-        running = message
-    elif message is not elsewhere:
+    elif message is elsewhere or (run is not None and message.id == run.message_id):
+        growing = message, st.container()
+    else:
         answer.answer(message, last=message is messages[-1])
         verdict_line(message)
         if message is offered:
@@ -180,9 +181,9 @@ with st.bottom:
         st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=runs.stop, args=(elsewhere.id,))
 st.chat_input(_("Ask your documents") if not messages else _("Ask a follow-up"), key="ask", on_submit=ask, disabled=answering)
 
-if run is not None and running is not None:
-    answer.growing_answer(run, running)
-    st.rerun()
-if elsewhere is not None:
-    answer.answer_elsewhere(elsewhere)
+if growing is not None:
+    if run is not None:
+        answer.growing_answer(run, *growing)
+    else:
+        answer.answer_elsewhere(*growing)
     st.rerun()

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 BELOW = 5  # elements of a whole answer: its text, its verdict, its passages; one more to spare
 
 
-def growing_place() -> DeltaGenerator:
-    """Where an answer grows, at the end of its part of the screen. What stood there and below, such as the answer to the
-    question before, would stay until this one is whole: it goes at once."""
-    place = st.container().chat_message("assistant")  # within another kind of element than a whole answer, so it begins empty
+def growing_place(place: DeltaGenerator | None = None) -> DeltaGenerator:
+    """Where an answer grows: in `place`, a container where the whole answer will stand, or at the end of its part of the
+    screen. What stood there and below, such as the answer to the question before, would stay until this one is whole: it goes
+    at once."""
+    # Within another kind of element than a whole answer, so it begins empty.
+    place = (place or st.container()).chat_message("assistant")
     for _below in range(BELOW):
         st.empty()
     return place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -252,7 +253,7 @@ def test_a_model_that_is_silent_is_said_to_be_waited_for(page: Page, app: App, c
     connected.always = FAULTS["mute"]
     page.goto(f"{app.url}/chat")
     ask(page, "May I bring a large dog?")
-    page.get_by_text("The passages are found. Waiting for the language model…").wait_for()
+    page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
     stop(page).click()
     page.get_by_text("Stopped before anything was written.").wait_for()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +13,18 @@ import pytest
 from tests.app.conftest import App, answered, drop, payload, row, settled, until
 from tests.app.test_chat import ask
 from tests.app.test_compare import compare, finished, saying_slowly
-from tests.scripted_server import ScriptedServer
+from tests.scripted_server import Fault, ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
+SILENCE = 6.0  # seconds in which the model reads
 KEPT = "What had been written is kept."
+STEPS = (  # as the history of the railway has it
+    "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with every number between one "
+    "hundred and ninety and two hundred and thirty [1]."
+)
 LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
 
 
@@ -40,6 +47,31 @@ def shown(page: Page, text: str) -> int:
 def told(page: Page) -> str:
     """What was read out last to who hears the screen."""
     return page.locator('.st-key-citations [role="status"]').inner_text()
+
+
+def test_what_was_found_and_how_much_the_model_reads_is_shown_before_its_first_word_and_nothing_jumps(
+    page: Page, app: App, slow_model: ScriptedServer
+) -> None:
+    words = page.locator('[data-testid="stChatMessage"] p', has_text="There are 214 steps")
+    chips = page.locator('[class*="st-key-chips_"]')
+    slow_model.reply = lambda messages: STEPS
+    slow_model.faults.append(Fault(delay=SILENCE))
+    page.goto(f"{app.url}/chat")
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    ask(page, "How many steps has the Herring Stair?")
+    asked = time.monotonic()
+    chips.get_by_text("Found in:").wait_for()
+    assert chips.get_by_role("link").count() > 1
+    page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
+    assert time.monotonic() - asked < SILENCE
+    words.wait_for()
+    page.get_by_text("two hundred and thirty").wait_for()
+    growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
+    assert chips.get_by_text("Found in:").is_visible()
+    answered(page)
+    finished = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
+    assert [box and box["y"] for box in growing] == [box and box["y"] for box in finished]
+    assert chips.get_by_text("Found in:").count() == 0
 
 
 def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_model: ScriptedServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -18,7 +19,7 @@ from lectern.ui.safetext import answer_md, label, plain_md
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.file_table import file_table, growing_table
-from lectern.ui.widgets.growing import GrowingText, step_words, waiting_words
+from lectern.ui.widgets.growing import GrowingText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.passage import address, calls_address
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.read_everything import draw_progress
@@ -26,6 +27,9 @@ from lectern.ui.widgets.reading import move_reading_bar
 from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 CHIPS = 12  # passages named under an answer; the others unfold
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
@@ -80,16 +84,16 @@ def passages_alone(message: Message) -> None:
     verdict_line(message)
 
 
-def growing_answer(run: Run, message: Message) -> None:
-    """Follow an answer until it is finished."""
+def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
+    """Follow an answer until it is finished. `where` as in `growing_place`."""
     reading = message.ask.reading if message.ask else "best"
-    place = growing_place()
+    place = growing_place(where)
     with place:
         if reading == "each_file":
             growing_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        text, looked = GrowingText(place), 0.0
+        text, found, looked = GrowingText(st.container()), FoundPassages(message), 0.0
         for piece in run.follow():
             interruptible()
             if time.monotonic() - looked > 1.0:
@@ -97,7 +101,8 @@ def growing_answer(run: Run, message: Message) -> None:
                 move_reading_bar()
                 if bar is not None:
                     draw_progress(run, message, bar)
-            text.add(piece, _links(run.sources, message), step_words(run) if bar is None else "")
+            text.add(piece, _links(run.sources, message), waits_for(run) if bar is None else call_words(run.call))
+            found.draw(run.sources)
 
 
 def written_elsewhere(messages: Sequence[Message]) -> Message | None:
@@ -105,31 +110,61 @@ def written_elsewhere(messages: Sequence[Message]) -> Message | None:
     return next((message for message in messages if message.state == "writing"), None)
 
 
-def answer_elsewhere(message: Message) -> None:
-    """Follow an answer that another server is writing, until it is finished or its writer has fallen silent."""
+def answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
+    """Follow an answer that another server is writing, until it is finished or its writer has fallen silent. `where` as in
+    `growing_place`."""
     noted: Message | None = message
-    with growing_place():
-        slot = st.empty()
+    with growing_place(where):
+        slot, found = st.empty(), FoundPassages(message)
         while noted is not None and noted.state == "writing":
             slot.markdown(answer_md(noted.text, _links(noted.sources, noted)) or f":shimmer[{waiting_words()}]")
+            found.draw(noted.sources)
             interruptible()
             time.sleep(LOOK_SECONDS)
             noted = resources.library().conversations.message(message.id)
+
+
+class FoundPassages:
+    """Below an answer that grows: the passages that it is made from, as soon as they are found. The answer's own row of them,
+    once it is whole, begins in the same place; on a narrow screen, where it is mostly short, these have one line, too."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self._drawn: tuple[Source, ...] = ()
+        with st.container(key=f"chips_found_{message.id}"):
+            self._slot = st.empty()
+
+    def draw(self, sources: tuple[Source, ...]) -> None:
+        """Nothing is sent where they are still the same."""
+        ask = self._message.ask
+        if sources == self._drawn or ask is None or ask.reading != "best" or not ask.reads_documents:
+            return
+        self._drawn = sources
+        row, more = [_row_caption(_("Found in:")), *_chips(sources[:CHIPS], self._message)], len(sources) - CHIPS
+        if more > 0:
+            row.append(_row_caption(ngettext("{number} more passage", "{number} more passages", more).format(number=more)))
+        self._slot.markdown(" ".join(row))
 
 
 def sources_row(message: Message) -> None:
     if not message.sources or (message.facts is not None and (message.facts.mode == "generation" or message.facts.rows)):
         return
     quoted = message.cited
-    if not quoted:
-        st.caption(_("Looked at, and not quoted:"))
-    shown = sorted(quoted, key=lambda source: source.number) or message.sources
-    chips = [_chip(source, address(message, source)) for source in shown]
+    chips = _chips(sorted(quoted, key=lambda source: source.number) or message.sources, message)
+    caption = [] if quoted else [_row_caption(_("Looked at, and not quoted:"))]
     with st.container(key=f"chips_{message.id}"):
-        st.markdown(" ".join(chips[:CHIPS]))
+        st.markdown(" ".join([*caption, *chips[:CHIPS]]))
         if rest := chips[CHIPS:]:
             with st.expander(ngettext("{number} more passage", "{number} more passages", len(rest)).format(number=len(rest))):
                 st.markdown(" ".join(rest))
+
+
+def _row_caption(text: str) -> str:
+    return f":small[{label(text)}]"
+
+
+def _chips(sources: Sequence[Source], message: Message) -> list[str]:
+    return [_chip(source, address(message, source)) for source in sources]
 
 
 def _chip(source: Source, leads_to: str) -> str:

@@ -17,7 +17,7 @@ from lectern.ui.safetext import label
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.answer import LOOK_SECONDS, answer, passages_alone
 from lectern.ui.widgets.differences import pin_button, way
-from lectern.ui.widgets.growing import GrowingText, step_words, waiting_words
+from lectern.ui.widgets.growing import GrowingText, waiting_words, waits_for
 from lectern.ui.widgets.passage import address, calls_address
 from lectern.ui.widgets.reading import move_reading_bar
 from lectern.ui.widgets.thumbs import verdict_line
@@ -50,7 +50,7 @@ class Growing:
         finished, text = self._run.finished, self._run.text
         if not finished:
             links = {source.number: address(self._message, source) for source in self._run.sources}
-            self._take(text, links, step_words(self._run))
+            self._take(text, links, waits_for(self._run))
         return not finished
 
     def _take(self, text: str, links: Mapping[int, str], step: str = "") -> None:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lectern.runs.answer_runs import Run
-from lectern.ui import resources
+from lectern.runs.call_in_flight import CallInFlight
+from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import answer_md
+from ragcore.llms.call_stages import CallStage
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -43,14 +45,33 @@ class GrowingText:
             self._slot.markdown(answer_md(self._tail, links))
 
 
-def step_words(run: Run) -> str:
-    """ "Step 2 of 6"; of an answer that one call makes "" until its passages are found and the model is to speak."""
+def waits_for(run: Run) -> str:
+    """What an answer waits for: "Step 2 of 6 · Reading 1,340 tokens, about 10 s"; "" where neither can be told."""
+    return " · ".join(filter(None, [_step_words(run), call_words(run.call)]))
+
+
+def _step_words(run: Run) -> str:
     progress = run.progress
     if progress is None or progress.of < 2:
-        asked = run.sources and resources.library().settings.llm.provider != "none"
-        return _("The passages are found. Waiting for the language model…") if asked else ""
+        return ""
     at = min(progress.done + 1, progress.of)
     return _("Step {at} of {of}").format(at=numeral(at), of=numeral(progress.of))
+
+
+def call_words(call: CallInFlight | None) -> str:
+    """What the language model is doing; "" where none is called."""
+    if call is None:
+        return ""
+    if call.stage is CallStage.READING:
+        tokens = labels.count(call.prompt_tokens, "token")
+        if call.seconds_left is None:
+            return _("Reading {tokens}").format(tokens=tokens)
+        return _("Reading {tokens}, {time}").format(tokens=tokens, time=labels.duration(call.seconds_left))
+    return {
+        CallStage.WAITING: _("Waiting for another answer to finish"),
+        CallStage.LOADING: _("Loading the language model…"),
+        CallStage.WRITING: _("The language model is writing…"),
+    }[call.stage]
 
 
 def waiting_words() -> str:
