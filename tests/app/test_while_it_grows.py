@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
 SILENCE = 6.0  # seconds in which the model reads
 KEPT = "What had been written is kept."
+STEPS = (  # as the history of the railway has it
+    "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with every number between one "
+    "hundred and ninety and two hundred and thirty [1]."
+)
 LONG = "The first paragraph cites [1].\n\n" + "\n\n".join(f"Paragraph {n} " + "and so on " * 30 for n in range(60))
 
 
@@ -48,20 +52,20 @@ def told(page: Page) -> str:
 def test_what_was_found_and_how_much_the_model_reads_is_shown_before_its_first_word_and_nothing_jumps(
     page: Page, app: App, slow_model: ScriptedServer
 ) -> None:
-    words = page.locator('[data-testid="stChatMessage"] p', has_text="The first paragraph cites")
+    words = page.locator('[data-testid="stChatMessage"] p', has_text="There are 214 steps")
     chips = page.locator('[class*="st-key-chips_"]')
-    slow_model.reply = lambda messages: "The first paragraph cites [1].\n\nAnd the second one [2]."
+    slow_model.reply = lambda messages: STEPS
     slow_model.faults.append(Fault(delay=SILENCE))
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
-    ask(page, "In what wind does the railway stop?")
+    ask(page, "How many steps has the Herring Stair?")
     asked = time.monotonic()
     chips.get_by_text("Found in:").wait_for()
     assert chips.get_by_role("link").count() > 1
     page.get_by_text(re.compile(r"^Reading [\d,]+ tokens$")).wait_for()
     assert time.monotonic() - asked < SILENCE
     words.wait_for()
-    page.get_by_text("And the second one").wait_for()
+    page.get_by_text("two hundred and thirty").wait_for()
     growing = chips.get_by_role("link").first.bounding_box(), words.bounding_box()
     assert chips.get_by_text("Found in:").is_visible()
     answered(page)
