@@ -78,8 +78,9 @@ def _objects(text: str) -> list[Any]:
 
 
 def _first_object(text: str) -> str:
-    """The text with one brace in the place of several that open it, and without those behind its first object: templates of some
-    models show calls with doubled braces, and models close fewer, or more, than they opened."""
+    """The text with one brace in the place of several that open it, and without those behind its first object.
+
+    Templates of some models show calls with doubled braces, and models close fewer, or more, than they opened."""
     opened = re.sub(r"^\{+", "{", text)
     try:
         _, end = read_json(opened, 0)
