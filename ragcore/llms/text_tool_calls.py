@@ -54,7 +54,7 @@ def calls_in(reply: str, tools: Tools, ids: Iterator[str]) -> tuple[ToolCall, ..
     """The calls that a reply consists of, with `ids`; none where it is anything else."""
     bare = _WRAPPING.sub("", reply).strip()
     parameters = {str(tool["function"]["name"]): _parameters(tool) for tool in tools}
-    for read in (_objects(bare), _objects(bare[1:-1]), _objects(_single_braces(bare)), _python(bare, parameters)):
+    for read in (_objects(bare), _objects(_first_object(bare)), _objects(_single_braces(bare)), _python(bare, parameters)):
         calls = [_named(value) for value in read]
         if calls and all(call is not None and call[0] in parameters for call in calls):
             return tuple(ToolCall.of(next(ids), name, arguments) for name, arguments in filter(None, calls))
@@ -75,6 +75,18 @@ def _objects(text: str) -> list[Any]:
             return []
         values += value if isinstance(value, list) else [value]
     return values
+
+
+def _first_object(text: str) -> str:
+    """The text with one brace in the place of several that open it, and without those behind its first object.
+
+    Templates of some models show calls with doubled braces, and models close fewer, or more, than they opened."""
+    opened = re.sub(r"^\{+", "{", text)
+    try:
+        _, end = read_json(opened, 0)
+    except ValueError:
+        return text
+    return opened[:end] if not opened[end:].strip("} \n") else text
 
 
 def _single_braces(text: str) -> str:

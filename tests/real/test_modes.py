@@ -107,7 +107,7 @@ def stock(article: str) -> int:
 def test_an_agent_calls_the_tool_that_knows(llm: LlamaCPP, agent: type[OpenAIAgent] | type[ReActAgent]) -> None:
     functions = LlamaCPP(real_model(), temperature=0.0, max_new_tokens=128, is_function_calling_model=True)
     tools: Sequence[FunctionTool] = [FunctionTool.from_defaults(add), FunctionTool.from_defaults(stock)]
-    reply = agent(list(tools), functions if agent is OpenAIAgent else llm).chat("How many bolts are in stock?")
+    reply = agent.from_tools(tools, llm=functions if agent is OpenAIAgent else llm).chat("How many bolts are in stock?")
     assert "318" in str(reply)
 
 

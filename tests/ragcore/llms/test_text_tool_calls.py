@@ -48,6 +48,8 @@ def read(reply: str) -> list[tuple[str, Any]]:
         f"<tool_call>{WIND}",
         '{{"name": "search", "arguments": {"query": "wind"}}}',
         '{{"name": "search", "arguments": {{"query": "wind"}}}}',
+        '{{"name": "search", "arguments": {"query": "wind"}}',
+        '{{"name": "search", "arguments": {"query": "wind"}}}}',
         '{"name": "search", "parameters": {"query": "wind"}}',
         '{"name": "search", "arguments": "{\\"query\\": \\"wind\\"}"}',
         '{"type": "function", "function": {"name": "search", "arguments": {"query": "wind"}}}',
