@@ -107,7 +107,7 @@ _cancellation: ContextVar[Cancellation | None] = ContextVar("ragcore_cancellatio
 
 @contextmanager
 def in_background() -> Iterator[None]:
-    """Calls inside come after all others, and are ended where a question would wait for them: OvertakenError."""
+    """Calls inside are ended, whether they wait or run, as soon as a question has to wait: OvertakenError."""
     token = _background.set(True)
     try:
         yield
@@ -136,7 +136,7 @@ class CallQueue:
 
     @contextmanager
     def turn(self, limit: int) -> Iterator[Turn]:
-        """A turn, once fewer than `limit` others run. OvertakenError, CallCancelledError."""
+        """A turn, once fewer than `limit` others run, in the order of coming. OvertakenError, CallCancelledError."""
         turn = Turn(background=_background.get())
         cancellation = _cancellation.get() or Cancellation()
         with cancellation.ends(lambda: self._end(turn, CallCancelledError())):
@@ -178,8 +178,7 @@ class CallQueue:
     def _is_next(self, turn: Turn, limit: int) -> bool:
         if any(other.thread == turn.thread for other in self._running):
             return True  # made while another answer is read: to wait for that one would be to wait forever
-        first = next((other for other in self._waiting if not other.background), self._waiting[0])
-        return len(self._running) < min(limit, self.limit or limit) and turn is first
+        return len(self._running) < min(limit, self.limit or limit) and turn is self._waiting[0]
 
     def _end(self, turn: Turn, error: LLMError) -> None:
         turn.end(error)

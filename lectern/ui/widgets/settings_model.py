@@ -231,7 +231,7 @@ def _drafted() -> LLMSettings | None:
                 num_output=int(widget("llm_room") or 0),
                 temperature=float(widget("llm_temperature") or 0),
                 calls_functions=bool(widget("llm_functions")),
-            ).model_dump()
+            ).model_dump(exclude_unset=True)
         )
     except ValidationError:
         return None

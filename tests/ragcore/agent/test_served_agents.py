@@ -45,7 +45,7 @@ def test_functions_are_called_and_answered_over_the_wire(opened: Callable[[str],
         assert str(agent.chat("Go")) == "They said ['3', 'Error: no paper']."
         stream = agent.stream_chat("Again")
         assert "".join(stream) == "They said ['3', 'Error: no paper', '3', 'Error: no paper']."
-    assert [message["role"] for message in server.requests[1].body["messages"]] == [
+    assert [message["role"] for message in server.chats[1].body["messages"]] == [
         "system",
         "user",
         "assistant",

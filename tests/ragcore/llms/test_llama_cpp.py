@@ -114,7 +114,7 @@ def test_it_ends_when_nobody_has_asked_for_a_while_and_starts_again(opened: Call
 
 
 def test_it_does_not_end_while_an_answer_is_written(opened: Callable[..., LlamaCPP]) -> None:
-    llm = opened(idle_seconds=0.3, max_new_tokens=200)
+    llm = opened(idle_seconds=0.3, max_new_tokens=3900)
     with closing(llm.stream(CALL)) as pieces:
         next(pieces)
         pid = pid_of(llm)
@@ -145,14 +145,14 @@ def test_a_crash_in_mid_answer_is_said_and_what_came_is_there(opened: Callable[.
 
 
 def test_a_crash_in_mid_answer_of_which_nobody_has_seen_a_word_is_not_noticed(opened: Callable[..., LlamaCPP]) -> None:
-    llm = opened(max_new_tokens=1500)
+    llm = opened(max_new_tokens=3900)
     llm.complete("Hello")
     killed = pid_of(llm)
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(llm.generate, CALL)
-        time.sleep(0.3)
+        time.sleep(0.15)
         os.kill(killed, signal.SIGKILL)
-        assert answer.result(30).usage.completion_tokens == 1500
+        assert answer.result(30).usage.completion_tokens == 3900
     assert pid_of(llm) != killed
 
 
