@@ -60,7 +60,7 @@ def shown(prompt: Prompt, reply: str, sizes: list[int]) -> str:
     return text + reply_filter.end()
 
 
-@pytest.mark.parametrize(("prompt", "reply", "answer"), CASES)
+@pytest.mark.parametrize(("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES))))  # the delimiter is random
 def test_the_prompt_s_own_words_are_cut(prompt: Prompt, reply: str, answer: str) -> None:
     assert shown(prompt, reply, []) == answer
 
