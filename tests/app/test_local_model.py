@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lectern.local_models import CATALOGUE, models_folder
+from lectern.settings import AppSettings, LLMSettings, write_settings
 from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_chat import ask
 from tests.loopback_hub import LoopbackHub
@@ -33,6 +34,8 @@ def hub() -> Iterator[LoopbackHub]:
 def own_app(tmp_path: Path, sample: Path, hub: LoopbackHub) -> Iterator[App]:
     """The application with the sample documents, for which our hub is the hub."""
     shutil.copytree(sample, tmp_path / "library")
+    short = LLMSettings(provider="llama_cpp", num_output=32)  # taken up by the first model that is used
+    write_settings(tmp_path / "library", AppSettings(connected={"llama_cpp": short}))
     app = App(tmp_path / "library", environment={"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": hub.url})
     app.start()
     yield app
@@ -79,7 +82,7 @@ def test_a_model_is_offered_and_then_answers_the_same_question(
     other.get_by_text("are free again.").wait_for()
     assert list(models_folder(own_app.home).iterdir()) == []
 
-    write_tiny_model(models_folder(own_app.home) / "tiny.gguf")
+    write_tiny_model(models_folder(own_app.home) / "tiny.gguf", trained_context=16_384)  # its tokens are letters
     page.reload()
     offer.get_by_text("tiny.gguf is on this computer").wait_for()
     offer.get_by_role("button", name="Ask again with the model").click()
