@@ -123,7 +123,7 @@ def test_an_old_encoding_is_recognised_and_no_letter_is_dropped(library: Library
     library.delete_file(row.id)
 
 
-SAID = "It was built by Ada Penrose in the year 1871, says the first passage. [1]"
+SAID = f"{GOOD} [1]"
 LLM_FAULTS: dict[str, tuple[Fault, str, bool]] = {
     # what goes wrong, what is said of it, whether part of an answer was there
     "wrong key": (FAULTS["401"], "key", False),

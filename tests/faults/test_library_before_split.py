@@ -87,7 +87,7 @@ def describe_contents(library: Library) -> dict[str, Any]:
         "conversations": {one.title: [describe(message) for message in library.conversations.messages(one.id)] for one in kept},
         "verdicts": [[one.good, one.word] for each in kept for one in library.feedback.of(each.id).values()],
         "checks": [[one.text, one.verdict] for each in kept for found in library.checks.of(each.id).values() for one in found],
-        "prompts": [[one.number, *one.texts] for one in library.prompts.history("text_qa")],
+        "prompts": [[one.number, *one.texts] for one in library.prompts.history("text_qa") if one.number],
         "questions": [
             [each.name, each.state, one.text, one.answers, [wanted.document for wanted in one.wanted]]
             for each in library.evaluations.sets()

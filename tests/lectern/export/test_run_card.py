@@ -57,7 +57,7 @@ class Parsed(HTMLParser):
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    llm = ScriptedLLM(lambda call: f"<i>Ada</i> {KEY} at https://ada:hunter22@tower.example did. Ada built the tower. [1]")
+    llm = ScriptedLLM(lambda call: f"<i>Ada</i> {KEY} at https://ada:hunter22@tower.example did. Was built in 1871. [1]")
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
     write_key(library.folder, "openai_compatible", KEY)
     connected = LLMSettings(provider="openai_compatible", base_url="http://127.0.0.1:9/v1", model="m")
