@@ -199,7 +199,7 @@ def test_a_model_reads_everything_and_its_table(page: Page, app: App, connected:
     assert "tiny" in facts(page)
     numbers = page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').all_inner_texts()
     assert numbers
-    assert numbers[0] == "1"
+    assert numbers[0].split()[0] == "1"
     choose_in_menu(page, "Ask each document")
     agree(page, ".st-key-panel", "Ask each document")
     answered(page, 3)
