@@ -118,6 +118,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     page.get_by_role("radio", name="None").wait_for()  # fields come later than the headings above them
     tab_to(page, "None")
     page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")  # behind On this computer
     page.keyboard.press("Space")
     page.get_by_label("Address", exact=True).wait_for()
     tab_to(page, "Address", most=3)

@@ -35,7 +35,7 @@ WIDTHS = """
 def saying_slowly(app: App, text: str) -> Iterator[ScriptedServer]:
     """A language model that says the text, forty words a second; taken away again."""
     before = read_settings(app.home)
-    with ScriptedServer(lambda messages: text, words_per_second=40) as server:
+    with ScriptedServer(lambda messages: text, words_per_second=40, slots=4) as server:
         llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         write_settings(app.home, before.model_copy(update={"llm": llm}))
         yield server

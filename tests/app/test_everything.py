@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,9 +170,9 @@ def test_the_run_card_opens_without_any_network(page: Page, app: App, browser: B
 
 
 def by_parts(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Cites the last passage of its call, and no more; a small window makes several calls of the documents."""
-    numbers = re.findall(r"^\[(\d+)\]", str(messages[-1]["content"]), re.MULTILINE)
-    return f"So it is. [{numbers[-1]}]" if numbers else "That is all. [1]"
+    """Quotes the last passage of its call, and no more; a small window makes several calls of the documents."""
+    passages = re.findall(r"^\[(\d+)\][^\n]*\n([^\n]+)", str(messages[-1]["content"]), re.MULTILINE)
+    return f"{passages[-1][1]} [{passages[-1][0]}]" if passages else "That is all. [1]"
 
 
 def test_the_run_card_of_a_model_names_it_and_holds_its_words(page: Page, app: App, connected: ScriptedServer) -> None:  # noqa: F811
@@ -181,7 +182,8 @@ def test_the_run_card_of_a_model_names_it_and_holds_its_words(page: Page, app: A
         choose_in_menu(page, "Save the run card")
     card = Path(download.value.path()).read_text("utf-8")
     assert "tiny" in card
-    assert "That is all." in card
+    quoted = by_parts([connected.chats[-1].body["messages"][-1]])
+    assert quoted.rpartition(" [")[0] in unescape(card)
     assert QUESTION in card
     assert "no language model" not in card
 
@@ -197,7 +199,7 @@ def test_a_model_reads_everything_and_its_table(page: Page, app: App, connected:
     assert "tiny" in facts(page)
     numbers = page.get_by_test_id("stChatMessage").last.locator('a[href^="#passage-"]').all_inner_texts()
     assert numbers
-    assert numbers[0] == "1"
+    assert numbers[0].split()[0] == "1"
     choose_in_menu(page, "Ask each document")
     agree(page, ".st-key-panel", "Ask each document")
     answered(page, 3)

@@ -29,7 +29,7 @@ def long_answer(messages: Sequence[Mapping[str, Any]]) -> str:
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(key=KEY, models=("tiny", "large")) as server:
+    with ScriptedServer(key=KEY, models=("tiny", "large"), slots=4) as server:
         yield server
 
 

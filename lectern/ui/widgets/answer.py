@@ -58,9 +58,9 @@ def answer(message: Message, *, last: bool) -> None:
         if message.facts is not None and message.facts.rows:
             file_table(message, message.facts.rows)
         elif message.text:
+            st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
             if message.facts is not None and message.facts.outcome == "closest":
                 st.caption(_("Your documents may not answer this. Check the passages."))
-            st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
             unsupported_line(message)
         if message.state == "interrupted":
             kept = _("What had been written is kept.") if message.text else ""
