@@ -180,7 +180,7 @@ class Run:
 
     def _check_citations(self) -> None:
         """Cite the passage that supports each sentence of a written answer, and note the sentences that none supports."""
-        if self._model is None or self._model.is_extractive or self.rows or not (self._ask.reads_documents and self.sources):
+        if self._model is None or self._model.is_extractive or self.rows or not self._ask.reads_documents:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question

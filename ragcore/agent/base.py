@@ -355,9 +355,13 @@ class Agent(ChatEngine):
 
     def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:
         try:
-            generation, shown = yield from self._heard(task, last=last)
+            generation, shown = yield from self._heard_or_again(task, last=last)
         except EmptyAnswerError:
-            generation, shown = yield from self._heard(task, last=last)
+            if not any(not output.is_error for output in task.sources):
+                raise
+            yield (answer := _last_result(task))  # a small model has nothing to add to what its tool said
+            task.rounds.append(Round((), answer=answer, end=End.ANSWERED))
+            return
         wanted = self._read(task, generation)
         if last and not isinstance(wanted, str):
             wanted = shown if shown.strip() else _last_result(task)
@@ -371,6 +375,13 @@ class Agent(ChatEngine):
         if done.answer is not None:
             yield done.answer
         task.rounds.append(done)
+
+    def _heard_or_again(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
+        """As `_heard`, asked once more where the model says nothing."""
+        try:
+            return (yield from self._heard(task, last=last))
+        except EmptyAnswerError:
+            return (yield from self._heard(task, last=last))
 
     def _heard(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
         """What the model says next, and what of it was shown. EmptyAnswerError, also from a model that allows it."""

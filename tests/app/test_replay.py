@@ -149,7 +149,7 @@ def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App,
 def test_a_list_a_table_and_a_heading_of_a_model_are_drawn_as_such(page: Page, app: App, server: ScriptedServer) -> None:
     talk(page, app, FIRST)
     server.reply = lambda messages: (
-        "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second [1]\n- a\n\n| Wind | Car |\n|---|---|\n| 45 | stops |"
+        "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second\n- third\n\n| Wind | Car |\n|---|---|\n| 45 | stops |"
     )
     replay(page)
     for way in ("Step by step", "By functions", "Best for your model", "One full question", "Documents each time"):
@@ -160,11 +160,12 @@ def test_a_list_a_table_and_a_heading_of_a_model_are_drawn_as_such(page: Page, a
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 860})
         answer = cell(page, "condense_plus_context", 0).locator(".answer")
-        assert " ".join(answer.inner_text().split()) == "Wind It stops at 45. 1 first second 1 a Wind Car 45 stops"
+        assert " ".join(answer.inner_text().split()) == "Wind It stops at 45. 1 first second third Wind Car 45 stops 1"
         assert [item.get_attribute("value") for item in answer.locator("ol li").all()] == ["1", "2"]
-        assert answer.locator("ul li").all_inner_texts() == ["a"]
+        assert answer.locator("ul li").all_inner_texts() == ["third"]
         assert answer.locator("strong").all_inner_texts() == ["Wind", "stops"]
-        assert answer.locator("table :is(th, td)").all_inner_texts() == ["Wind", "Car", "45", "stops"]
+        cells = answer.locator("table :is(th, td)").all_inner_texts()
+        assert [" ".join(text.split()) for text in cells] == ["Wind", "Car", "45", "stops 1"]  # the row's source
         assert answer.locator("td").last.is_visible()
 
 

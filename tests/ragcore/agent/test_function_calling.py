@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ragcore.agent import End, FunctionCallingAgent, OpenAIAgent
 from ragcore.llms.base import Generation
+from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.tools import tool
 from tests.ragcore.agent.doubles import TOOLS, add, caller, choices, tools_of, wanting
@@ -25,6 +26,12 @@ def test_the_tools_go_along_with_every_call_as_openai_wants_them() -> None:
     FunctionCallingAgent.from_tools(TOOLS, llm).chat("1 + 2?")
     assert [tools_of(logged.call) for logged in llm.calls] == [["add", "fail", "read_aloud"]] * 2
     assert llm.calls[0].call.tools[0] == add.metadata.to_openai_tool()
+
+
+def test_a_model_that_has_nothing_to_add_to_what_its_tool_said_has_answered_with_that() -> None:
+    llm = caller(wanting(("add", {"a": 1, "b": 2})), EmptyAnswerError("nothing"), EmptyAnswerError("nothing"))
+    reply = OpenAIAgent.from_tools(TOOLS, llm).chat("1 + 2?")
+    assert (str(reply), reply.end) == ("3", End.ANSWERED)
 
 
 def test_calls_and_results_are_remembered_as_messages() -> None:

@@ -58,6 +58,11 @@ def test_a_citation_is_of_the_passage_that_supports_its_sentence(
     assert answer.text == attributed
 
 
+def test_an_answer_without_any_passage_cites_none(check: SentenceCheck) -> None:
+    answer = attribute("It opened in 1884 [2].", [], check)
+    assert (answer.text, [each.verdict for each in answer.sentences]) == ("It opened in 1884.", ["absent"])
+
+
 def test_what_no_passage_says_is_known_and_cites_nothing(check: SentenceCheck) -> None:
     answer = attribute("The tower is 330 metres tall [1]. It was painted green by Portuguese sailors [1].", PASSAGES, check)
     assert [answer.text[each.start : each.end] for each in answer.sentences if each.verdict == "absent"] == [
