@@ -117,7 +117,7 @@ def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: Ap
 
 
 def test_a_model_that_sums_up_draws_a_tree(page: Page, app: App, look: Look) -> None:
-    with ScriptedServer() as server:
+    with ScriptedServer(slots=4) as server:
         model = LLMSettings(
             provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", context_window=1100, num_output=300
         )

@@ -27,7 +27,7 @@ LONG = " ".join(f"word{number}" for number in range(400))
 def server(app: App) -> Iterator[ScriptedServer]:
     """A model that calls functions, connected; what was set before is set again afterwards."""
     before = read_settings(app.home)
-    with ScriptedServer(models=("tiny",)) as server:
+    with ScriptedServer(models=("tiny",), slots=4) as server:
         server.tool_calls = lambda messages: looks_up(server, messages)
         llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny", calls_functions=True)
         write_settings(app.home, AppSettings.model_validate({**before.model_dump(), "llm": llm}))
