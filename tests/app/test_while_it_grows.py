@@ -115,6 +115,7 @@ def test_a_question_that_is_asked_again_begins_with_an_empty_answer(page: Page, 
     page.get_by_text(KEPT).wait_for()
 
 
+@pytest.mark.beside("test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_one_that_heard_of_it")
 def test_an_answer_in_a_chat_that_is_given_again_begins_empty_and_its_end_is_told(
     page: Page, app: App, slow_model: ScriptedServer
 ) -> None:
@@ -185,6 +186,7 @@ def test_a_citation_that_is_pressed_while_its_answer_grows_opens_and_stays(
     until(page, lambda: "&p=passage." in page.url)
 
 
+@pytest.mark.beside("test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_one_that_heard_of_it")
 def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
