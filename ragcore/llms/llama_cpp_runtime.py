@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -193,13 +193,11 @@ class _Running:
         )
         atexit.register(self.end)
         key = secrets.token_urlsafe(32)
-        try:
-            address = self._address(
-                {"model": str(model_path), "context": context, "slots": slots, "threads": threads, "key": key}
-            )
-        except BaseException:
-            self.end()
-            raise
+        config = {"model": str(model_path), "context": context, "slots": slots, "threads": threads, "key": key}
+        with ExitStack() as unless_loaded:
+            unless_loaded.callback(self.end)
+            address = self._address(config)
+            unless_loaded.pop_all()
         self.server = ModelServer(httpx.URL(f"{address}/v1"), kind="llama.cpp", name=NAME, down_hint=DOWN_HINT, key=key)
 
     def end(self) -> None:
