@@ -79,6 +79,8 @@ class AnswersState:
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # by the answers' ids
     explaining: str = ""  # the answer whose thumb was just given, and may be explained
     looks: dict[str, Future[Any]] = field(default_factory=dict)  # closer looks, done or begun: see lectern.ui.recheck
+    awaited: str = ""  # the conversation in which something was being answered when the tab drew it last
+    ended: float = 0.0  # when what was awaited had come: it may be there before the browser saw it begin
 
 
 @dataclass

@@ -115,7 +115,6 @@ def test_a_question_that_is_asked_again_begins_with_an_empty_answer(page: Page, 
     page.get_by_text(KEPT).wait_for()
 
 
-@pytest.mark.beside("test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_one_that_heard_of_it")
 def test_an_answer_in_a_chat_that_is_given_again_begins_empty_and_its_end_is_told(
     page: Page, app: App, slow_model: ScriptedServer
 ) -> None:
@@ -145,12 +144,12 @@ def test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_o
     texts = page.evaluate(
         """async (script) => {
           const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-          const draw = (of, told) => {
+          const draw = (of, told, ended = 0) => {
             const host = document.createElement("div");
             document.getElementById("host").replaceChildren(host);
             const parentElement = host.attachShadow({ mode: "open" });
             parentElement.innerHTML = '<span role="status"></span>';
-            const data = { answering: Boolean(told), of, told, open: "", last: "", reveal: "" };
+            const data = { answering: Boolean(told) && !ended, of, ended, told, open: "", last: "", reveal: "" };
             return [parentElement.firstChild, begin({ data, parentElement, setTriggerValue: () => {} })];
           };
           const longer = () => new Promise((done) => setTimeout(done, 250));
@@ -161,11 +160,14 @@ def test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_o
           await longer();
           const [third] = draw("a", "It is being answered.");
           const [another] = draw("b", "");
-          return [first.textContent, at_once, second.textContent, third.textContent, another.textContent];
+          const texts = [first.textContent, at_once, second.textContent, third.textContent, another.textContent];
+          const [quick] = draw("b", "It was answered at once.", 1);
+          await longer();
+          return [...texts, quick.textContent];
         }""",
         script,
     )
-    assert texts == ["", "", "It is being answered.", "It is being answered.", ""]
+    assert texts == ["", "", "It is being answered.", "It is being answered.", "", "It was answered at once."]
 
 
 def test_a_citation_that_is_pressed_while_its_answer_grows_opens_and_stays(
@@ -186,7 +188,6 @@ def test_a_citation_that_is_pressed_while_its_answer_grows_opens_and_stays(
     until(page, lambda: "&p=passage." in page.url)
 
 
-@pytest.mark.beside("test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_one_that_heard_of_it")
 def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()

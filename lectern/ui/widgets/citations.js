@@ -69,20 +69,21 @@ function follow(target, send) {
   return Boolean(asked);
 }
 
-// Known to an element in the place of this one, too: the conversation in which something is being answered, what was said of
-// which, and where it is said.
-let answered = "", said = { of: "", text: "" }, place;
+// Known to an element in the place of this one, too: the conversation in which something is being answered, when the
+// last was there, when that was drawn, what was said of which conversation, and where it is said.
+let heard = { answering: "", ended: 0, drawn: 0 }, said = { of: "", text: "" }, place;
 
-// Said once the element has been there for a moment: what it holds from the beginning is not read out.
-function tell(parent, { answering, of, told }) {
+// Said once the element has been there for a moment: what it holds from the beginning is not read out. An element that is about
+// to go may come after the one in its place, with what was drawn before.
+function tell(parent, { answering, of, ended, drawn, told }) {
+  if (drawn < heard.drawn) return;
   place = parent.querySelector('[role="status"]');
   if (said.of !== of) said = { of, text: "" };
   if (place.textContent !== said.text) place.textContent = said.text;
-  const now = answering ? of : "";
-  if (now === answered) return;
-  const ended = !now && answered === of;
-  answered = now;
-  if (now || ended) setTimeout(() => { if (said.of === of) place.textContent = said.text = told; }, 150);
+  const before = heard;
+  heard = { answering: answering ? of : "", ended, drawn };
+  const begun = heard.answering && heard.answering !== before.answering;
+  if (begun || ended > before.ended) setTimeout(() => { if (said.of === of) place.textContent = said.text = told; }, 150);
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -40,9 +41,15 @@ def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str
     `reveal`: the id of a question; its answers are scrolled to when it takes the place of another.
     `ended`: said to who hears the screen once what is being answered in the conversation `of` is no longer.
     """
+    state, told = session(), _("Your question is being answered.") if answering else ended
+    answers, drawn = state.answers, time.time()
+    if answering:
+        answers.awaited = of
+    elif of and of == answers.awaited:
+        answers.awaited, answers.ended = "", drawn
     with st.container(key="citations"):
-        told = _("Your question is being answered.") if answering else ended
-        data = {"open": session().panel, "answering": answering, "of": of, "told": told, "last": last, "reveal": reveal}
+        data = {"open": state.panel, "answering": answering, "of": of, "told": told, "last": last, "reveal": reveal}
+        data |= {"ended": answers.ended, "drawn": drawn}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
 
 
