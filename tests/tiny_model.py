@@ -8,9 +8,11 @@ import numpy as np
 
 WIDTH, LAYERS, HEADS, CONTEXT = 64, 2, 2, 4096
 LETTERS = [chr(code) for code in range(32, 127)]
-TEMPLATE = (
-    "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}\n{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+TEMPLATE = (  # thinks unless it is told not to, as Qwen3 does
+    "{% for message in messages %}<|{{ message.role }}|>"
+    "{% if message.reasoning_content %}<think>\n{{ message.reasoning_content }}\n</think>\n\n{% endif %}{{ message.content }}\n"
+    "{% endfor %}{% if add_generation_prompt %}<|assistant|>"
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
 )
 
 

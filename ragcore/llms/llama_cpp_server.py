@@ -56,6 +56,7 @@ def _serve(config: dict[str, Any]) -> Any:
     params.endpoint_slots = False  # it would show prompts
     params.sse_ping_interval = PING
     params.use_jinja = True
+    params.enable_reasoning = 0  # thoughts take minutes on a processor, and the room for the answer
     params.offline = True
     params.ui = False
     params.verbosity = 1

@@ -184,6 +184,29 @@ def _more(provider: Provider) -> None:
             persist_state="session",
             help=_("How long the server may be silent before an answer is given up."),
         )
+        st.number_input(
+            _("Calls at once"),
+            1,
+            64,
+            step=1,
+            key="llm_calls",
+            placeholder=_("Automatic"),
+            persist_state="session",
+            help=_(
+                "How many calls are sent at the same time; more wait their turn. Empty: as many as the server has room for."
+            ),
+        )
+        if provider == "llama_cpp":
+            st.number_input(
+                _("Minutes in memory"),
+                1.0,
+                1440.0,
+                step=5.0,
+                format="%g",
+                key="llm_idle",
+                persist_state="session",
+                help=_("After so many minutes without a question the model leaves memory. The next question loads it again."),
+            )
         if provider != "openai":
             st.toggle(
                 _("The model calls functions"),
@@ -231,6 +254,8 @@ def _drafted() -> LLMSettings | None:
                 num_output=int(widget("llm_room") or 0),
                 temperature=float(widget("llm_temperature") or 0),
                 calls_functions=bool(widget("llm_functions")),
+                calls_at_once=widget("llm_calls"),
+                idle_minutes=float(widget("llm_idle") or 0),
             ).model_dump(exclude_unset=True)
         )
     except ValidationError:
@@ -246,6 +271,8 @@ def _fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
     put("llm_room", settings.num_output)
     put("llm_temperature", settings.temperature)
     put("llm_functions", settings.calls_functions)
+    put("llm_calls", settings.calls_at_once)
+    put("llm_idle", settings.idle_minutes)
     put("llm_key", "")
 
 

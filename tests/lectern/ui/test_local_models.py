@@ -107,6 +107,19 @@ def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: Mod
     assert list(models_folder(library.folder).iterdir()) == []
 
 
+def test_how_many_calls_it_takes_and_how_long_it_stays_in_memory_can_be_set(
+    library: Library, downloads: ModelDownloads
+) -> None:
+    library.update_settings(library.settings.with_model(LLMSettings(provider="llama_cpp", model="tiny.gguf")))
+    page = opened()
+    assert page.number_input(key="llm_calls").value is None
+    page.number_input(key="llm_calls").set_value(2)
+    page.number_input(key="llm_idle").set_value(45.0).run()
+    press(page, "save_llm")
+    assert (library.settings.llm.calls_at_once, library.settings.llm.idle_minutes) == (2, 45.0)
+    assert page.session_state["unsaved"] is False
+
+
 def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownloads) -> None:
     page = opened()
     shown = words(page)

@@ -100,6 +100,17 @@ def test_it_has_a_key_and_listens_on_this_computer_only(opened: Callable[..., Ll
     assert llm.runtime._running.server._key not in shown
 
 
+def test_a_model_that_can_think_first_does_not(opened: Callable[..., LlamaCPP]) -> None:
+    llm = opened()
+    llm.complete("Hello")
+    assert llm.runtime._running is not None
+    server = llm.runtime._running.server
+    headers = {"Authorization": f"Bearer {server._key}"}
+    asked = {"messages": [{"role": "user", "content": "Hello"}]}
+    reply = httpx.post(f"{server.url.removesuffix('/v1')}/apply-template", json=asked, headers=headers)
+    assert "</think>" in reply.raise_for_status().json()["prompt"]
+
+
 def test_it_ends_when_nobody_has_asked_for_a_while_and_starts_again(opened: Callable[..., LlamaCPP]) -> None:
     llm = opened(idle_seconds=1.0)
     llm.complete("Hello")
