@@ -6,8 +6,8 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cached_property
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property, partial
 from typing import Any
 
 import httpx
@@ -32,6 +32,7 @@ class Connections:
         connection = connection or Connection(
             httpx.Client(headers=self._headers, timeout=self._timeout, trust_env=self._trust_env, verify=self._certificates)
         )
+        connection.hung_up = False
         try:
             yield connection
         finally:
@@ -53,18 +54,30 @@ class Connections:
 class Connection:
     def __init__(self, client: httpx.Client) -> None:
         self.client = client
+        self.hung_up = False
         self._stream: Any = None  # httpcore's, of the connection that was opened last
 
     @contextmanager
     def send(self, method: str, url: str, body: dict[str, Any] | None, silence: float) -> Iterator[httpx.Response]:
-        """`silence`: seconds that the server may say nothing."""
+        """`silence`: seconds that the server may say nothing.
+
+        A connection that was open already, and that the server closed before it saw the request, is opened again, once.
+        """
         timeout = httpx.Timeout(silence, connect=self.client.timeout.connect)
-        extensions = {"trace": self._traced}
-        with self.client.stream(method, url, json=body, timeout=timeout, extensions=extensions) as response:
+        request = partial(self.client.stream, method, url, json=body, timeout=timeout, extensions={"trace": self._traced})
+        before = self._stream
+        with ExitStack() as stack:
+            try:
+                response = stack.enter_context(request())
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                if self.hung_up or before is None or self._stream is not before:
+                    raise
+                response = stack.enter_context(request())
             yield response
 
     def hang_up(self) -> None:
         """From any thread: whoever waits for the server hears at once that it is gone."""
+        self.hung_up = True
         if self._stream is not None:
             hang_up(self._stream.get_extra_info("socket"))
 
