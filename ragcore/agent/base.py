@@ -32,8 +32,10 @@ from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import Span, span, start, stream_in
+from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import cited_anew
+from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
 from ragcore.settings import services
 from ragcore.tools import Tool, ToolOutput, as_json, run_tool
@@ -359,7 +361,7 @@ class Agent(ChatEngine):
         except EmptyAnswerError:
             if not any(not output.is_error for output in task.sources):
                 raise
-            yield (answer := _last_result(task))  # a small model has nothing to add to what its tool said
+            answer = yield from self._answered_from_results(task)
             task.rounds.append(Round((), answer=answer, end=End.ANSWERED))
             return
         wanted = self._read(task, generation)
@@ -375,6 +377,22 @@ class Agent(ChatEngine):
         if done.answer is not None:
             yield done.answer
         task.rounds.append(done)
+
+    def _answered_from_results(self, task: Task) -> Generator[str, None, str]:
+        """The answer of a small model that falls silent behind its tools: asked anew, with their results as passages. What was
+        said last where it is silent again."""
+        observed = (
+            (output, result) for done in task.rounds for output, result in zip(done.outputs, done.observed, strict=False)
+        )
+        results = dict.fromkeys(result for output, result in observed if not output.is_error)
+        answer = ""
+        try:
+            for piece in Synthesizer(self._llm).answer_from(tuple(map(Passage, results)), task.message, {}):
+                answer += piece
+                yield piece
+        except EmptyAnswerError:
+            yield (answer := _last_result(task))
+        return answer
 
     def _heard_or_again(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
         """As `_heard`, asked once more where the model says nothing."""

@@ -184,29 +184,7 @@ def _more(provider: Provider) -> None:
             persist_state="session",
             help=_("How long the server may be silent before an answer is given up."),
         )
-        st.number_input(
-            _("Calls at once"),
-            1,
-            64,
-            step=1,
-            key="llm_calls",
-            placeholder=_("Automatic"),
-            persist_state="session",
-            help=_(
-                "How many calls are sent at the same time; more wait their turn. Empty: as many as the server has room for."
-            ),
-        )
-        if provider == "llama_cpp":
-            st.number_input(
-                _("Minutes in memory"),
-                1.0,
-                1440.0,
-                step=5.0,
-                format="%g",
-                key="llm_idle",
-                persist_state="session",
-                help=_("After so many minutes without a question the model leaves memory. The next question loads it again."),
-            )
+        _calls(provider)
         if provider != "openai":
             st.toggle(
                 _("The model calls functions"),
@@ -214,6 +192,30 @@ def _more(provider: Provider) -> None:
                 persist_state="session",
                 help=_("Some models can ask for a search by themselves. Then chats can be answered “By functions”."),
             )
+
+
+def _calls(provider: Provider) -> None:
+    st.number_input(
+        _("Calls at once"),
+        1,
+        64,
+        step=1,
+        key="llm_calls",
+        placeholder=_("Automatic"),
+        persist_state="session",
+        help=_("How many calls are sent at the same time; more wait their turn. Empty: as many as the server has room for."),
+    )
+    if provider == "llama_cpp":
+        st.number_input(
+            _("Minutes in memory"),
+            1.0,
+            1440.0,
+            step=5.0,
+            format="%g",
+            key="llm_idle",
+            persist_state="session",
+            help=_("After so many minutes without a question the model leaves memory. The next question loads it again."),
+        )
 
 
 def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, nameless: bool) -> bool:

@@ -29,9 +29,25 @@ def test_the_tools_go_along_with_every_call_as_openai_wants_them() -> None:
 
 
 def test_a_model_that_has_nothing_to_add_to_what_its_tool_said_has_answered_with_that() -> None:
-    llm = caller(wanting(("add", {"a": 1, "b": 2})), EmptyAnswerError("nothing"), EmptyAnswerError("nothing"))
+    nothing = EmptyAnswerError("nothing")
+    llm = caller(wanting(("add", {"a": 1, "b": 2})), nothing, nothing, nothing)
     reply = OpenAIAgent.from_tools(TOOLS, llm).chat("1 + 2?")
     assert (str(reply), reply.end) == ("3", End.ANSWERED)
+
+
+def test_a_model_that_falls_silent_behind_its_tools_is_asked_anew_with_their_results() -> None:
+    nothing = EmptyAnswerError("nothing")
+    llm = caller(wanting(("add", {"a": 1, "b": 2}), ("fail", {})), nothing, nothing, "The sum is 3.")
+    agent = OpenAIAgent.from_tools(TOOLS, llm)
+    reply = agent.chat("What is 1 + 2?")
+    assert (str(reply), reply.end) == ("The sum is 3.", End.ANSWERED)
+    asked = llm.calls[-1].call
+    assert asked.tools == ()
+    shown = "\n".join(message.content for message in asked.messages())
+    assert "\n3\n" in shown
+    assert "Error" not in shown
+    assert "What is 1 + 2?" in shown
+    assert agent.chat_history[-1] == ChatMessage(MessageRole.ASSISTANT, "The sum is 3.")
 
 
 def test_calls_and_results_are_remembered_as_messages() -> None:
