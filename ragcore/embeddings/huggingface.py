@@ -310,10 +310,11 @@ def _open(model_name: str, device: str, cache_folder: str | None) -> SentenceTra
         _reach_server()
         return SentenceTransformer(model_name, device=device, cache_folder=cache_folder)
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        bundled = multilingual_e5.NAME if model_name == multilingual_e5.ORIGINAL else "the built-in model"
+        hint = "Check its name and the network, give the folder of a model you have, or use the built-in model."
+        if model_name == multilingual_e5.ORIGINAL and multilingual_e5.is_installed():
+            hint = "Check the network, or use the same model in 4 bits, which is built in: multilingual-e5-small."
         raise EmbeddingError(
-            f"The embedding model {model_name!r} is not on this computer and could not be downloaded.",
-            hint=f"Check its name and the network, give the folder of a model you have, or use {bundled}.",
+            f"The embedding model {model_name!r} is not on this computer and could not be downloaded.", hint=hint
         ) from error
 
 

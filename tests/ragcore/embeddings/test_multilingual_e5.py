@@ -83,10 +83,11 @@ def test_where_the_weights_are_missing_it_is_said_what_to_do(tmp_path: Path, mon
     assert multilingual_e5.ORIGINAL in caught.value.hint
 
 
+@installed
 def test_the_original_that_is_not_there_leads_to_the_one_that_is() -> None:
     with pytest.raises(EmbeddingError) as caught:
         HuggingFaceEmbedding(multilingual_e5.ORIGINAL).warm()
-    assert caught.value.hint.endswith("use multilingual-e5-small.")
+    assert caught.value.hint.endswith("built in: multilingual-e5-small.")
 
 
 def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
