@@ -172,6 +172,11 @@ class Library:
                 self.store.choose(embed_model)
 
     @property
+    def knows_only_english(self) -> bool:
+        """Whether the current index has the embedder for English, and the one for every language could take its place."""
+        return self.store.versions.current().embed_model == BUILT_IN and self._embedders.may_choose()
+
+    @property
     def answer_check(self) -> AnswerCheck:
         """Of the current index's embedder, with the sentences that it has seen."""
         from ragcore.response_synthesizers.attribution import AnswerCheck

@@ -39,14 +39,14 @@ class Embedders:
     def for_text(self, text: str) -> str:
         """The embed_model for a new index whose first document this is: the built-in one, which knows English and is quicker,
         or the multilingual one where that is on this computer."""
-        return MULTILINGUAL if self._may_choose() and is_foreign(text) else BUILT_IN
+        return MULTILINGUAL if self.may_choose() and is_foreign(text) else BUILT_IN
 
     def for_reader(self, language: str) -> str:
         """The embed_model for a new index of somebody who reads this language, such as "de-AT"; "" is not known."""
-        return MULTILINGUAL if self._may_choose() and language[:2].lower() not in ("en", "") else BUILT_IN
+        return MULTILINGUAL if self.may_choose() and language[:2].lower() not in ("en", "") else BUILT_IN
 
-    def _may_choose(self) -> bool:
-        """Where another one stands in for the built-in one, that one is meant for everything."""
+    def may_choose(self) -> bool:
+        """Whether both built-in ones are there. Where another one stands in for them, that one is meant for everything."""
         return self._opened[BUILT_IN].name.startswith(bundled_model.NAME) and multilingual_e5.is_installed()
 
 
