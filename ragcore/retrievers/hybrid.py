@@ -23,7 +23,7 @@ than the question's: see `multilingual_scores`. nDCG@10 of 1,190 questions each,
     not scaled, words as in one language              0.755    0.765    0.763    0.979    0.947    0.968    0.936
     scaled, words as in one language                  0.890    0.795    0.782    0.986    0.975    0.979    0.961
     scaled, words only in one language                0.914    0.784    0.774    0.985    0.976    0.978    0.961
-    this                                              0.924    0.794    0.781    0.986    0.976    0.978    0.961
+    this                                              0.923    0.795    0.782    0.986    0.976    0.978    0.961
 
 What is like the best passages is likelier to answer, too (pseudo-relevance feedback, Rocchio 1971): with `feedback`, the mean
 cosine to the LIKED best by this score is added to the cosine, and the sum is brought back to 0 to 1.
