@@ -360,6 +360,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--others", type=int, metavar="N", help="of a corpus, the graded documents and N more: quicker, and easier"
     )
+    parser.add_argument(
+        "--questions", type=Path, metavar="DATASET", help="ask the questions of this one that have the same ids: translations"
+    )
     parser.add_argument("--finding", action="store_true", help="measure only what is found, not what is answered")
     parser.add_argument("--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache")
     parser.add_argument("--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines")

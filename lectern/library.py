@@ -29,7 +29,7 @@ from lectern.db.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from lectern.db.prompt_versions import PromptVersions
 from lectern.db.sentence_checks import SCHEMA as CHECKS_SCHEMA
 from lectern.db.sentence_checks import Checks
-from lectern.jobs.embedders import EmbedderLoader, Embedders, EmbedderState
+from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL, EmbedderLoader, Embedders, EmbedderState
 from lectern.jobs.intake import Intake
 from lectern.jobs.open_library import open_parts
 from lectern.jobs.rebuild import Rebuilds
@@ -159,6 +159,22 @@ class Library:
     def embedder(self) -> Embedder:
         """Of the current index: what made its vectors embeds the questions too."""
         return self._embedders.of(self.store.versions.current().embed_model)
+
+    def suit_reader(self, language: str) -> None:
+        """Where it is new, have it made for somebody who reads this language, such as "de-AT"; "" is not known."""
+        if embed_model := self._embedders.for_reader(language):
+            self.store.choose(embed_model)
+
+    def suit_copy(self, embedder: str) -> None:
+        """Where it is new, have it made with the built-in embedder of this name, whose vectors a copy brings along."""
+        for embed_model in (BUILT_IN, MULTILINGUAL):
+            if self._embedders.of(embed_model).name == embedder:
+                self.store.choose(embed_model)
+
+    @property
+    def knows_only_english(self) -> bool:
+        """Whether the current index has the embedder for English, and the one for every language could take its place."""
+        return self.store.versions.current().embed_model == BUILT_IN and self._embedders.may_choose()
 
     @property
     def answer_check(self) -> AnswerCheck:

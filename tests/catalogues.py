@@ -52,6 +52,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "ragcore/chat_engine/base.py",
     "ragcore/embeddings/bundled_model.py",
     "ragcore/embeddings/huggingface.py",
+    "ragcore/embeddings/multilingual_e5.py",
     "ragcore/embeddings/openai.py",
     "ragcore/embeddings/server_embedding.py",
     "ragcore/errors.py",

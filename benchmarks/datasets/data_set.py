@@ -67,13 +67,34 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen."""
+    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen. `questions_of`: the data set
+    whose words the questions have, where that is another one."""
 
     name: str
     trials: tuple[Trial, ...]
     texts: tuple[Text, ...] = ()
     files: tuple[Path, ...] = ()
     own: bool = False
+    questions_of: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}, asked with the questions of {self.questions_of}" if self.questions_of else self.name
+
+    def asked_with(self, other: DataSet) -> DataSet:
+        """With the questions of another data set that have the same ids, such as translations, and the documents of this one.
+        InputError where there are none."""
+        texts = {trial.question.id: trial.question.text for trial in other.trials}
+        trials = tuple(
+            replace(trial, question=replace(trial.question, text=texts[trial.question.id]), answerable=None)
+            for trial in self.trials
+            if trial.question.id in texts
+        )
+        if not trials:
+            raise InputError(
+                f"{self.name} and {other.name} have no questions in common.", hint="Questions are matched by their ids."
+            )
+        return replace(self, trials=trials, questions_of=other.name)
 
     def only(self, part: Part) -> DataSet:
         """The questions of a part. InputError where it has none."""

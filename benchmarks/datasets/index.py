@@ -20,7 +20,7 @@ from benchmarks.datasets.data_set import DataSet, Text
 from benchmarks.datasets.settings import TrialSetting
 from lectern.jobs.chunking import passages_of
 from lectern.jobs.embed_passages import PassageEmbedder, Step
-from lectern.jobs.embedders import Embedders
+from lectern.jobs.embedders import BUILT_IN, Embedders
 from lectern.jobs.embedding_drafts import SCHEMA as VECTORS_SCHEMA
 from lectern.jobs.embedding_drafts import Drafts
 from lectern.jobs.worker import Worker
@@ -32,6 +32,7 @@ from ragcore.errors import InputError, StoreError
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.prompts.prompt import RenderedMessage, Task
+from ragcore.readers import SimpleDirectoryReader
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, TextNode, new_id
 from ragcore.sql.sqlite import SQLiteDatabase
@@ -113,8 +114,10 @@ def indexed(
     data_set: DataSet, setting: TrialSetting, work: Path, tell: Tell, bundled: Embedder | None = None
 ) -> Iterator[Indexed]:
     """The library of these documents, made in the folder `work` where it is not there yet. `bundled`: in the place of the
-    built-in embedder. `tell` hears what is done. InputError where a document cannot be read."""
-    embedder = TimedEmbedder(Embedders(bundled or HuggingFaceEmbedding()).of(setting.embed_model))
+    embedders. `tell` hears what is done. InputError where a document cannot be read."""
+    embedders = Embedders(bundled or HuggingFaceEmbedding())
+    embed_model = setting.embed_model or ("" if bundled else embedders.for_text(_beginning(data_set)))
+    embedder = TimedEmbedder(embedders.of(embed_model))
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -135,6 +138,13 @@ def indexed(
         library.close()
 
 
+def _beginning(data_set: DataSet) -> str:
+    """Of the first document, which decides about the embedder."""
+    if data_set.texts:
+        return data_set.texts[0].text
+    return "\n".join(document.text for document in SimpleDirectoryReader(input_files=[data_set.files[0]]).load_data())
+
+
 def _key(data_set: DataSet, setting: TrialSetting, embedder: str) -> str:
     digest = hashlib.sha256(f"{data_set.fingerprint()}\0{setting.ingest.model_dump_json()}\0{embedder}\0".encode())
     for name in MAKERS:
@@ -153,6 +163,7 @@ def _make(folder: Path, data_set: DataSet, setting: TrialSetting, embedder: Embe
     draft = folder.with_name(f"{folder.name}.{new_id()[:8]}")
     library = Library(draft, embedder=embedder)
     try:
+        library.store.choose(BUILT_IN)  # in whose place the embedder is
         library.update_settings(AppSettings(ingest=setting.ingest))
         if data_set.files:
             _read_files(library, data_set, embedder, tell)

@@ -17,7 +17,7 @@ NAME = 26  # characters of a metric's name
 def table(made: Measured, part: Part) -> Iterator[str]:
     """Lines: each metric with its 95% interval and how many questions have it, then the time."""
     size = f"{len(made.tried):,} questions, {made.documents:,} documents, {made.passages:,} passages"
-    yield f"{made.data_set.name}, {_part(part)}{size}"
+    yield f"{made.data_set.title}, {_part(part)}{size}"
     yield f"setting: {made.setting.name}"
     for name, figure in made.means.items():
         yield f"  {name:{NAME}} {figure.value:.3f}   {figure.low:.3f} to {figure.high:.3f}   of {figure.number:,}"
@@ -50,7 +50,7 @@ def comparison(first: Measured, second: Measured) -> Iterator[str]:
 
 def as_json(made: Sequence[Measured], part: Part) -> str:
     """One line. With two, also how they compare."""
-    said: dict[str, object] = {"data_set": made[0].data_set.name, "part": part, "settings": [_plain(one) for one in made]}
+    said: dict[str, object] = {"data_set": made[0].data_set.title, "part": part, "settings": [_plain(one) for one in made]}
     if len(made) == 2:
         said["compared"] = {name: asdict(change) for name, change in compared(*made).items()}
     return json.dumps(said, ensure_ascii=False)

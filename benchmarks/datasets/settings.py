@@ -17,7 +17,8 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class TrialSetting:
-    """`embed_model`: "" is the built-in one, else as for Rebuilds.start."""
+    """`embed_model`: "" is the one that a new library of these documents chooses, else as for Rebuilds.start; the built-in one
+    for English is "all-MiniLM-L6-v2"."""
 
     name: str
     ask: Ask

@@ -100,6 +100,7 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
         embedder = about["embedder"]
         if "passages" in about and not len(library.store) and not any(file.path for file in library.files.all()):
             _cut_alike(library, about["passages"])
+            library.suit_copy(embedder)
         ids: dict[str, str] = {}  # of the files there -> here
         known = 0
         rows = list(_lines(copy, "files.jsonl"))

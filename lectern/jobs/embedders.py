@@ -7,13 +7,16 @@ import threading
 from collections.abc import Callable
 from typing import Literal
 
+from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import EmbeddingError, RagError
+from ragcore.text.language import is_foreign
 
 logger = logging.getLogger(__name__)
 
 BUILT_IN = ""
 HASHING = "hashing"
+MULTILINGUAL = multilingual_e5.NAME
 
 EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
@@ -26,12 +29,25 @@ class Embedders:
         self._lock = threading.Lock()
 
     def of(self, embed_model: str) -> Embedder:
-        """ "" is the built-in one, "hashing" counts words; anything else is the name or folder of one for
-        sentence-transformers."""
+        """ "" is the built-in one for English, "multilingual-e5-small" that for every language, and "hashing" counts words;
+        anything else is the name or folder of one for sentence-transformers."""
         with self._lock:
             if embed_model not in self._opened:
                 self._opened[embed_model] = _open(embed_model)
             return self._opened[embed_model]
+
+    def for_text(self, text: str) -> str:
+        """The embed_model for a new index whose first document this is: the built-in one, which knows English and is quicker,
+        or the multilingual one where that is on this computer."""
+        return MULTILINGUAL if self.may_choose() and is_foreign(text) else BUILT_IN
+
+    def for_reader(self, language: str) -> str:
+        """The embed_model for a new index of somebody who reads this language, such as "de-AT"; "" is not known."""
+        return MULTILINGUAL if self.may_choose() and language[:2].lower() not in ("en", "") else BUILT_IN
+
+    def may_choose(self) -> bool:
+        """Whether both built-in ones are there. Where another one stands in for them, that one is meant for everything."""
+        return self._opened[BUILT_IN].name.startswith(bundled_model.NAME) and multilingual_e5.is_installed()
 
 
 class EmbedderLoader:

@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS index_versions (
     name TEXT PRIMARY KEY,           -- of the index in the store
     state TEXT NOT NULL,             -- building, stopped, failed, current, or old, which is to be dropped
     embed_model TEXT NOT NULL,       -- see lectern.jobs.embedders
-    chunk_size INTEGER NOT NULL,     -- tokens
+    chunk_size INTEGER NOT NULL,     -- tokens; 0 until something is remembered
     chunk_overlap INTEGER NOT NULL,  -- tokens
     share REAL NOT NULL DEFAULT 0,   -- of the work that is done, 0 to 0.99
     seconds_left REAL,
@@ -118,7 +118,9 @@ class IndexVersions:
     def sizes(self) -> tuple[int, int] | None:
         """The passages' size and overlap in the current index, in tokens; None where nothing was remembered."""
         with self._database.snapshot() as db:
-            row = db.execute("SELECT chunk_size, chunk_overlap FROM index_versions WHERE state = 'current'").fetchone()
+            row = db.execute(
+                "SELECT chunk_size, chunk_overlap FROM index_versions WHERE state = 'current' AND chunk_size > 0"
+            ).fetchone()
         return (row["chunk_size"], row["chunk_overlap"]) if row else None
 
     def splitter(self, name: str | None = None) -> SplitterName:
@@ -132,12 +134,24 @@ class IndexVersions:
         """What the current index was made with so far, unless that is known."""
         with self._database.transaction() as db:
             if self.sizes() is None:
+                self.choose("")
                 db.execute(
-                    "INSERT INTO index_versions (name, state, embed_model, chunk_size, chunk_overlap)"
-                    " VALUES (?, 'current', '', ?, ?)",
-                    (FIRST, chunk_size, chunk_overlap),
+                    "UPDATE index_versions SET chunk_size = ?, chunk_overlap = ? WHERE name = ?",
+                    (chunk_size, chunk_overlap, FIRST),
                 )
                 self._note_splitter(FIRST, splitter)
+
+    def choose(self, embed_model: str) -> bool:
+        """Have the first index made with this one. False where that was decided before."""
+        with self._database.transaction() as db:
+            if db.execute("SELECT name FROM index_versions WHERE state = 'current'").fetchone():
+                return False
+            db.execute(
+                "INSERT INTO index_versions (name, state, embed_model, chunk_size, chunk_overlap)"
+                " VALUES (?, 'current', ?, 0, 0)",
+                (FIRST, embed_model),
+            )
+            return True
 
     def _note_splitter(self, name: str, splitter: SplitterName) -> None:
         with self._database.transaction() as db:
@@ -295,6 +309,11 @@ class CurrentStore:
         """One index of the library, current or not."""
         opened = self._opened.get(name)  # an empty one counts as False, and to find that out is a look into the database
         return opened if opened is not None else self._opened.setdefault(name, self._open(name))
+
+    def choose(self, embed_model: str) -> bool:
+        """Have passages embedded with this one from the first on. False where there are some, or one was chosen before."""
+        with self.versions.held() as name:
+            return not len(self.index(name)) and self.versions.choose(embed_model)
 
     def forget(self, name: str) -> None:
         """An index that was dropped, or will be; who still looks into it opens its files again."""

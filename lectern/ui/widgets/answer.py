@@ -17,6 +17,7 @@ from lectern.ui.live_fragments import growing_place
 from lectern.ui.places import go_to_settings
 from lectern.ui.safetext import answer_md, label, plain_md
 from lectern.ui.state import interruptible
+from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.file_table import file_table, growing_table
 from lectern.ui.widgets.growing import GrowingText, call_words, waiting_words, waits_for
@@ -74,6 +75,8 @@ def answer(message: Message, *, last: bool) -> None:
             st.caption(kept)
         sources_row(message)
         facts_line(message, last=last)
+        if last:
+            across_languages(message)
         actions(message, last=last)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
-from lectern.jobs.embedders import BUILT_IN, HASHING
+from lectern.jobs.embedders import BUILT_IN, HASHING, MULTILINGUAL
 from lectern.jobs.file_rows import ACTIVE
 from lectern.settings import SplitterName
 from lectern.ui import labels, resources
@@ -130,7 +130,7 @@ def _planned(library: Library) -> RebuildPlan:
         )
         chosen = st.selectbox(
             _("Embedder"),
-            list(dict.fromkeys([BUILT_IN, HASHING, model])),
+            list(dict.fromkeys([BUILT_IN, MULTILINGUAL, HASHING, model])),
             key=f"rebuild_embedder_{session_key}",
             format_func=labels.embedder,
             accept_new_options=True,

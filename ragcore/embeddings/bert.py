@@ -1,4 +1,4 @@
-"""The embedder that comes with the installation, by torch alone.
+"""The embedders that come with the installation, by torch alone.
 
 sentence-transformers, which gives the same vectors, brings scikit-learn, pandas and all of transformers, and its import takes
 three times as long as all of this until the model is there, in each process that embeds. `python -m benchmarks.vs_llamaindex`
@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 _NAMES = (  # what a tensor is called in the file, and here
     (r"^embeddings\.LayerNorm", "norm"),
@@ -28,29 +29,35 @@ _NAMES = (  # what a tensor is called in the file, and here
     (r"output\.dense", "outer"),
     (r"output\.LayerNorm", "outer_norm"),
 )
+TABLES = ("word", "position", "token_type")
 
 
-class MiniLM(torch.nn.Module):
-    """BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805) and the mean of its tokens' vectors, from the folder that
-    sentence-transformers published. `device` is torch's."""
+class BertEncoder(torch.nn.Module):
+    """BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805) and the mean of its tokens' vectors, from a folder as
+    sentence-transformers publishes it. `device` is torch's.
 
-    def __init__(self, folder: Path, device: str) -> None:
+    `dtype` is what the layers compute in; the table of the words stays as the file has it, and what comes out is float32.
+    """
+
+    def __init__(self, folder: Path, device: str, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         config = json.loads((folder / "config.json").read_text("utf-8"))
         width, epsilon = config["hidden_size"], config["layer_norm_eps"]
-        self.word = torch.nn.Embedding(config["vocab_size"], width)
-        self.position = torch.nn.Embedding(config["max_position_embeddings"], width)
-        self.token_type = torch.nn.Embedding(config["type_vocab_size"], width)
+        tensors = _renamed(load_file(folder / "model.safetensors"))
+        self.word, self.position, self.token_type = (_table(tensors[f"{name}.weight"]) for name in TABLES)
         self.norm = torch.nn.LayerNorm(width, epsilon)
         self.layers = torch.nn.ModuleList(
             _Layer(width, config["num_attention_heads"], config["intermediate_size"], epsilon)
             for _ in range(config["num_hidden_layers"])
         )
-        self.load_state_dict(_renamed(load_file(folder / "model.safetensors")), assign=True)
+        self.load_state_dict(tensors, assign=True)
+        self.layers.to(dtype)
         self.to(device)
+        self.dtype = dtype
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
-        self.tokenizer.enable_padding(pad_id=config["pad_token_id"])
+        self.tokenizer.no_padding()
+        self.pad_token_id = int(config["pad_token_id"])
         self.max_seq_length = int(json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"])
 
     @property
@@ -62,20 +69,21 @@ class MiniLM(torch.nn.Module):
 
     def preprocess(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """Both (n, longest): the ids of the tokens, and 1 where there is one, 0 where a text is filled up."""
-        encoded = self.tokenizer.encode_batch(list(texts))
+        rows = [torch.tensor(each.ids) for each in self.tokenizer.encode_batch(list(texts))]
         return {
-            "input_ids": torch.tensor([each.ids for each in encoded]),
-            "attention_mask": torch.tensor([each.attention_mask for each in encoded]),
+            "input_ids": pad_sequence(rows, batch_first=True, padding_value=self.pad_token_id),
+            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], batch_first=True),
         }
 
     def forward(self, features: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """ "token_embeddings" (n, longest, d), and their means "sentence_embedding" (n, d)."""
         ids, mask = features["input_ids"], features["attention_mask"]
-        rows = self.word(ids) + self.position.weight[: ids.shape[1]] + self.token_type.weight[0]
-        rows = self.norm(rows)
+        rows = self.word(ids).float() + self.position.weight[: ids.shape[1]] + self.token_type.weight[0]
+        rows = self.norm(rows).to(self.dtype)
         for layer in self.layers:
             rows = layer(rows, mask[:, None, None, :].bool())
-        weights = mask[:, :, None].to(rows.dtype)
+        rows = rows.float()
+        weights = mask[:, :, None].float()
         return {"token_embeddings": rows, "sentence_embedding": (rows * weights).sum(1) / weights.sum(1)}
 
 
@@ -98,6 +106,11 @@ class _Layer(torch.nn.Module):
 
     def _by_head(self, rows: torch.Tensor) -> torch.Tensor:
         return rows.view(*rows.shape[:2], self.heads, -1).transpose(1, 2)
+
+
+def _table(rows: torch.Tensor) -> torch.nn.Embedding:
+    """With these numbers from the start: to draw some at random first takes a second for a large vocabulary."""
+    return torch.nn.Embedding(rows.shape[0], rows.shape[1], _weight=rows)
 
 
 def _renamed(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

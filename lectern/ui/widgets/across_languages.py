@@ -1,0 +1,40 @@
+"""Below an answer to a question in another language than the documents: the offer to search across languages."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.explain.across_languages import plan_across_languages
+from lectern.jobs.embedders import MULTILINGUAL
+from lectern.schema import Message
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _
+from lectern.ui.widgets.rebuilding import rebuilding
+
+
+def across_languages(message: Message) -> None:
+    """Nothing where it would not help; a bar while the index is being made for it."""
+    library = resources.library()
+    coming = library.store.versions.coming()
+    if coming is not None and coming.embed_model == MULTILINGUAL:
+        rebuilding()
+        return
+    if message.ask is None or message.ask.reading != "best" or not message.ask.reads_documents:
+        return
+    plan = plan_across_languages(library, message.ask.question, message.sources)
+    if plan is None:
+        return
+    st.markdown(_("Your question is in another language than your documents, so that passages may be missed."))
+    st.button(
+        _("Search across languages ({time})").format(time=labels.duration(plan.seconds)),
+        key=f"across_languages_{message.id}",
+        icon=":material/translate:",
+        on_click=_rebuild,
+        help=_("The index is rebuilt in the background, for every language. Meanwhile, questions are answered as before."),
+    )
+
+
+def _rebuild() -> None:
+    library = resources.library()
+    library.rebuilds.start(embed_model=MULTILINGUAL)
+    library.worker.start()

