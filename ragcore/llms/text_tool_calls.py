@@ -1,6 +1,6 @@
 """Calls of tools that a model writes as text, because its server does not know the form that the model was taught.
 
-In a fence, between <tool_call> tags, with doubled braces, as one object, a list, or several objects after each other, or like
+In a fence, between <tool_call> or <tools> tags, with doubled braces, as one object, a list, or several objects after each other, or like
 Python: search(query="wind"). Only a reply that is nothing else, and names tools that there are, is a call.
 """
 
@@ -17,8 +17,8 @@ from ragcore.text.json_replies import read_json
 
 Tools = Sequence[Mapping[str, Any]]  # in OpenAI's format
 
-_WRAPPING = re.compile(r"</?tool_calls?>|^[ \t]*```[^\n`]*$|<\|[a-z_]+\|>|\[TOOL_CALLS\]", re.MULTILINE)
-_BEGINNINGS = ("{", "[", "```", "<tool_call", "<|")
+_WRAPPING = re.compile(r"</?tool(?:_call)?s?>|^[ \t]*```[^\n`]*$|<\|[a-z_]+\|>|\[TOOL_CALLS\]", re.MULTILINE)
+_BEGINNINGS = ("{", "[", "```", "<tool_call", "<tools>", "<|")
 
 
 class HeldCalls:

@@ -46,6 +46,7 @@ def read(reply: str) -> list[tuple[str, Any]]:
         f"```\n{WIND}\n```\n",
         f"<tool_call>\n{WIND}\n</tool_call>",
         f"<tool_call>{WIND}",
+        f'<tools>\n{{"type": "function", "function": {WIND}}}\n</tools>',  # Qwen2.5-Coder 1.5B
         '{{"name": "search", "arguments": {"query": "wind"}}}',
         '{{"name": "search", "arguments": {{"query": "wind"}}}}',
         '{{"name": "search", "arguments": {"query": "wind"}}',
