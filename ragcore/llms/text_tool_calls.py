@@ -1,7 +1,7 @@
 """Calls of tools that a model writes as text, because its server does not know the form that the model was taught.
 
-In a fence, between <tool_call> or <tools> tags, with doubled braces, as one object, a list, or several objects after each other, or like
-Python: search(query="wind"). Only a reply that is nothing else, and names tools that there are, is a call.
+In a fence, between <tool_call> or <tools> tags, with doubled braces, as one object, a list, or several objects after each
+other, or like Python: search(query="wind"). Only a reply that is nothing else, and names tools that there are, is a call.
 """
 
 from __future__ import annotations
