@@ -363,6 +363,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--questions", type=Path, metavar="DATASET", help="ask the questions of this one that have the same ids: translations"
     )
+    parser.add_argument(
+        "--beside", type=Path, action="append", default=[], metavar="FOLDER", help="of files that are put into the same library"
+    )
     parser.add_argument("--finding", action="store_true", help="measure only what is found, not what is answered")
     parser.add_argument("--work", type=Path, metavar="FOLDER", help="where indexes are kept; by default this system's cache")
     parser.add_argument("--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines")

@@ -26,7 +26,7 @@ def run(given: argparse.Namespace) -> int:
             tell(f"\r{number:,} of {len(data_set.trials):,} questions ", end="\n" if number == len(data_set.trials) else "")
 
     settings = [setting_of(text) for text in given.compare or [given.setting]]
-    data_set = read_data_set(given.folder, others=given.others)
+    data_set = read_data_set(given.folder, others=given.others, beside=given.beside)
     if given.questions is not None:
         data_set = data_set.asked_with(read_data_set(given.questions))
     data_set = data_set.only(given.part)

@@ -3,6 +3,10 @@
 Of one's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
 ragcore.evaluation.question_sets, and the files that they are about, of any kind that Lectern reads, in a folder `documents`.
 
+Conversations: the same folder and a `questions.jsonl` with lines {id, question, after, must, computes}. `after` is the question
+before it in the conversation, "" for none; `must` are groups of strings, of each of which a right answer has one, null where
+the documents do not say it; `computes` is true where the answer must be worked out.
+
 Published ones: `corpus.jsonl`, lines {_id, title, text}, with one of
 
 - `queries.jsonl`, lines {_id, text}, and `qrels.tsv`, a first line of names, then question, document, grade (BEIR's format);
@@ -18,7 +22,7 @@ import hashlib
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -51,13 +55,16 @@ class Text:
 class Trial:
     """A question with what is known of it. `grades`: of documents, by id, 1 and more are relevant. `answerable`: from these
     documents, None where the set does not say. `said`: the person's messages before it; `rewritten`: by a person, so that it
-    stands alone."""
+    stands alone. `must`: groups of strings, of each of which a right answer has one; `computes`: the answer is worked out from
+    what the documents say."""
 
     question: Question
     grades: Mapping[str, int] = field(default_factory=dict)
     answerable: bool | None = None
     said: tuple[str, ...] = ()
     rewritten: str = ""
+    must: tuple[tuple[str, ...], ...] = ()
+    computes: bool = False
 
     @property
     def part(self) -> Part:
@@ -67,14 +74,15 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen. `questions_of`: the data set
-    whose words the questions have, where that is another one."""
+    """`texts` or `files` are its documents. `own`: a person's, measured as on the Evaluate screen; `conversations`: measured by
+    the outcome of each answer. `questions_of`: the data set whose words the questions have, where that is another one."""
 
     name: str
     trials: tuple[Trial, ...]
     texts: tuple[Text, ...] = ()
     files: tuple[Path, ...] = ()
     own: bool = False
+    conversations: bool = False
     questions_of: str = ""
 
     @property
@@ -114,12 +122,16 @@ class DataSet:
         return digest.hexdigest()
 
 
-def read_data_set(folder: Path, *, others: int | None = None) -> DataSet:
-    """The data set in a folder. `others`: of its corpus, only the documents that are graded, and so many more.
+def read_data_set(folder: Path, *, others: int | None = None, beside: Sequence[Path] = ()) -> DataSet:
+    """The data set in a folder. `others`: of its corpus, only the documents that are graded, and so many more. `beside`:
+    folders of further files for its library.
 
     InputError for anything that is no data set, and for a file in it that is not as it should be.
     """
     found = _read(folder)
+    if beside and not found.files:
+        raise InputError(f"{found.name} has a corpus, and no files can stand beside it.", hint="Leave out: --beside")
+    found = replace(found, files=(*found.files, *(path for other in beside for path in _files(other))))
     if others is None or not found.texts:
         return found
     graded = {id_ for trial in found.trials for id_ in trial.grades}
@@ -134,6 +146,8 @@ def _read(folder: Path) -> DataSet:
     name = "/".join(folder.resolve().parts[-2:]) if len(folder.name) <= 2 else folder.resolve().name  # xquad/de
     questions = next((folder / each for each in QUESTIONS if (folder / each).is_file()), None)
     if questions is not None and (folder / OWN).is_dir():
+        if _has_must_words(questions):
+            return DataSet(name, _in_conversations(questions), files=_files(folder / OWN), conversations=True)
         return DataSet(name, _own(questions), files=_files(folder / OWN), own=True)
     if (folder / "qa.jsonl").is_file() and (folder / PUBLISHED).is_dir():
         return DataSet(name, _asked(folder / "qa.jsonl"), files=_files(folder / PUBLISHED))
@@ -160,6 +174,31 @@ def _own(path: Path) -> tuple[Trial, ...]:
     asked = read_set(path.read_bytes(), path.name).questions
     # The same id every time, so that a question stays in its part.
     return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in asked)
+
+
+def _has_must_words(path: Path) -> bool:
+    """Whether its first line has `must`."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        return path.suffix == ".jsonl" and '"must"' in next(lines, "")
+
+
+def _in_conversations(path: Path) -> tuple[Trial, ...]:
+    """InputError where `after` is no question above it."""
+    trials: list[Trial] = []
+    before: dict[str, tuple[str, ...]] = {}  # by question, the conversation up to it
+    for number, (after, trial) in enumerate(_lines(path, lambda row: (_text(row, "after"), _with_must_words(row))), 1):
+        if after and after not in before:
+            raise InputError(f"{path}, question {number}: {after!r} is not asked above it.", hint="Put it on a line above.")
+        said = before[after] if after else ()
+        before[trial.question.text] = (*said, trial.question.text)
+        trials.append(replace(trial, said=said))
+    return tuple(trials)
+
+
+def _with_must_words(row: Mapping[str, Any]) -> Trial:
+    must = None if row["must"] is None else tuple(tuple(map(str, group)) for group in row["must"])
+    question = Question(_text(row, "question"), id=str(row.get("id") or row["question"]))
+    return Trial(question, answerable=must is not None, must=must or (), computes=bool(row.get("computes")))
 
 
 def _files(folder: Path) -> tuple[Path, ...]:

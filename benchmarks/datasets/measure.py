@@ -6,7 +6,7 @@ looked up three times: its last message as it is, as the application makes it st
 
 Answering, without a language model: whether the reader's likeliest sentence holds a right answer, and its likeliest three; how
 many of the answer's tokens those three have, and the answer as it is given; whether it is refused; and whether each sentence of
-it stands in the passage that it cites.
+it stands in the passage that it cites. Of conversations with must-words: see `outcomes`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ import numpy as np
 from benchmarks.datasets.data_set import DataSet, Trial
 from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
 from benchmarks.datasets.index import Indexed
+from benchmarks.datasets.outcomes import outcome_scores, reply_to
 from benchmarks.datasets.settings import TrialSetting
 from benchmarks.datasets.token_overlap import Stretch, covered, token_recall
 from lectern.db.evaluation_scores import finding_scores
 from lectern.evaluate.jobs import found_for, given, measure
 from lectern.schema import Ask, Source
+from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import holds, plain
 from ragcore.evaluation.significance import RESAMPLES, Mean, mean
 from ragcore.prompts.prompt import Passage, as_text
@@ -85,11 +87,16 @@ def measured(
     data_set: DataSet, setting: TrialSetting, opened: Indexed, *, answering: bool, tell: Callable[[int], None]
 ) -> Measured:
     """Ask every question. `answering`: also answer those that a right answer, or none, is known of. RagErrors."""
+    if data_set.conversations and not answering:
+        raise InputError(f"{data_set.name} has no graded documents to find.", hint="Leave out: --finding")
     tried = []
     for number, trial in enumerate(data_set.trials, 1):
-        tried.append(
-            _own(opened, trial, setting.ask, answering) if data_set.own else _tried(opened, trial, setting.ask, answering)
-        )
+        if data_set.conversations:
+            tried.append(_conversed(opened, trial, setting.ask))
+        elif data_set.own:
+            tried.append(_own(opened, trial, setting.ask, answering))
+        else:
+            tried.append(_tried(opened, trial, setting.ask, answering))
         tell(number)
     documents = len(data_set.texts) or len(data_set.files)
     made = Measured(data_set, setting, tuple(tried), documents, len(opened.library.store), opened.seconds)
@@ -115,6 +122,23 @@ def _own(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     embedding = opened.embedder.seconds
     found = tuple(f"{one.document} {one.start}-{one.end}" for one in result.found)
     return Tried(trial, dict(result.scores), result.seconds - embedding, embedding, None, found, result.answer)
+
+
+def _conversed(opened: Indexed, trial: Trial, ask: Ask) -> Tried:
+    """As the Chat screen does it, after the questions that come before it."""
+    history: list[ChatMessage] = []
+    for question in trial.said:
+        reply = reply_to(opened, replace(ask, question=question, chat_mode=CONDENSED_CHAT), history)
+        history += [ChatMessage(MessageRole.USER, question), ChatMessage(MessageRole.ASSISTANT, reply.text)]
+    opened.embedder.begin()
+    began, cpu = time.perf_counter(), time.process_time()
+    reply = reply_to(opened, replace(ask, question=trial.question.text, chat_mode=CONDENSED_CHAT), history)
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
+    embedding = opened.embedder.seconds
+    return Tried(
+        trial, outcome_scores(trial, reply), seconds - embedding, embedding, cpu_seconds - opened.embedder.cpu_seconds,
+        reply.found, reply.text,
+    )  # fmt: skip
 
 
 def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:

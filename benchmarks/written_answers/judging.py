@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from benchmarks.datasets.outcomes import has_must_words
 from ragcore.questions.fixed_replies import is_refusal
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
@@ -64,7 +65,7 @@ def right(row: Row) -> bool:
 
 def has_all(row: Row, must: Sequence[Sequence[str]]) -> bool:
     """Whether the answer has a string of each group."""
-    return not states_nothing(row) and all(any(each in row["answer"] for each in group) for group in must)
+    return not states_nothing(row) and has_must_words(row["answer"], must)
 
 
 def statements(row: Row) -> list[Sentence]:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.datasets.data_set import DataSet
+from benchmarks.datasets.data_set import DataSet, Trial
 from benchmarks.written_answers import tasks
 from benchmarks.written_answers.answers import Answers, Asker, Row, Wanted, language_model, library_of
 from benchmarks.written_answers.figures import REFINING
 from benchmarks.written_answers.model_server import ModelServer
 from benchmarks.written_answers.peer import PeerProcess
-from benchmarks.written_answers.questions import Asked, Household, asked_of, documents_of, household, household_documents
+from benchmarks.written_answers.questions import Asked, asked_of, documents_of, household, household_documents
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
 FULL = {
@@ -83,13 +83,15 @@ def home(session: Session, part: str) -> None:
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, None)
         (count,) = session.counts(part)
-        wanted: Wanted = [(each.id, partial(_at_home, asker, each)) for each in household(session.options.data, count)]
+        asked = household(session.options.data, count)
+        wanted: Wanted = [(f"household {each.question.id}", partial(_at_home, asker, each)) for each in asked]
         rows = session.fill(part, wanted)
     ask_peer(session, part, [row for row in rows if not row["before"]])
 
 
-def _at_home(asker: Asker, asked: Household) -> Row:
-    return {"gold": [], "must": asked.must, "before": asked.before, **asker.ask(asked.question, before=asked.before)}
+def _at_home(asker: Asker, asked: Trial) -> Row:
+    must = asked.must if asked.answerable else None
+    return {"gold": [], "must": must, "before": asked.said, **asker.ask(asked.question.text, before=asked.said)}
 
 
 def modes(session: Session, part: str) -> None:

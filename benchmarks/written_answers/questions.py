@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.datasets.data_set import DataSet, Part, read_data_set
+from benchmarks.datasets.data_set import DataSet, Part, Trial, read_data_set
 from benchmarks.extractive import lines
 
 T = TypeVar("T")
@@ -23,18 +23,6 @@ class Asked:
     gold: tuple[str, ...]
     documents: tuple[str, ...]
     development: bool
-
-
-@dataclass(frozen=True)
-class Household:
-    """`must`: groups of strings, of each of which a right answer holds one; None where the documents do not say it. `before`:
-    the questions that were asked before it in the same conversation."""
-
-    id: str
-    question: str
-    must: tuple[tuple[str, ...], ...] | None
-    before: tuple[str, ...]
-    document: str
 
 
 def drawn(items: Sequence[T], count: int) -> list[T]:
@@ -63,30 +51,17 @@ def asked_of(folder: Path, part: Part, answerable: int, unanswerable: int) -> li
     return in_turn(yes, no)
 
 
-def household(data: Path, count: int) -> list[Household]:
-    rows = lines(data / "household" / "questions.jsonl")
-    earlier = {row["question"]: row["after"] for row in rows}
-
-    def before(question: str) -> tuple[str, ...]:
-        asked = earlier[question]
-        return (*before(asked), asked) if asked else ()
-
-    found = [
-        Household(
-            f"household {row['id']}", row["question"],
-            None if row["must"] is None else tuple(map(tuple, row["must"])), before(row["question"]), row["document"],
-        )
-        for row in rows
-    ]  # fmt: skip
-    right, nothing = ([each for each in found if (each.must is None) is missing] for missing in (False, True))
-    return in_turn(drawn(right, len(right)), drawn(nothing, len(nothing)))[:count]
+def household(data: Path, count: int) -> list[Trial]:
+    """The first `count` of those that the papers of a household answer and those that they do not, in turn."""
+    trials = read_data_set(data / "household").trials
+    yes, no = ([each for each in trials if each.answerable is wanted] for wanted in (True, False))
+    return in_turn(drawn(yes, len(yes)), drawn(no, len(no)))[:count]
 
 
 def household_documents(data: Path) -> DataSet:
     """The papers of a household, with the handbooks and the essay in the same library."""
-    folders = (data / "household" / "documents", data / "azure_northwind" / "data", data / "paul_graham")
-    files = [path for folder in folders for path in sorted(folder.iterdir())]
-    return DataSet("household", (), files=tuple(files))
+    beside = (data / "azure_northwind" / "data", data / "paul_graham")
+    return replace(read_data_set(data / "household", beside=beside), trials=())
 
 
 def documents_of(folder: Path) -> DataSet:

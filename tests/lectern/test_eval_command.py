@@ -374,6 +374,67 @@ def test_ones_own_documents_and_questions_are_measured_as_on_the_screen(
     assert found["faithfulness"] == 1
 
 
+HOME = [
+    {"id": 1, "question": "Who built the tower?", "after": "", "must": [["Ada", "Penrose"], ["1871"]]},
+    {"id": 2, "question": "How many metres high is it?", "after": "Who built the tower?", "must": [["forty metres"]]},
+    {"id": 3, "question": "How many barrels does the cellar hold?", "after": "", "must": [["450"]], "computes": True},
+    {"id": 4, "question": "Why do whales sing?", "after": "", "must": None},
+    {"id": 5, "question": "What does the bell of the school do at seven in the morning?", "after": "", "must": [["sings"]]},
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    (folder / "documents").mkdir(parents=True)
+    for name in ("tower", "cellar", "school"):
+        (folder / "documents" / f"{name}.txt").write_text(TOWN[name], "utf-8")
+    write_lines(folder / "questions.jsonl", HOME)
+    return folder
+
+
+def test_conversations_are_measured_by_the_outcome_of_each_answer_and_its_must_words(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = values(evaluated(capsys, home, tmp_path / "work", "--each", str(tmp_path / "each.jsonl")))
+    each = [json.loads(line) for line in (tmp_path / "each.jsonl").read_text("utf-8").splitlines()]
+    built, high, computed, absent, wrong = each
+    assert "forty metres" in high["answer"]  # "it" is known from the question before
+    right = [all(any(word in one["answer"] for word in group) for group in asked["must"] or ())
+             for one, asked in zip(each, HOME, strict=True)]  # fmt: skip
+    assert right[:3] == [True, True, False]
+    shown = [one["scores"]["must-words shown"] for one in (built, high, wrong)]
+    assert shown == [1, 1, 0]
+    assert found["must-words shown"] == pytest.approx(2 / 3, abs=1e-4)
+    outcomes = ("answer", "closest passages", "nothing about this")
+    for kind in ("", ", computed", ", not there"):
+        assert sum(found[f"{outcome}{kind}"] for outcome in outcomes) == pytest.approx(1, abs=1e-3)
+    assert computed["scores"]["must-words shown, computed"] == 0
+    assert "must-words shown" not in {**computed["scores"], **absent["scores"]}
+
+
+def test_files_beside_a_data_set_are_in_its_library(
+    home: Path, town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "bridge.txt").write_text(TOWN["bridge"], "utf-8")
+    said = evaluated(capsys, home, tmp_path / "work", "--beside", str(other))
+    assert said["settings"][0]["documents"] == 4
+    assert cli.main(["eval", str(town), "--work", str(tmp_path / "work"), "--beside", str(other)]) == 1
+    assert "no files can stand beside it" in capsys.readouterr().err
+
+
+def test_a_question_after_one_that_is_not_asked_is_refused(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["eval", str(home), "--work", str(tmp_path / "work"), "--finding"]) == 1
+    assert "no graded documents" in capsys.readouterr().err
+    write_lines(home / "questions.jsonl", [HOME[1]])
+    assert cli.main(["eval", str(home), "--work", str(tmp_path / "work")]) == 1
+    assert "question 1: 'Who built the tower?' is not asked above it" in capsys.readouterr().err
+
+
 # What is refused.
 
 
