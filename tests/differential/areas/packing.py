@@ -126,7 +126,7 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if not isinstance(calls, list) or not _all_in_order(calls, sum(given["lengths"])):
         return ""
     if given["kind"] == "packed":
-        room = given["window"] - OUTPUT - 4  # a message has four tokens of its own
+        room = given["window"] - OUTPUT - 6  # a message has four tokens of its own, and the passages a delimiter on either side
         if any(count > room for _, _, count in calls) or not _kept_whole(calls, given["lengths"], room):
             return ""
         return "D7" if len(calls) < len(theirs) else "whole passages"  # theirs cuts anywhere, and keeps padding free
