@@ -102,4 +102,6 @@ def _recorded_talk(sample: Library, asks: Sequence[Ask]) -> Iterator[Recording]:
             sources=message.sources,
             facts=message.facts,
             trace=trace,
+            text=message.text,
+            sentences=tuple(sample.checks.of(talk.id).get(run.message_id, ())),
         )

@@ -2,8 +2,7 @@
 a demonstration cannot fail. Playing one needs no model, no embedder, no network, and not even the sample.
 
 A recording is a JSON file in sample/recorded, made by `lectern record` (sample/record.py) with whatever model is set; its facts
-name that model. Those that are shipped are made by tests/stage_recordings.py with replies that were written beforehand; they
-name PREPARED.
+name that model.
 """
 
 from __future__ import annotations
@@ -21,18 +20,19 @@ from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns, Run, SharedPassages
 from lectern.schema import AnswerFacts, Ask, Message, Price, Source, State
 from ragcore.errors import DamagedFileError
+from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.observe import Span
 from ragcore.schema import ChatMessage, MessageRole
 
-FORM = 1
+FORM = 2
 RECORDED = SAMPLE.parent / "recorded"
-PREPARED = "prepared replies"  # in place of a model's name
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """`before`: the questions of the same conversation that had been answered. `pieces`: seconds since the question, and what
-    was said then. `made`: seconds since the epoch."""
+    was said then. `text`: the whole answer, with its citations checked; `sentences`: of it, as they were checked. `made`:
+    seconds since the epoch."""
 
     made: float
     before: tuple[str, ...]
@@ -41,6 +41,8 @@ class Recording:
     sources: tuple[Source, ...]
     facts: AnswerFacts
     trace: Span
+    text: str
+    sentences: tuple[CheckedSentence, ...] = ()
 
     @property
     def name(self) -> str:
@@ -59,6 +61,8 @@ class Recording:
             "sources": [asdict(source) for source in self.sources],
             "facts": asdict(self.facts),
             "trace": self.trace.to_dict(),
+            "text": self.text,
+            "sentences": [asdict(sentence) for sentence in self.sentences],
         }
         return json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
 
@@ -77,6 +81,8 @@ class Recording:
                 sources=tuple(Source(**source) for source in kept["sources"]),
                 facts=AnswerFacts.from_json(json.dumps(kept["facts"])),
                 trace=Span.from_dict(kept["trace"]),
+                text=str(kept["text"]),
+                sentences=tuple(CheckedSentence(**sentence) for sentence in kept["sentences"]),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedFileError(
@@ -86,12 +92,9 @@ class Recording:
 
 @lru_cache(maxsize=4)
 def recordings(folder: Path = RECORDED) -> tuple[Recording, ...]:
-    """Those in a folder, read once; those of a language model before prepared ones, and the extractive reader's last.
-
-    DamagedFileError.
-    """
+    """Those in a folder, read once, the newest first; the extractive reader's last. DamagedFileError."""
     found = [Recording.from_json(path.read_text("utf-8"), path.name) for path in sorted(folder.glob("*.json"))]
-    return tuple(sorted(found, key=lambda one: (one.facts.extractive, one.facts.model == PREPARED, -one.made)))
+    return tuple(sorted(found, key=lambda one: (one.facts.extractive, -one.made)))
 
 
 def recorded(ask: Ask, before: Sequence[str], among: Sequence[Recording]) -> Recording | None:
@@ -175,6 +178,11 @@ class PlayedRun(Run):
                     return
                 self.text += piece
                 self._changed.notify_all()
+        with self._changed:
+            if not self.finished:
+                self._attributed = self._recording.text
+        if self._recording.sentences:
+            self._library.checks.keep(self.message_id, self._recording.text, self._recording.sentences)
 
     def _note(self, state: State) -> None:
         recording = self._recording

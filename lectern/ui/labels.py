@@ -12,7 +12,6 @@ from lectern.indexes import FIRST_NAME
 from lectern.jobs.embedders import BUILT_IN, HASHING, MULTILINGUAL
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Added
-from lectern.runs.recorded_demo import PREPARED
 from lectern.schema import AnswerFacts, Price, Reading, Source, State
 from lectern.ui.i18n import _, day, language, ngettext, numeral
 
@@ -343,8 +342,6 @@ def writer(facts: AnswerFacts) -> list[str]:
     """The model that wrote the answer, or what did in its place."""
     if facts.extractive:
         return [_("no language model: quoting your documents")]
-    if facts.model == PREPARED:
-        return [_("no language model: replies prepared for the demonstration")]
     return [facts.model] if facts.model else []
 
 

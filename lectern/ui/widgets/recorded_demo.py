@@ -23,9 +23,8 @@ def stage_switch() -> None:
     )
     st.caption(
         _(
-            "Recorded questions about the sample are answered by their recordings, as fast as when they were made, and nothing"
-            " is asked of a model. The recordings that come with Lectern were made with prepared replies, not with a language"
-            " model."
+            "Recorded questions about the sample are answered by their recordings, as fast as when they were made, and no"
+            " language model is asked. Each says which model wrote it."
         )
     )
 

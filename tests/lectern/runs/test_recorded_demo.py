@@ -8,7 +8,6 @@ import re
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Never, get_args
 
@@ -20,7 +19,6 @@ from lectern.jobs.intake import SAMPLE
 from lectern.library import Library
 from lectern.runs.answer_runs import Run
 from lectern.runs.recorded_demo import (
-    PREPARED,
     RECORDED,
     PlayedRun,
     RecordedOrLiveRuns,
@@ -36,6 +34,7 @@ from lectern.schema import AnswerFacts, Ask, Price, Source
 from lectern.settings import ResponseMode
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedFileError
+from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import Span
 from ragcore.schema import ChatMessage, MessageRole
@@ -50,8 +49,13 @@ MADE = Recording(
     sources=(SOURCE,),
     facts=AnswerFacts("condense_plus_context", "condense plus context", 1, 0.08, 1, 3, 90, 8, model="tiny"),
     trace=Span("chat", {"mode": "condense_plus_context", "question": "Who built it?"}, 1.0, 0.08),
+    text="Ada Penrose. [1]",
 )
-FOLLOW_UP = replace(MADE, before=("Who built it?",), ask=Ask("And when?"), pieces=((0.0, "In 1871. [1]"),))
+# Its source was found after it was written.
+WHEN = CheckedSentence(0, 8, "In 1871.", "supported", 0, "The tower", 3.0)
+FOLLOW_UP = replace(
+    MADE, before=("Who built it?",), ask=Ask("And when?"), pieces=((0.0, "In 1871."),), text="In 1871. [1]", sentences=(WHEN,)
+)
 
 
 class Absent(HashEmbedding):
@@ -103,10 +107,12 @@ def test_a_recorded_question_gives_the_recorded_answer_and_all_that_belongs_to_i
     assert trace.to_dict() == MADE.trace.to_dict()
     expected = Price(1, 90, 8, 0.1)
     follow_up = ended(runs.start(talk, Ask("And when?"), expected=expected))
-    assert follow_up.text == "In 1871. [1]"
+    assert follow_up.text == "In 1871."
     told = library.conversations.message(follow_up.message_id)
     assert told is not None
+    assert told.text == "In 1871. [1]"
     assert told.facts == replace(FOLLOW_UP.facts, recorded=MADE.made, expected=expected)
+    assert library.checks.of(talk) == {follow_up.message_id: [WHEN]}
 
 
 def test_any_other_question_is_answered_as_usual(library: Library, folder: Path) -> None:
@@ -202,7 +208,7 @@ def test_what_can_be_asked_next_depends_on_what_was_asked() -> None:
     assert to_ask(among, [], chat=False) == []
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"form": 2}', '{"form": 1, "made": 0}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"form": 1}', '{"form": 2, "made": 0}'])
 def test_a_file_that_is_no_recording_says_how_to_make_one(tmp_path: Path, text: str) -> None:
     (tmp_path / "broken.json").write_text(text, "utf-8")
     with pytest.raises(DamagedFileError, match=r"broken\.json") as caught:
@@ -245,26 +251,24 @@ def test_the_shipped_recordings_show_what_each_response_mode_does_and_take_as_lo
     by_mode = {one.ask.response_mode: one for one in SHIPPED if not one.ask.chat_mode}
     assert {mode: one.facts.seconds > 1 for mode, one in by_mode.items()} == {mode: mode != "no_text" for mode in by_mode}
     replies = {mode: [call.facts["reply"] for call in one.trace.named("llm")] for mode, one in by_mode.items()}
-    assert len(set(replies["refine"])) >= 3  # the answer changes more than once,
-    assert any(earlier == later for earlier, later in pairwise(replies["refine"]))  # and stays where a passage does not help
+    assert len(replies["refine"]) == by_mode["refine"].facts.passages_used > 1
     assert len(replies["tree_summarize"]) >= 3  # two leaves and a root
     assert len(replies["accumulate"]) == by_mode["accumulate"].facts.passages_used > len(replies["compact_accumulate"]) > 1
-    assert {one.facts.model for one in SHIPPED} == {PREPARED}
+    assert len({one.facts.model for one in SHIPPED}) == 1
     assert sum((RECORDED / one.name).stat().st_size for one in SHIPPED) < 500_000
 
 
-def test_a_language_model_s_recording_is_played_in_place_of_a_prepared_one(tmp_path: Path) -> None:
-    prepared = replace(MADE, made=MADE.made + 9, facts=replace(MADE.facts, model=PREPARED))
-    write([prepared, MADE], tmp_path)
+def test_a_newer_recording_is_played_in_place_of_an_older_one(tmp_path: Path) -> None:
+    newer = replace(MADE, made=MADE.made + 9, facts=replace(MADE.facts, model="larger"))
+    write([newer, MADE], tmp_path)
     found = recorded(MADE.ask, [], recordings(tmp_path))
     assert found is not None
-    assert found.facts.model == "tiny"
+    assert found.facts.model == "larger"
 
 
 @pytest.mark.parametrize("one", SHIPPED, ids=lambda one: one.name)
 def test_a_shipped_recording_is_whole_and_names_what_made_it(one: Recording) -> None:
-    text = "".join(piece for _, piece in one.pieces)
-    cited = {int(number) for number in re.findall(r"\[(\d+)\]", text)}
+    cited = {int(number) for number in re.findall(r"\[(\d+)\]", one.text)}
     assert cited <= {source.number for source in one.sources}
     assert {source.file_name for source in one.sources} <= {path.name for path in SAMPLE.iterdir()}
     assert one.facts.calls == len(one.trace.named("llm"))

@@ -6,7 +6,6 @@ from typing import get_args
 import pytest
 
 from lectern.jobs.file_rows import FileRow, Stage
-from lectern.runs.recorded_demo import PREPARED
 from lectern.schema import AnswerFacts, Price, Source
 from lectern.settings import ChatMode, ResponseMode
 from lectern.ui import labels
@@ -56,8 +55,6 @@ def test_the_line_under_an_answer() -> None:
         labels.answer_facts(quoted)
         == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
     )
-    prepared = labels.answer_facts(replace(FACTS, model=PREPARED))
-    assert prepared.endswith(" · no language model: replies prepared for the demonstration")
 
 
 def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:
