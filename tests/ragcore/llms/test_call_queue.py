@@ -94,6 +94,17 @@ def test_the_setting_goes_before_what_is_found_out(threads: ThreadPoolExecutor) 
             llm.close()
 
 
+def test_the_setting_counts_also_where_the_room_was_found_out_before(threads: ThreadPoolExecutor) -> None:
+    with (
+        ScriptedServer(always=Fault(delay=0.2), slots=1) as server,
+        closing(openai_compatible(server.url)) as automatic,
+        closing(OpenAICompatibleLLM("tiny", server.url, calls_at_once=3)) as llm,
+    ):
+        ask(automatic)
+        list(threads.map(ask, [llm] * 6))
+        assert server.most_at_once == 3
+
+
 def test_a_server_with_less_room_than_it_is_believed_to_have_is_asked_less_at_once(threads: ThreadPoolExecutor) -> None:
     with (
         ScriptedServer(always=Fault(delay=0.1), room=1, refuses_when_full=True) as server,
@@ -187,6 +198,18 @@ def test_an_answer_that_is_begun_while_another_is_read_in_the_same_thread_does_n
         assert next(outer) == "one"
         assert ask(llm) == "one two three"
         assert "".join(outer) == " two three"
+
+
+def test_a_full_server_is_not_asked_forever_for_an_answer_inside_another_one() -> None:
+    with (
+        ScriptedServer(lambda messages: "one two three", words_per_second=2, room=1, refuses_when_full=True) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url, max_retries=0)) as llm,
+        closing(llm.stream(CALL)) as outer,
+    ):
+        assert next(outer) == "one"
+        with pytest.raises(LLMServerError):
+            ask(llm)
+        assert len(server.chats) == 1  # those that it did not refuse
 
 
 def test_a_model_that_is_being_loaded_is_waited_for_also_as_the_room_is_found_out() -> None:
