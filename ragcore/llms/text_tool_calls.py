@@ -124,9 +124,10 @@ def _call(statement: ast.stmt, parameters: Mapping[str, Sequence[str]]) -> Any:
     try:
         values = {name: ast.literal_eval(value) for name, value in zip(names, call.args, strict=False)}
         values |= {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except ValueError:
+        arguments = json.dumps(values, ensure_ascii=False)
+    except (ValueError, TypeError, RecursionError, MemoryError):
         return None
-    return {"name": call.func.id, "arguments": values} if len(call.args) <= len(names) else None
+    return {"name": call.func.id, "arguments": arguments} if len(call.args) <= len(names) else None
 
 
 def _parameters(tool: Mapping[str, Any]) -> list[str]:

@@ -86,6 +86,8 @@ def test_several_calls_are_read_in_order(reply: str) -> None:
         "[1]",
         "search(query=open('x'))",
         "search('a', 'b', 'c')",
+        "search({[1]: 2})",
+        "search({'wind'}, b'k')",
         "print('x')",
         WIND[:-3],
     ],
