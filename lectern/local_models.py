@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from ragcore.errors import ConfigError
-from ragcore.llms.gguf_header import COMPUTE, read_header
+from ragcore.llms.gguf_header import COMPUTE, ModelFileError, read_header
 
 SUFFIX = ".gguf"
 NAMED_BY_SERVER = "LECTERN_MODEL"  # the environment's name for the path of a model anywhere on this computer
@@ -196,6 +197,15 @@ def delete_model(setting: str, home: Path) -> int:
 def memory_of(model: InstalledModel) -> int:
     """Bytes that a file takes while it answers, with `CONTEXT_TOKENS` of context. ModelFileError where it is no model."""
     return _memory_of(model.path, model.path.stat().st_mtime_ns)
+
+
+def first_usable_model(home: Path) -> InstalledModel | None:
+    """The first of `installed_models` that llama.cpp can load, as far as its header tells; None where there is none."""
+    for model in installed_models(home):
+        with suppress(ModelFileError):
+            memory_of(model)
+            return model
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -11,12 +11,14 @@ from lectern.local_models import (
     CATALOGUE,
     catalogue_model,
     delete_model,
+    first_usable_model,
     installed_models,
     model_file,
     models_folder,
     suggested_model,
 )
 from ragcore.errors import ConfigError
+from tests.tiny_model import write_tiny_model
 
 
 @pytest.fixture
@@ -71,6 +73,14 @@ def test_the_file_that_the_server_names_is_listed_once(home: Path, monkeypatch: 
 def test_without_a_folder_there_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LECTERN_MODEL", raising=False)
     assert installed_models(tmp_path) == []
+
+
+def test_a_file_that_is_no_model_is_not_the_first_that_can_be_used(home: Path) -> None:
+    assert first_usable_model(home) is None
+    write_tiny_model(models_folder(home) / "tiny.gguf")
+    found = first_usable_model(home)
+    assert found is not None
+    assert found.setting == "tiny.gguf"
 
 
 def test_settings_name_a_file_of_the_folder_or_the_one_of_the_server(home: Path, elsewhere: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from lectern.local_models import CatalogueModel, installed_models, memory_for_models, model_name, suggested_model
+from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
 from lectern.schema import Message
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import answer_again
@@ -36,9 +36,9 @@ def offered_below(messages: Sequence[Message]) -> Message | None:
 
 def model_offer(message: Message) -> None:
     """The offer, as far as it has come: to install one, its bar, or to ask again with the one that is there."""
-    there = installed_models(resources.home())
-    if there:
-        _ready(message, there[0].setting)
+    installed = first_usable_model(resources.home())
+    if installed is not None:
+        _ready(message, installed.setting)
         return
     model = _to_install()
     if model is None:
