@@ -235,6 +235,15 @@ def test_how_fast_a_model_is_is_known_after_its_first_answer(opened: Callable[[s
             assert other.speed == llm.speed
 
 
+def test_an_answer_that_comes_in_one_piece_says_nothing_about_the_speed(opened: Callable[[str], ServedLLM]) -> None:
+    with (
+        ScriptedServer(lambda messages: "word " * 20, always=Fault(whole=True)) as server,
+        closing(opened(server.url)) as llm,
+    ):
+        llm.complete("Hello")
+        assert llm.speed is None
+
+
 def test_threads_that_wait_are_served_in_their_order(threads: ThreadPoolExecutor) -> None:
     order: list[str] = []
     lock = threading.Lock()
