@@ -85,8 +85,9 @@ class ModelDownloads:
 
     def state(self, model: CatalogueModel) -> Download | None:
         """None for one that was never begun, and for one that is whole."""
+        running = self._running is model  # asked before the size: what ends in between has no part of a file any more
         done = self._size(model)
-        if self._running is model:
+        if running:
             return Download("checking" if self._checking else "running", done, model.size, self._seconds_left(model, done))
         if problem := self._problems.get(model.file):
             return Download("failed", done, model.size, problem=problem)
