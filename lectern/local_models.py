@@ -150,8 +150,8 @@ def models_folder(home: Path) -> Path:
 def installed_models(home: Path) -> list[InstalledModel]:
     """What is in the models folder, by name, then the file of LECTERN_MODEL if it is elsewhere."""
     folder = models_folder(home)
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
-    models = [InstalledModel(path, path.stat().st_size) for path in found if path.is_file()]
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
+    models = [InstalledModel(path, path.stat().st_size) for path in paths if path.is_file()]
     named = _named_by_server()
     if named is not None and named.is_file() and named.parent != folder:
         models.append(InstalledModel(named, named.stat().st_size, deletable=False))

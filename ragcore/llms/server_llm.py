@@ -132,7 +132,7 @@ class ServedLLM(LLM):
             said.append(rest)
             yield rest
         usage = reply.usage or self.usage(messages, reply.text, call.tools, reply.tool_calls)
-        timings = reply.timings or (_measured(usage, exchange.began, first, last) if first < last else None)
+        timings = reply.timings or (_measure(usage, exchange.began, first, last) if first < last else None)
         if timings is not None:
             self._speed.add(timings)
         text, tool_calls = "".join(said), reply.tool_calls or answer.tool_calls
@@ -170,7 +170,7 @@ def _last(stream: Stream) -> Generation:
             return generation
 
 
-def _measured(usage: Usage, began: float, first: float, last: float) -> Timings:
+def _measure(usage: Usage, began: float, first: float, last: float) -> Timings:
     """By our own clock: the first word was written while the prompt was read."""
     read = usage.prompt_tokens - (usage.cached_tokens or 0)
     return Timings(read, first - began, usage.completion_tokens - 1, last - first)

@@ -40,8 +40,8 @@ def local_models(use: Use) -> None:
     free = memory_for_models()
     there = {model.setting: model for model in installed_models(resources.home())}
     st.caption(_("Free memory: {size}. A model needs its share only while it answers.").format(size=labels.gigabytes(free)))
-    if (shown := session().settings.model_problem) is not None:
-        problem(shown, key="model_list")
+    if (error := session().settings.model_problem) is not None:
+        problem(error, key="model_list")
     catalogue = resources.model_downloads().catalogue
     first = suggested_model(free, catalogue)
     with st.container(key="local_models"):
@@ -183,10 +183,10 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
         if model.deletable:
             with st.popover(_("Delete"), type="tertiary", key=f"delete_{model.setting}"):
                 sure = _("Delete **{name}**? {size} are free after that.")
-                told = [sure.format(name=name, size=labels.size(model.size))]
+                sentences = [sure.format(name=name, size=labels.size(model.size))]
                 if used:
-                    told.append(_("It writes the answers now; after that your documents are quoted."))
-                st.markdown(" ".join(told))
+                    sentences.append(_("It writes the answers now; after that your documents are quoted."))
+                st.markdown(" ".join(sentences))
                 st.button(
                     _("Delete this model"),
                     key=f"sure_{model.setting}",

@@ -54,8 +54,8 @@ def model_offer(message: Message) -> None:
         )
         if state is not None:
             download_problem(model, state)
-        if (shown := session().settings.model_problem) is not None:
-            problem(shown, key="model_offer")
+        if (error := session().settings.model_problem) is not None:
+            problem(error, key="model_offer")
         with st.container(horizontal=True, vertical_alignment="center"):
             install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
             if state is not None:
@@ -75,18 +75,18 @@ def _to_install() -> CatalogueModel | None:
 
 def _ready(message: Message, setting: str) -> None:
     with st.container(key="model_offer", border=True):
-        told = _("{name} is on this computer, and can answer this in its own words.")
-        st.markdown(told.format(name=label(model_name(setting))))
+        text = _("{name} is on this computer, and can answer this in its own words.")
+        st.markdown(text.format(name=label(model_name(setting))))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(_("Ask again with the model"), key="ask_model", type="primary", on_click=_ask, args=(message.id, setting))
             _decline(message)
 
 
 def _decline(message: Message) -> None:
-    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_declined, args=(message.conversation_id,))
+    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_decline_here, args=(message.conversation_id,))
 
 
-def _declined(conversation_id: str) -> None:
+def _decline_here(conversation_id: str) -> None:
     session().chat.declined_model.add(conversation_id)
 
 
