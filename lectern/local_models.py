@@ -30,7 +30,7 @@ class CatalogueModel:
     """A model on the hub. `size` and `sha256` are those published for `file` at `revision`, a commit of `repository`.
 
     `languages`: how many, as its makers say; 1 is English alone. `token_bytes`: what one token of context takes in memory,
-    which is 4 bytes × layers × key-value heads × head size. `commercial`: whether its licence permits commercial use.
+    which is 4 bytes × layers × key-value heads × head size.
     """
 
     name: str
@@ -43,7 +43,6 @@ class CatalogueModel:
     licence_url: str
     languages: int
     token_bytes: int
-    commercial: bool = True
 
     @property
     def memory(self) -> int:
@@ -112,7 +111,6 @@ CATALOGUE = (
         f"{_HUB}/Qwen/Qwen2.5-3B-Instruct-GGUF/blob/main/LICENSE",
         languages=29,
         token_bytes=4 * 36 * 2 * 128,
-        commercial=False,
     ),
     CatalogueModel(
         "Gemma 3 1B",
