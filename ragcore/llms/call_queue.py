@@ -51,10 +51,9 @@ class Turn:
     def end(self, error: LLMError) -> None:
         with self._lock:
             self.error = self.error or error
-            hang_up = self._hang_up
-        self._ended.set()
-        if hang_up is not None:
-            hang_up()
+            self._ended.set()
+            if self._hang_up is not None:
+                self._hang_up()  # within the lock: afterwards the connection may be another call's
 
     def when_ended(self, hang_up: Callable[[], None] | None) -> None:
         """What ends the connection that it has now; None where it has none."""

@@ -16,6 +16,7 @@ from ragcore.llms.call_queue import (
     CallCancelledError,
     Cancellation,
     OvertakenError,
+    Turn,
     cancellable,
     in_background,
 )
@@ -210,6 +211,21 @@ def test_a_full_server_is_not_asked_forever_for_an_answer_inside_another_one() -
         with pytest.raises(LLMServerError):
             ask(llm)
         assert len(server.chats) == 1  # those that it did not refuse
+
+
+def test_a_connection_is_not_given_back_while_it_is_hung_up() -> None:
+    turn, events = Turn(), []
+    owner = threading.Thread(target=lambda: (turn.when_ended(None), events.append("given back")))
+
+    def hang_up() -> None:
+        owner.start()
+        owner.join(0.2)
+        events.append("hung up")
+
+    turn.when_ended(hang_up)
+    turn.end(CallCancelledError())
+    owner.join()
+    assert events == ["hung up", "given back"]
 
 
 def test_a_model_that_is_being_loaded_is_waited_for_also_as_the_room_is_found_out() -> None:
